@@ -215,7 +215,7 @@ def screen_parser() -> Parser:
         prog="inspector",
         usage="inspector [--last] [PATH ...]\n       inspector COMMAND ...",
         description=(
-            "See what an AI agent carries in its context, and try live what each way of\n"
+            "See what fills an AI agent's context, and try live what each way of\n"
             "shrinking it would leave, cost and lose. Session files are only ever read."
         ),
         epilog=_command_list(),

@@ -222,41 +222,38 @@ class FigureSet(Struct, frozen=True, kw_only=True):
     cache_read_tokens: Annotated[
         int | None,
         figure(
-            "cache read",
+            "cache reads",
             Unit.TOKENS,
             "Prompt tokens read from the prompt cache.",
             part_of="prompt_tokens",
-            as_part="read from the cache",
         ),
     ]
     cache_write_tokens: Annotated[
         int | None,
         figure(
-            "cache write",
+            "cache writes",
             Unit.TOKENS,
             "Prompt tokens written to the prompt cache.",
             part_of="prompt_tokens",
-            as_part="written to the cache",
         ),
     ]
     uncached_tokens: Annotated[
         int | None,
         figure(
-            "uncached",
+            "uncached input",
             Unit.TOKENS,
             "Prompt tokens neither read from nor written to the cache.",
             part_of="prompt_tokens",
-            as_part="neither",
         ),
     ]
-    output_tokens: Annotated[int | None, figure("output tokens", Unit.TOKENS, "Response tokens, reasoning included.")]
+    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Response tokens, reasoning included.")]
     cache_breaks: Annotated[
         int | None,
         figure(
-            "cache breaks",
+            "cache misses",
             Unit.CALLS,
-            "Calls whose prompt differs from the previous one before its end: cached tokens are lost.",
-            short="breaks",
+            "Calls whose prompt differs from the previous one before its end: what was cached is not read.",
+            short="misses",
         ),
     ]
     cost_usd: Annotated[
@@ -277,7 +274,7 @@ class Saving(Struct, frozen=True, kw_only=True):
         figure(
             "saved",
             Unit.DOLLARS,
-            "Dollars, cache rebuilds included; null without a price.",
+            "Dollars, cache misses included; null without a price.",
             explained="saved_usd",
             saves=True,
         ),
@@ -305,25 +302,25 @@ class CostParts(Struct, frozen=True, kw_only=True):
 
     cache_read_usd: Annotated[
         float | None,
-        figure("reading again, cached", Unit.DOLLARS, "Dollars of tokens read from the cache.", part_of="cost_usd"),
+        figure("cache reads", Unit.DOLLARS, "Dollars of tokens read from the cache.", part_of="cost_usd"),
     ]
     cache_write_usd: Annotated[
         float | None,
-        figure("writing to the cache", Unit.DOLLARS, "Dollars of tokens written to it.", part_of="cost_usd"),
+        figure("cache writes", Unit.DOLLARS, "Dollars of tokens written to it.", part_of="cost_usd"),
     ]
     uncached_usd: Annotated[
         float | None,
-        figure("reading uncached", Unit.DOLLARS, "Dollars of tokens neither read nor written.", part_of="cost_usd"),
+        figure("uncached input", Unit.DOLLARS, "Dollars of tokens neither read nor written.", part_of="cost_usd"),
     ]
     output_usd: Annotated[
-        float | None, figure("responses", Unit.DOLLARS, "Dollars of response tokens.", part_of="cost_usd")
+        float | None, figure("output", Unit.DOLLARS, "Dollars of response tokens.", part_of="cost_usd")
     ]
     overhead: Annotated[
         float | None,
         figure(
-            "system and tools, each",
+            "system prompt and tools, each",
             Unit.TOKENS,
-            "Tokens of every prompt that the file does not show.",
+            "Tokens of the system prompt and the tools in every prompt, which the file does not hold.",
             part_of="peak_prompt_tokens",
         ),
     ]
@@ -339,19 +336,19 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     break_even_call: Annotated[
         int | None,
         figure(
-            "pays off from call",
+            "breaks even at call",
             Unit.CALL,
             "From this call on, counted from 1, the plan has cost less in all; null when never.",
-            short="pays off",
+            short="breaks even",
         ),
     ]
     first_firing: Annotated[
         int | None,
         figure(
-            "first acts at call",
+            "first applied at call",
             Unit.CALL,
             "The first call, counted from 1, at which the plan changes something; null when it changes nothing.",
-            short="fires",
+            short="applied",
         ),
     ]
     edits: Annotated[
@@ -368,7 +365,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         dict[str, How], about("How the calls, `edits`, and the counts in `hazards` and `needed_later` are known.")
     ] = field(default_factory=dict)
     outcome: Annotated[OutcomeFacts | None, about("What it does to the cache; null where plans are compared.")] = None
-    carried: Annotated[list[CarriedFacts], about("What takes up the prompts under it, most first.")] = field(
+    carried: Annotated[list[CarriedFacts], about("What fills the prompts under it, most first.")] = field(
         default_factory=list
     )
     compactions: Annotated[
@@ -415,19 +412,18 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     sent_tokens: Annotated[
         int | None,
         figure(
-            "tokens sent",
+            "token-calls",
             Unit.TOKENS,
-            "Tokens of those it changed in all prompts together, as sent.",
-            short="sent",
+            "Tokens of those it changed, as sent, counted once for every call that sent them.",
             source="sent",
         ),
     ] = None
     cut_tokens: Annotated[
         int | None,
         figure(
-            "in all calls",
+            "token-calls cut",
             Unit.TOKENS,
-            "Tokens it leaves out of them in all prompts together.",
+            "Tokens it leaves out of them, counted once for every call.",
             short="cut",
             source="cut",
             saves=True,
@@ -444,7 +440,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
         figure(
             "saved on them",
             Unit.DOLLARS,
-            "Dollars saved on them, what breaks cost other blocks apart; negative where it costs more.",
+            "Dollars saved on them, what cache misses cost other blocks apart; negative where it costs more.",
             short="saved",
             source="saved",
             saves=True,
@@ -462,19 +458,19 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     cache_read_share: Annotated[
         float | None,
         figure(
-            "cache read, of the prompt",
+            "cache reads, of the prompts",
             Unit.SHARE,
             "Prompt tokens read from the cache, as a share of all.",
             part_of="cache_read_tokens",
-            as_part="as a share of what is sent",
+            as_part="of the prompts",
         ),
     ]
     plan_breaks: Annotated[
         int | None,
         figure(
-            "breaks by the plan",
+            "cache misses by the plan",
             Unit.CALLS,
-            "Calls at which the plan's own changes broke the cache.",
+            "Calls that missed the cache because of the plan's own changes.",
             explained="breaks",
             source="breaks",
         ),
@@ -482,27 +478,27 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     resent_tokens: Annotated[
         int | None,
         figure(
-            "tokens taken again",
+            "tokens re-cached",
             Unit.TOKENS,
-            "Tokens sent before that had to be taken again because of them.",
+            "Tokens that were cached and, because of these misses, had to be sent as new ones.",
             part_of="plan_breaks",
         ),
     ]
     rebuild_usd: Annotated[
         float | None,
         figure(
-            "what taking them costs",
+            "cost of re-caching",
             Unit.DOLLARS,
-            "Dollars of taking them again: what rebuilding the cache cost.",
+            "Dollars of these tokens, at the price of new ones.",
             part_of="plan_breaks",
         ),
     ]
     break_usd: Annotated[
         float | None,
         figure(
-            "more than reading them",
+            "cost of misses",
             Unit.DOLLARS,
-            "Of these, what is more than reading them would have cost.",
+            "Of these, what is more than reading them from the cache would have cost.",
             part_of="plan_breaks",
         ),
     ]
@@ -527,14 +523,19 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
     ]
     sent_tokens: Annotated[
         int | None,
-        figure("tokens sent", Unit.TOKENS, "Tokens of them in all prompts together.", short="sent", source="sent"),
+        figure(
+            "token-calls",
+            Unit.TOKENS,
+            "Tokens of them, counted once for every call that sent them.",
+            source="sent",
+        ),
     ]
     cut_tokens: Annotated[
         int | None,
         figure(
-            "tokens cut",
+            "token-calls cut",
             Unit.TOKENS,
-            "Tokens the plan leaves out of them in all prompts together.",
+            "Tokens the plan leaves out of them, counted once for every call.",
             short="cut",
             source="cut",
             saves=True,
@@ -561,15 +562,15 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
 
 
 class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
-    """One tool result and what it cost to carry it along, without a plan."""
+    """One tool result and what resending it cost, without a plan."""
 
     tool: Annotated[str, about("The tool.")]
     message: Annotated[Count, figure("message", Unit.COUNT, "Its message, counted from 1.", short="#")]
     tokens: Annotated[int | None, figure("tokens", Unit.TOKENS, "Its tokens.")]
-    calls: Annotated[Count, figure("stayed for calls", Unit.CALLS, "Prompts that held it.", short="calls")]
+    calls: Annotated[Count, figure("times sent", Unit.CALLS, "Prompts that held it.")]
     sent_tokens: Annotated[
         int | None,
-        figure("tokens sent", Unit.TOKENS, "Its tokens in all of them together.", short="sent", source="sent"),
+        figure("token-calls", Unit.TOKENS, "Its tokens, counted once for every call that sent them.", source="sent"),
     ]
     usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these; null without a price.", source="cost")]
     known: Known
@@ -642,9 +643,10 @@ class ToolCutFacts(Struct, frozen=True, kw_only=True):
     saved_tokens: Annotated[
         int,
         figure(
-            "saved in all",
+            "token-calls cut",
             Unit.TOKENS,
-            "Tokens this left out of all prompts together; negative where it added.",
+            "Tokens this left out, counted once for every call; negative where it added.",
+            short="cut",
             source="saved",
             saves=True,
         ),

@@ -57,8 +57,8 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     plans = report.plans
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
-    tokens, peak, cost, saved, breaks, fires = (quantity(PlanFacts, path).short_label for path in COMPARED)
-    head = ("", tokens, "", peak, cost, "", saved, breaks, fires, "risks")
+    tokens, peak, cost, saved, misses, applied = (quantity(PlanFacts, path).short_label for path in COMPARED)
+    head = ("", tokens, "", peak, cost, "", saved, misses, applied, "risks")
     page.table(head, rows, LEFT + RIGHT + LEFT + RIGHT * 2 + LEFT + RIGHT * 4, gap=1)
     page.line()
     page.pairs([*_ahead(in_order(plans, sort)), *legend(report), *_words(priced=priced)])
@@ -83,8 +83,8 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
 def _words(*, priced: bool) -> list[tuple[str, str]]:
     return [
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
-        ("fires", "the first call at which the plan changes something"),
-        ("risks", "how often it meets a hazard; a report on the plan names them"),
+        (quantity(PlanFacts, "first_firing").short_label, "the first call at which the plan changes something"),
+        ("risks", "how often something may go wrong; a report on the plan names what"),
     ]
 
 

@@ -40,10 +40,10 @@ class Report(Struct, frozen=True, kw_only=True):
     plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
     prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
-    carried: Annotated[list[CarriedFacts], about("What takes up the prompts without a plan, most first.")] = field(
+    carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
         default_factory=list
     )
-    heaviest: Annotated[list[CarriedBlockFacts], about("The tool results that cost most to carry, without a plan.")] = (
+    heaviest: Annotated[list[CarriedBlockFacts], about("Tool results that cost most to resend, without a plan.")] = (
         field(default_factory=list)
     )
     explain: Annotated[
@@ -98,7 +98,7 @@ class CalibrationFacts(Struct, frozen=True, kw_only=True):
     """How our token counts were fitted to the usage the provider reported for this session."""
 
     ratio: Annotated[float, about("Provider's tokens for each of ours.")]
-    overhead: Annotated[float, about("Tokens sent with every call that the file does not show: tools, system.")]
+    overhead: Annotated[float, about("Tokens of the system prompt and the tools in every prompt, not recorded.")]
     residual: Annotated[
         float | None, about("Median error of a call's prompt, as a share of the prompt: 0.004 is 0.4 %.")
     ]
@@ -156,7 +156,7 @@ class PlannedCall(CallFigures, frozen=True, kw_only=True):
 
 
 class BlockFacts(Struct, frozen=True, kw_only=True):
-    """One block, and what it cost to carry it along without a plan."""
+    """One block, and what resending it cost without a plan."""
 
     block: Annotated[int, about("Counted from 1.")]
     message: Annotated[int, about("Its message, counted from 1.")]

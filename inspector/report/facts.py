@@ -262,7 +262,7 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
 
 
 def carried_facts(breakdown: Breakdown) -> list[CarriedFacts]:
-    """What takes up the prompts, most first."""
+    """What fills the prompts, most first."""
     return [measured(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 
 

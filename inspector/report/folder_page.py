@@ -135,7 +135,7 @@ def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[
         (quantity(Saving, "tokens").label, ("plans", index, "saved", "tokens")),
         ("cost without", ("baseline", "cost_usd")),
         ("calls", ("calls",)),
-        ("hazards", ("plans", index, "hazards")),
+        ("risks", ("plans", index, "hazards")),
     )
     rows = (
         (_name(report, report.sessions[at].path), *(figures.cell("sessions", at, *steps) for _, steps in paths))

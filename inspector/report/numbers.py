@@ -93,8 +93,9 @@ class NumberFormat:
         return self.percent(None if value is None else 100 * value)
 
     def plural(self, count: int, noun: str) -> str:
-        """A count and its noun: `1 call`, `218 calls`."""
-        return f"{self.whole(count)} {noun}" if count == 1 else f"{self.whole(count)} {noun}s"
+        """A count and its noun: `1 call`, `218 calls`, `37 cache misses`."""
+        ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+        return f"{self.whole(count)} {noun}{ending}"
 
     def quantity(self, value: float | str | None, unit: str) -> str:
         """A number with what it is counted in, as explanations give them; words as they are, made safe."""

@@ -13,7 +13,7 @@ class ReportOptions:
         runs_per_day: Project savings to so many runs like this session a day; None not to.
         next_calls: Project the session to so many calls more; None not to.
         explain: Say how every figure came about.
-        details: Say what takes up the prompts, what breaks cost and what would have become of compactions.
+        details: Say what fills the prompts, what cache misses cost and what would have become of compactions.
         ledger: Hold a row for every call and every block.
         comparison: Replay every strategy alone, too.
         texts: Hold what the session says, secrets masked: its title, and how the heaviest results begin.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.analysis.hazards import hazard_label
 from inspector.report.catalogue import MARKS, CarriedFacts, Output, TierFacts, ToolCutFacts, quantity
 from inspector.report.layout import (
     HEADING,
@@ -48,7 +50,7 @@ SPEC_WIDTH = 72
 """Characters of a strategy's one-line form on one line of the report."""
 
 MOST_ROWS = 12
-"""Rows of what takes up the prompts; the smallest are added up in one more."""
+"""Rows of what fills the prompts; the smallest are added up in one more."""
 
 MOST_NOTICES = 3
 """What a described program would have printed is shown so often; all of it is in the JSON."""
@@ -225,10 +227,13 @@ def _figure_table(
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows = [*notice_rows(plan), *cache_rows(plan), *compaction_rows(plan)]
-    for label, counts in (("hazards", plan.hazards), ("needed later", plan.needed_later)):
-        if counts is not None:
-            found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-            known = plan.known.get(label.replace(" ", "_"))
+    for label, name, counts in (
+        ("risks", "hazards", {hazard_label(kind): count for kind, count in (plan.hazards or {}).items()}),
+        ("needed later", "needed_later", plan.needed_later or {}),
+    ):
+        if getattr(plan, name) is not None:
+            found = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
+            known = plan.known.get(name)
             rows.append((label, found + (f" ({known})" if found and known else "") or "none"))
     projection = plan.projection
     if projection is not None:
@@ -253,10 +258,10 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     if outcome is None or not outcome.plan_breaks or not outcome.resent_tokens:
         return []
     mark = outcome.known.get("break_usd", outcome.known.get("resent_tokens", "exact"))
-    taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens taken again"
+    taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens re-cached"
     cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
-    more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than reading them"
-    return [("breaks", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more} ({mark})")]
+    more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
+    return [("cache misses", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more} ({mark})")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -306,18 +311,18 @@ def _money(band: BandFacts) -> str:
 
 
 def carried_table(page: Page, report: Report) -> None:
-    """Write what takes up the prompts without a plan, and the results that cost most."""
+    """Write what fills the prompts without a plan, and the results that cost most."""
     if not report.carried:
         return
     page.line()
-    page.line("What takes up the prompts, over all calls, without a plan", HEADING)
+    page.line("What fills the prompts, over all calls, without a plan", HEADING)
     # As many rows as are worth reading, the last one, for what no text stands for, included.
     *texts, beside = report.carried
     rows = [*[row for row in texts if row.sent_tokens][: MOST_ROWS - 1], beside]
     _figure_table(
         page,
         "",
-        [(clip_cells(plain(f"{row.kind} {row.tool}".rstrip()), NAME_WIDTH), row) for row in rows],
+        [(clip_cells(plain(part_label(row.kind, row.tool, NAME_WIDTH)), NAME_WIDTH), row) for row in rows],
         CarriedFacts,
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
         marked=("sent_tokens", "usd"),
@@ -325,7 +330,7 @@ def carried_table(page: Page, report: Report) -> None:
     )
     if report.heaviest:
         page.line()
-        page.line("Results that cost most to carry along", HEADING)
+        page.line("Results that cost most to resend", HEADING)
         page.table(None, [_heavy(row) for row in report.heaviest], LEFT + WRAPPED)
         for row in report.heaviest:
             if row.text:
@@ -335,9 +340,9 @@ def carried_table(page: Page, report: Report) -> None:
 def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
     how = row.known.get("sent_tokens", "exact")
     cost = "" if row.usd is None else f", {IN_TEXT.dollars(row.usd)}"
-    stayed = f"{IN_TEXT.whole(row.tokens)} tokens that stayed for {IN_TEXT.plural(row.calls, 'call')}"
+    resent = f"{IN_TEXT.whole(row.tokens)} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
     name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH - len(", message 000,000"))
-    return f"{name}, message {row.message:,}", f"{stayed}: {IN_TEXT.whole(row.sent_tokens)} sent{cost} ({how})"
+    return f"{name}, message {row.message:,}", f"{resent}: {IN_TEXT.whole(row.sent_tokens)} token-calls{cost} ({how})"
 
 
 def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:

@@ -308,7 +308,7 @@ def _cost(session: SessionValidation) -> str:
 def _cut_words(cut: CutFacts) -> str:
     off = "" if cut.off is None else f" ({_signed(cut.off)})"
     if cut.what == "tokens saved":
-        absent = f", {cut.missing} of them not in the file" if cut.missing else ""
+        absent = f", {cut.missing} of them not recorded" if cut.missing else ""
         own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
         results, measured = IN_TEXT.plural(cut.results, "result"), IN_TEXT.whole(cut.measured)
         return f"{results} blanked{absent}: {own}; {measured} on the provider's scale"

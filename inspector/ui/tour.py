@@ -330,7 +330,7 @@ STEPS: Sequence[TourStep] = (
         _switch_on,
     ),
     TourStep(
-        "`p` goes to the plan. Drag a limit: every call is replayed while you do, broken caches included.",
+        "`p` goes to the plan. Drag a limit: every call is replayed while you do, cache misses included.",
         4,
         _drag,
     ),
@@ -345,7 +345,7 @@ STEPS: Sequence[TourStep] = (
         _compare,
     ),
     TourStep(
-        "`t` shows one limit over its whole range: tokens, cost, broken caches, and the knee.",
+        "`t` shows one limit over its whole range: tokens, cost, cache misses, and the knee.",
         5,
         _tune,
     ),

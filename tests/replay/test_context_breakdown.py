@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.replay.analysis.context_breakdown import (
     NO_FILE,
     NO_RESULT,
     NO_TOOL,
-    NOT_SHOWN,
     Grouping,
     Scope,
     context_breakdown,
@@ -108,11 +108,11 @@ def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
             tokens[name] = tokens.get(name, 0.0) + sent
         found = context_breakdown(outcome, outcome.state(call), carriage, grouping)
 
-        assert {part.name: sorted(part.blocks.tolist()) for part in found.parts if part.name != NOT_SHOWN} == {
+        assert {part.name: sorted(part.blocks.tolist()) for part in found.parts if part.name != NOT_RECORDED} == {
             name: sorted(members) for name, members in blocks.items()
         }
         for part in found.parts:
-            expected = context.rest if part.name == NOT_SHOWN else tokens[part.name]
+            expected = context.rest if part.name == NOT_RECORDED else tokens[part.name]
             assert part.tokens == pytest.approx(expected)
             if len(part.blocks):
                 assert part.carried == pytest.approx(carriage.tokens[part.blocks].sum())

@@ -59,7 +59,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
         ("cache write", "cache_write_tokens"),
         ("uncached", "uncached_tokens"),
         ("output tokens", "output_tokens"),
-        ("cache breaks", "cache_breaks"),
+        ("cache misses", "cache_breaks"),
     ):
         assert totals[label] == [shown(figures, name, IN_TEXT.whole) for figures in columns], label
     assert totals["cost"] == [shown(figures, "cost_usd", IN_TEXT.dollars) for figures in columns]

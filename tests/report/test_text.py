@@ -107,13 +107,13 @@ def test_colours_change_nothing_but_colours():
 def test_without_a_price_nothing_is_said_to_pay_off_or_not():
     lines = report_text(report(plan(usd=None))).splitlines()
 
-    assert [line.split()[-1] for line in lines if "pays off" in line] == ["unknown"]
+    assert [line.split()[-1] for line in lines if "breaks even" in line] == ["unknown"]
 
 
 def test_a_plan_that_changes_nothing_neither_pays_off_nor_fails_to():
     lines = report_text(report(plan(usd=0.0, edits=0))).splitlines()
 
-    assert [line.split()[-1] for line in lines if "pays off" in line] == ["-"]
+    assert [line.split()[-1] for line in lines if "breaks even" in line] == ["-"]
 
 
 def test_markup_in_a_title_is_shown_as_it_is():

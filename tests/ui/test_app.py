@@ -388,7 +388,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
 
         await run.press("p", "down", "down", "down", "home")
         assert run.plan.entries[0].strategy.data == 0
-        await run.until_shown("used what was cut")
+        await run.until_shown("needed cut text")
         await run.press("escape", "home", "h")
         asked = run.history.call_count
         await run.until(lambda: f"used again at call {asked}: router_key_4711" in run.status_line)

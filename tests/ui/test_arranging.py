@@ -9,7 +9,7 @@ from inspector.ui.timeline.arrangement import Order
 PLAN = Plan.from_specs(["tiered-stale"])
 
 
-async def test_s_orders_rows_by_size_then_by_what_they_cost_to_carry_then_as_recorded(running, session_file) -> None:
+async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(running, session_file) -> None:
     async with running(session_file.path) as run:
         timeline = run.timeline
         before = timeline.count
@@ -23,11 +23,11 @@ async def test_s_orders_rows_by_size_then_by_what_they_cost_to_carry_then_as_rec
         assert carried == sorted(carried, reverse=True)
         assert carried[0] > 0
         await run.pause()
-        assert "carried" in run.text()
+        assert "token-calls" in run.text()
         await run.press("s")
         assert timeline.view.order is Order.RECORDED
         assert timeline.count == before
-        assert "carried" not in run.text()
+        assert "token-calls" not in run.text()
 
 
 async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, session_file) -> None:

@@ -66,7 +66,7 @@ def test_a_session_without_calls_has_an_axis() -> None:
 def test_the_legend_explains_the_glyphs_there_are() -> None:
     assert art(series([10, 20], [5, 10], compactions=(1,), breaks=(1,)), 90, 6)[-1].split("  ")[-1].strip() == "2"
     legend = art(series([10, 20], [5, 10], compactions=(1,), breaks=(1,)), 90, 6)[-1]
-    for word in ("call 1", "█ with the plan", "░ recorded", "▲ compaction", f"{BREAK} cache lost"):
+    for word in ("call 1", "█ with the plan", "░ recorded", "▲ compaction", f"{BREAK} cache miss"):
         assert word in legend
     assert "█ recorded" in art(series([10, 20]), 60, 6)[-1]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import ContextBlocks
 from inspector.replay.analysis.context_breakdown import (
-    NOT_SHOWN,
     Consumer,
     ContextBreakdown,
     ContextPart,
@@ -59,7 +59,7 @@ async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, 
         assert {row.key for row in screen.blocks.rows} == set(part.blocks.tolist())
         tokens = [row.cells["tokens"].order for row in screen.blocks.rows]
         assert tokens == sorted(tokens, reverse=True)
-        screen.parts.go_to((NOT_SHOWN,))
+        screen.parts.go_to((NOT_RECORDED,))
         await run.pause()
         assert screen.blocks.rows == ()
 
@@ -184,7 +184,7 @@ def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
     first, second = np.array([0, 1], dtype=np.int32), np.array([2], dtype=np.int32)
     parts = (
         ContextPart("Bash", first, 4_000, 16_000, 90_000, 0.5),
-        ContextPart(NOT_SHOWN, none, 3_000, 3_000, rest, np.nan),
+        ContextPart(NOT_RECORDED, none, 3_000, 3_000, rest, np.nan),
         ContextPart("src/app/a very long folder/router.py", second, 1_000, 1_000, 8_000, np.nan),
     )
     context = ContextBlocks(
@@ -216,23 +216,23 @@ def drawn(table, width: int) -> list[str]:
 
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
-    assert drawn(part_table(a_composition()), 84) == [
-        "                      blocks    tokens   share  sent         cut  carried      cost",
-        "  everything               3     8,000   100 %c             -12kc     98kc        ·",
-        "  Bash                     2     4,000c   50 %c ██░░░░░░    -12kc     90kc    $0.50c",
-        "  not in the file                3,000c   38 %c █▌             ·        ·         ·",
-        "  …/router.py              1     1,000c   12 %c ▌              ·     8.0kc        ·",
+    assert drawn(part_table(a_composition()), 88) == [
+        "                      blocks    tokens   share  sent          cut  token-calls     cost",
+        "  everything               3     8,000   100 %c              -12kc        98kc        ·",
+        "  Bash                     2     4,000c   50 %c ██▎░░░░░░    -12kc        90kc    $0.50c",
+        "  system and tools               3,000c   38 %c █▋              ·           ·         ·",
+        "  …/router.py              1     1,000c   12 %c ▌               ·        8.0kc        ·",
     ]
     assert drawn(part_table(a_composition()), 60)[2] == "  Bash                    4,000c   50 %c ██▎░░░░░░    $0.50c"
 
 
-def test_parts_of_a_session_are_drawn_by_what_was_carried() -> None:
+def test_parts_of_a_session_are_drawn_by_token_calls() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
-        "                        blocks   share  █           carried      cost",
-        "  everything                 3   100 %c                128kc        ·",
-        "  Bash                       2    70 %c ███████████     90kc    $0.50c",
-        "  not in the file                 23 %c ███▋            30kc        ·",
-        "  …/router.py                1   6.2 %c ▉              8.0kc        ·",
+        "                       blocks   share  █         token-calls     cost",
+        "  everything                3   100 %c                 128kc        ·",
+        "  Bash                      2    70 %c █████████        90kc    $0.50c",
+        "  system and tools               23 %c ███              30kc        ·",
+        "  …/router.py               1   6.2 %c ▊               8.0kc        ·",
     ]
 
 
@@ -257,7 +257,7 @@ def test_consumers_are_those_that_take_most_now_or_cost_most_in_all() -> None:
     assert [each.block for each in ever] == [2, 0, 1]
 
 
-def test_without_a_price_consumers_are_those_that_carried_most() -> None:
+def test_without_a_price_consumers_are_those_of_most_token_calls() -> None:
     class Unpriced(Carried):
         cost = np.array([np.nan, np.nan, np.nan])
 

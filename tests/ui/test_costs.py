@@ -112,7 +112,7 @@ async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(
         run.focus_costs()
         await run.press("E")
         await run.until_open("explain")
-        for name in ("cost as recorded", "saved", "pays off from", "saved a month"):
+        for name in ("cost as recorded", "saved", "breaks even at call", "saved a month"):
             assert name in run.text()
 
 

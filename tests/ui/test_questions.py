@@ -190,7 +190,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
     async with running(path, size=NARROW) as run:
         await shows(run, f"recorded ${everything:.2f} exact")
         await run.tap("dollar_sign")
-        await shows(run, "  reading again, cached", f"${again:.2f}")
+        await shows(run, "  cache reads", f"${again:.2f}")
         sent = sum(prompt_of(each) for _, each in usage)
         await shows(run, "prompt tokens", f"{sent:,} ")
         await run.tap("7", *["down"] * 30)

@@ -21,7 +21,7 @@ CALL = r"next prompt, after|call \d+ of \d+"
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
 """The control of the plan that has the focus."""
-HEAD = r" +plan +.*breaks.*"
+HEAD = r" +plan +.*misses.*"
 """The names of the columns, one of them marked."""
 REST = r"│ {2}\S.*"
 """Rows the cursor is not on."""
@@ -130,7 +130,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("timeline.next-break", ".", changes=ROW)
     program.go(".", ".")
     act("timeline.previous-break", ",", changes=ROW)
-    program.until(lambda: "used what was cut" in program.text, "the risks")
+    program.until(lambda: "needed cut text" in program.text, "the risks")
     program.go("home", shows="▶  1")
     act("timeline.next-risk", "h", changes=ROW)
     program.go("h")

@@ -35,7 +35,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
         program.press("down", "enter", shows="hidden 1")
         program.press("right", shows="hidden 0")
         program.press("s", shows="Timeline, largest first")
-        program.press("s", shows="carried tokens")
+        program.press("s", shows="token-calls tokens")
         program.press("s", hides="Timeline, ")
         program.press("home", "down", "m", "home", "u", shows="◆")
         program.press("1", shows="saves $")

@@ -30,7 +30,21 @@ if TYPE_CHECKING:
 
 
 BESIDE_TEXTS = "system, tools and envelopes"
-"""Names the row of what no text stands for."""
+"""Names the row of what no text stands for, in data."""
+
+NOT_RECORDED = "system prompt and tools (not recorded)"
+"""What people read for what is sent and no text of the session stands for: most of it is these."""
+
+
+NOT_RECORDED_SHORT = "system, tools (not recorded)"
+"""The same where there is less room."""
+
+
+def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
+    """What people read for a kind of block, or a tool's results; `room` decides between words, and clips nothing."""
+    if name == BESIDE_TEXTS:
+        return NOT_RECORDED if room >= len(NOT_RECORDED) else NOT_RECORDED_SHORT
+    return f"{name} {part}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +76,7 @@ class BreakdownRow:
 
 @dataclass(frozen=True, slots=True)
 class ResentBlock:
-    """One block and what it cost to carry it along.
+    """One block and what resending it cost.
 
     Attributes:
         block: Block index.

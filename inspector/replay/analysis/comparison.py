@@ -35,7 +35,7 @@ class ComparedPlan:
         first_firing: The first call it changes something at, an index; the number of recorded calls where that is the
             next one, not yet made, and None where it changes nothing.
         edits: How often a block's rendition changed, over all calls.
-        hazards: What may go wrong with it; that a strategy never fires is among them.
+        hazards: What may go wrong with it; that a strategy is never applied is among them.
     """
 
     plan: Plan

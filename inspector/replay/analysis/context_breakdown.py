@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
@@ -45,9 +46,6 @@ class Scope(StrEnum):
     SESSION = "session"
     """Those of any call's prompt."""
 
-
-NOT_SHOWN = "not in the file"
-"""What is sent and no block holds."""
 
 NO_TOOL = "no tool"
 
@@ -192,9 +190,9 @@ def _totals(
     none = np.zeros(0, dtype=np.int32)
     if scope is Scope.WINDOW:
         # What the blocks of other prompts cost is no part of this one's.
-        own = ContextPart(NOT_SHOWN, none, context.rest, context.rest, np.nan, np.nan)
+        own = ContextPart(NOT_RECORDED, none, context.rest, context.rest, np.nan, np.nan)
         return ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost), own
-    rest = ContextPart(NOT_SHOWN, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
+    rest = ContextPart(NOT_RECORDED, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
     return ContextPart("everything", shown.blocks, prompt, whole, carried, cost), rest
 
 

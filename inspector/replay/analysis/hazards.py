@@ -48,6 +48,29 @@ class HazardKind(StrEnum):
     THINKING_INVALIDATED = "thinking invalidated"
     """Something before a thinking block changed, on a model that binds its thinking to what stands before it."""
 
+    @property
+    def label(self) -> str:
+        """What people read; the value is what data calls it."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    HazardKind.UNSEEN_SIBLING: "cut before the model read it",
+    HazardKind.LONGER_THAN_ORIGINAL: "marker longer than the text",
+    HazardKind.DANGLING_POINTER: "points to a text that is gone",
+    HazardKind.ORPHANED_PAIR: "tool call and result separated",
+    HazardKind.LOST_GOAL: "first request no longer sent",
+    HazardKind.SLIDING_BOUNDARY: "edits every call, cache never settles",
+    HazardKind.NEVER_FIRES: "never applied",
+    HazardKind.STALE_ESTIMATE: "its token estimate is far off",
+    HazardKind.THINKING_INVALIDATED: "thinking blocks invalidated",
+}
+
+
+def hazard_label(name: str) -> str:
+    """What people read for what data calls a kind of hazard."""
+    return HazardKind(name).label
+
 
 @dataclass(frozen=True, slots=True)
 class Hazard:

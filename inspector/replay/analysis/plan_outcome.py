@@ -29,7 +29,7 @@ class Savings:
 
     Attributes:
         tokens: Prompt tokens.
-        usd: Dollars, cache rebuilds included; None without a price.
+        usd: Dollars, cache misses included; None without a price.
         share: The saving as a share of what `share_of` names, 0.25 for a quarter.
         share_of: The cost, or the prompt tokens where there is no price.
     """

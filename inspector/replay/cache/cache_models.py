@@ -1,7 +1,7 @@
 """Prompt-cache rules of each provider: the shortest prefix it caches, its time to live (TTL), and how it bills writes.
 
-What a cached token costs is not said here; prices say it. Where a provider bills writes like plain input, counting them
-as writes or as uncached input comes to the same.
+What a cached token costs is not said here; prices say it. Where a provider bills writes like uncached input, counting
+them as either comes to the same.
 
 Sources: Anthropic's and OpenAI's prompt-caching documentation, Google's on implicit caching, DeepSeek's on context
 caching, all as of late 2026. Anthropic's minimum differs by model and on Amazon Bedrock; the Claude API's is used.
@@ -46,7 +46,7 @@ class CacheModel:
         minimum_prefix: Tokens below which nothing is written or read.
         lifetime: Seconds an entry lives after the start of the last request that wrote or read it.
         step: What is read is a multiple of so many tokens.
-        writes: The provider counts tokens written to the cache apart from plain input.
+        writes: The provider counts tokens written to the cache apart from uncached input.
         writes_one_hour: What is written goes to entries of an hour, where a session does not say.
         lookback: How many positions (messages' blocks, runs of tool calls or of results counting as one) before the
             end of the prompt are searched for an earlier entry; None for no limit. Off unless `anthropic-20` is named:

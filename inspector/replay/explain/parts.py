@@ -37,7 +37,7 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
         (
             Input("blocks", row.blocks),
             Input("in the newest prompt", row.carried.value, "tokens"),
-            Input("left out by the plan, over all calls", row.cut.value, "tokens"),
+            Input("token-calls cut", row.cut.value, "tokens"),
             Input("of all prompts", row.share.value, "share"),
             Input("what sending them cost", row.cost.value, "$"),
             Input("what the plan saves on them", row.saved.value, "$"),
@@ -47,7 +47,7 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
 
 
 def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping[int, int]) -> Explanation:
-    """What one block cost to carry along.
+    """What resending one block cost.
 
     Args:
         row: The block's figures.
@@ -66,7 +66,7 @@ def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping
             Input("on the provider's scale", row.tokens.value, "tokens"),
             *_difference(row.block, by_difference),
             Input("calls whose prompt held it", row.calls, "calls"),
-            Input("sent in all of them together", row.sent.value, "tokens"),
+            Input("token-calls", row.sent.value, "tokens"),
         ),
         f"{scale_source(inputs)}; {_SERVED}",
     )
@@ -98,7 +98,7 @@ def block_explanation(
             Input("tokens for one counted token", ratio),
             Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
             *_difference(block, by_difference),
-            *([Input("sent as it is because of", reason)] if reason else []),
+            *([Input("rule:", reason)] if reason else []),
         ),
         scale_source(inputs),
     )
@@ -115,9 +115,9 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
     known = HowKnown.EXACT if reported and not removed else inputs.scale.known
     whole = float(inputs.sizes.whole[call])
     served = (
-        Input("read from the cache", int(ledger.cache_read[call]), "tokens"),
-        Input("written to the cache", int(ledger.cache_write[call]), "tokens"),
-        Input("neither", int(ledger.uncached[call]), "tokens"),
+        Input("cache reads", int(ledger.cache_read[call]), "tokens"),
+        Input("cache writes", int(ledger.cache_write[call]), "tokens"),
+        Input("uncached input", int(ledger.uncached[call]), "tokens"),
     )
     cost = float(ledger.cost[call])
     return Explanation(
@@ -133,7 +133,7 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
             Input("by our count on the provider's scale", round(float(inputs.scale.prompt[call])), "tokens"),
             *([Input("left out by the plan", removed, "tokens")] if removed else []),
             *served,
-            Input("response", int(ledger.output[call]), "tokens"),
+            Input("output", int(ledger.output[call]), "tokens"),
             Input("cost of the call", None if np.isnan(cost) else cost, "$"),
         ),
         REPORTED if known is HowKnown.EXACT else scale_source(inputs),
@@ -216,7 +216,7 @@ def _difference(block: int, by_difference: Mapping[int, int]) -> tuple[Input, ..
     tokens = by_difference.get(block)
     if tokens is None:
         return ()
-    return (Input("by the difference of two reports, envelope included (exact)", tokens, "tokens"),)
+    return (Input("by the difference of two reported prompts, with what goes around it (exact)", tokens, "tokens"),)
 
 
 def _block_formula(planned: Replay, state: ContextState, block: int) -> str:

@@ -42,7 +42,7 @@ def outcome_explanations(
 
 def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
     figures = planned.figures
-    resent = Input("tokens sent before and taken again", outcome.resent_tokens.value, "tokens")
+    resent = Input("tokens re-cached", outcome.resent_tokens.value, "tokens")
     source = "the plan's prompts served twice: as they are, and by a cache that no change reaches"
     return {
         "cache_read_share": Explanation.of(
@@ -50,8 +50,8 @@ def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Expl
             "share",
             "tokens read from the cache, of all prompt tokens",
             (
-                Input("read from the cache", figures.cache_read_tokens.value, "tokens"),
-                Input("all prompts", figures.prompt_tokens.value, "tokens"),
+                Input("cache reads", figures.cache_read_tokens.value, "tokens"),
+                Input("prompt tokens", figures.prompt_tokens.value, "tokens"),
             ),
             "the totals of this replay",
         ),
@@ -66,17 +66,21 @@ def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Expl
             outcome.resent_tokens,
             "tokens",
             "what stands behind the first change of each call, was sent before and could have been read",
-            (Input("breaks", outcome.breaks.value, "calls"),),
+            (Input("cache misses by the plan", outcome.breaks.value, "calls"),),
             source,
         ),
         "rebuild_usd": Explanation.of(
-            outcome.rebuild_usd, "$", "what taking those tokens again costs, written or plain", (resent,), source
+            outcome.rebuild_usd,
+            "$",
+            "what these tokens cost as new ones, as cache writes or uncached input",
+            (resent,),
+            source,
         ),
         "break_usd": Explanation.of(
             outcome.break_usd,
             "$",
-            "what taking those tokens again costs, less what reading them would have cost",
-            (resent, Input("taking them again", outcome.rebuild_usd.value, "$")),
+            "what these tokens cost as new ones, less what reading them from the cache would have cost",
+            (resent, Input("cost of re-caching", outcome.rebuild_usd.value, "$")),
             source,
         ),
     }
@@ -108,7 +112,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
             (
                 Input("without", before.cost_usd.value, "$"),
                 Input("with the plan", after.cost_usd.value, "$"),
-                Input("of which the plan's breaks of the cache", outcome.break_usd.value, "$"),
+                Input("of which cache misses by the plan", outcome.break_usd.value, "$"),
             ),
             _COMPARED,
         ),

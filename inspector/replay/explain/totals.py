@@ -96,7 +96,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     if signed and fit.main_reading is Reading.SIGNATURES:
         yield Input("tokens for one character of a signature", per_signature, "tokens")
     yield Input("responses in later prompts", fit.main_reading.value)
-    yield Input("with every prompt, not in the file", round(fit.overhead), "tokens")
+    yield Input("system prompt and tools, each", round(fit.overhead), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("half of the prompts are met within", 100 * fit.residual, "%")
         yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")
@@ -202,10 +202,10 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
     total, figures = replay.figures.cost_usd.value, replay.figures
     dollars = [value for *_, value in _token_kinds(replay)]
     parts = {
-        "cache_read_usd": (figures.cache_read_tokens, dollars[1], "tokens read from the cache"),
-        "cache_write_usd": (figures.cache_write_tokens, dollars[2] + dollars[3], "tokens written to the cache"),
-        "uncached_usd": (figures.uncached_tokens, dollars[0], "tokens neither read nor written"),
-        "output_usd": (figures.output_tokens, dollars[4], "tokens of responses"),
+        "cache_read_usd": (figures.cache_read_tokens, dollars[1], "cache reads"),
+        "cache_write_usd": (figures.cache_write_tokens, dollars[2] + dollars[3], "cache writes"),
+        "uncached_usd": (figures.uncached_tokens, dollars[0], "uncached input"),
+        "output_usd": (figures.output_tokens, dollars[4], "output"),
     }
     found = {}
     for name, (figure, cost, label) in parts.items():
@@ -215,7 +215,7 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             value,
             "$",
             figure.known,
-            f"{label} times their rate, by the model, date and prompt length of each call, added up",
+            f"tokens of {label} times their rate, by the model, date and prompt length of each call, added up",
             (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
             replay.inputs.pricing.source,
         )
@@ -226,11 +226,11 @@ def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
     """Each kind of token: its name, how many there are in all calls, and their dollars, NaN without a price."""
     ledger, rates = replay.ledger, replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
     for label, tokens, column in (
-        ("plain input", ledger.uncached, RateColumn.UNCACHED),
+        ("uncached input", ledger.uncached, RateColumn.UNCACHED),
         ("cache reads", ledger.cache_read, RateColumn.CACHE_READ),
         ("cache writes of five minutes", ledger.cache_write_5m, RateColumn.CACHE_WRITE_5M),
         ("cache writes of an hour", ledger.cache_write_1h, RateColumn.CACHE_WRITE_1H),
-        ("responses", ledger.output, RateColumn.OUTPUT),
+        ("output", ledger.output, RateColumn.OUTPUT),
     ):
         yield label, int(tokens.sum()), float((tokens * rates[:, column]).sum())
 

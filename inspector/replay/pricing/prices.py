@@ -1,7 +1,7 @@
 """What calls cost: the user's own prices first, then the bundled table, by the model and the date of each call.
 
-No multiplier is written down here: what a cache read or write costs beside plain input differs between models and over
-time, and always comes from the prices.
+No multiplier is written down here: what a cache read or write costs beside uncached input differs between models and
+over time, and always comes from the prices.
 """
 
 from __future__ import annotations

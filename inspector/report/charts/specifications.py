@@ -1,10 +1,11 @@
-"""The charts of reports as Vega-Lite: over calls, by what takes up the prompts, by strategy, over sessions."""
+"""The charts of reports as Vega-Lite: over calls, by what fills the prompts, by strategy, over sessions."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from inspector.replay.analysis.breakdown import part_label
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.totals import plan_letter
@@ -117,7 +118,7 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
     order = []
     for index, row in enumerate(largest):
         # Names that differ only behind where they are clipped still are two bars.
-        label = clip_cells(plain(f"{row.kind} {row.tool}".rstrip()), NAME_WIDTH)
+        label = clip_cells(plain(part_label(row.kind, row.tool, NAME_WIDTH)), NAME_WIDTH)
         order.append(label if label not in order else f"{label} ({index + 1})")
         rows += [
             {"what": order[-1], "plan": name, "tokens": tokens.get((row.kind, row.tool)) or 0}
@@ -135,7 +136,7 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
             "x": {
                 "field": "tokens",
                 "type": "quantitative",
-                "title": "tokens in all prompts together",
+                "title": "token-calls",
                 "axis": {"format": "~s", "tickCount": 5},
             },
             "color": {

@@ -49,7 +49,7 @@ def page_content(report: Report) -> PageContent:
     )
     return PageContent(
         title=plain(report.session.title or f"Session {report.session.id}"),
-        about="What this agent session carried in its context, what it cost, and what a plan would change.",
+        about="What filled this agent session's context, what it cost, and what a plan would change.",
         lead=lead(report, figures),
         figures=tuple((title, cell) for title, cell in large_figures(report, figures) if cell.value is not None),
         sections=tuple(section for section in sections if section is not None),

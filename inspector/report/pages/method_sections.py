@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REPLAYED = (
     "Every call of the session was replayed: its prompt as it was, and as the plan would have sent it. The baseline is "
-    "the session with an empty plan. A saving is the baseline's cost less the plan's, rebuilt caches included; where "
+    "the session with an empty plan. A saving is the baseline's cost less the plan's, cache misses included; where "
     "it is negative, the plan costs more."
 )
 

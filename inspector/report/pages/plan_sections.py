@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.hazards import hazard_label
 from inspector.report.catalogue import CarriedFacts, PlanFacts, TierFacts, quantity
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
@@ -22,7 +23,7 @@ COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak
 """What strategies are compared by, beside when and how often they act."""
 
 ABOUT_RISKS = (
-    "A hazard is something that may go wrong with a plan on this session. Needed later counts what the plan cut and a "
+    "A risk is something that may go wrong with a plan on this session. Needed later counts what the plan cut and a "
     "later part of the session used again: a hint at what would have been missed, not a proof."
 )
 
@@ -84,11 +85,11 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
         lines.append(Line((Cell("Of its prompt tokens, "), share, Cell(" were read from the prompt cache."))))
     if outcome.plan_breaks and outcome.resent_tokens:
         cells = [
-            Cell("Its own changes broke the cache at "),
+            Cell("Its own changes miss the cache at "),
             figures.cell(*steps, "plan_breaks"),
             Cell(" calls: "),
             figures.cell(*steps, "resent_tokens"),
-            Cell(" tokens were taken again"),
+            Cell(" tokens are re-cached"),
         ]
         if outcome.rebuild_usd is not None and outcome.break_usd is not None:
             cells += [
@@ -96,7 +97,7 @@ def _cache(plan: PlanFacts, index: int, figures: FigureCells) -> list[Part]:
                 figures.cell(*steps, "rebuild_usd"),
                 Cell(", which is "),
                 figures.cell(*steps, "break_usd"),
-                Cell(" more than reading them"),
+                Cell(" more than cache reads"),
             ]
         lines.append(Line((*cells, Cell("."))))
     return lines
@@ -106,13 +107,13 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     """Hazards, and what was needed later, of every plan."""
     rows = []
     for index, plan in enumerate(report.plans):
-        for kind, words in (("hazards", "hazard"), ("needed_later", "needed later")):
+        for kind, words in (("hazards", "risk"), ("needed_later", "needed later")):
             counts: dict[str, int] = getattr(plan, kind) or {}
             rows += [
                 (
                     word(plan_title(report, index)),
                     Cell(words),
-                    word(name),
+                    word(hazard_label(name) if kind == "hazards" else name),
                     replace(figures.cell("plans", index, kind, name), known=plan.known.get(kind, "")),
                 )
                 for name, count in counts.items()
@@ -123,7 +124,7 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     about = Line((Cell(ABOUT_RISKS),))
     if not rows:
         return Section("risks", "Risks", (about, Line((Cell("None was found."),))))
-    table = Table("What may go wrong, and how often", ("plan", "", "kind", "times"), tuple(rows), words=3)
+    table = Table("Risks, and how often", ("plan", "", "kind", "times"), tuple(rows), words=3)
     return Section("risks", "Risks", (about, table))
 
 
@@ -136,7 +137,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     head = [quantity(PlanFacts, path).label for path in COMPARED]
     table = Table(
         "Every strategy alone, with the defaults that fit the session",
-        ("strategy", *head, "breaks", "acts from", "risks"),
+        ("strategy", *head, "cache misses", "first applied at call", "risks"),
         tuple(rows),
     )
     best = report.comparison[order[0]]

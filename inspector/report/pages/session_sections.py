@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.breakdown import part_label
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
@@ -195,14 +196,14 @@ def _token_cell(value: int) -> Cell:
 
 
 def composition_section(report: Report, figures: FigureCells) -> Section | None:
-    """What takes up the prompts without a plan."""
+    """What fills the prompts without a plan."""
     if not report.carried:
         return None
     table = figures.table(
-        "What takes up the prompts, over all calls, without a plan",
+        "What fills the prompts, over all calls, without a plan",
         ("",),
         (
-            ((name_cell(f"{row.kind} {row.tool}".rstrip()),), ("carried", index))
+            ((name_cell(part_label(row.kind, row.tool)),), ("carried", index))
             for index, row in enumerate(report.carried)
         ),
         CarriedFacts,
@@ -210,19 +211,19 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
     )
     largest = report.carried[0]
     alternative = (
-        "Bars: tokens sent over all calls by kind of block and tool. Most of the texts is "
-        f"{plain(f'{largest.kind} {largest.tool}'.rstrip())}, "
+        "Bars: token-calls by kind of block and tool. Most of the texts is "
+        f"{plain(part_label(largest.kind, largest.tool))}, "
         f"{IN_TEXT.share(largest.share)} of all prompts."
     )
-    return Section("composition", "What takes up the prompts", (Chart("composition", alternative), table))
+    return Section("composition", "What fills the prompts", (Chart("composition", alternative), table))
 
 
 def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
-    """The results that cost most to carry along."""
+    """The results that cost most to resend."""
     if not report.heaviest:
         return None
     table = figures.table(
-        "Results that cost most to carry along",
+        "Results that cost most to resend",
         ("tool",),
         (((name_cell(row.tool or "tool"),), ("heaviest", index)) for index, row in enumerate(report.heaviest)),
         CarriedBlockFacts,

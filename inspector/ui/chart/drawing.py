@@ -246,7 +246,7 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tu
     if len(series.firings):
         entries.append((FIRING, "chart--firing", "plan acts"))
     if len(series.breaks):
-        entries.append((BREAK, "chart--break", "cache lost"))
+        entries.append((BREAK, "chart--break", "cache miss"))
     room = width - layout.labels - len(first) - len(last) - 4
     shown: list[tuple[str, str]] = []
     for glyph, style, label in entries:

@@ -46,9 +46,9 @@ COLUMNS: Final = (
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 7),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
-    Column("fires", _title("first_firing"), 6, falls=False, rank=6),
+    Column("fires", _title("first_firing"), 8, falls=False, rank=6),
     Column("hazards", "risks", 6, falls=False, rank=8),
-    Column("pays", _title("break_even_call"), 9, falls=False, rank=9),
+    Column("pays", _title("break_even_call"), 11, falls=False, rank=9),
 )
 
 
@@ -153,7 +153,7 @@ def _hazards(found: ComparedPlan) -> Cell:
 
 
 def _is_risk(hazard: Hazard) -> bool:
-    """That a strategy never fires is told in a column of its own."""
+    """That a strategy is never applied is told in a column of its own."""
     return hazard.kind is not HazardKind.NEVER_FIRES
 
 
@@ -205,7 +205,7 @@ def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, st
 
 def _risks(each: Contender) -> list[tuple[str, str]]:
     hazards = () if each.found is None or each.is_baseline else each.found.hazards
-    risks = [f"{hazard.kind.value} ({_times(hazard.count)})" for hazard in hazards if _is_risk(hazard)]
+    risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in hazards if _is_risk(hazard)]
     return [("risks", ", ".join(risks))] if risks else []
 
 
@@ -230,9 +230,9 @@ def _acts(found: ComparedPlan) -> str:
     first = "at the next prompt" if found.first_firing == calls else f"from call {found.first_firing + 1} on"
     parts = [f"{first}, {ON_SCREEN.plural(found.edits, 'edit')}"]
     if found.break_even_call is not None:
-        parts.append(f"pays off from call {ON_SCREEN.whole(found.break_even_call)}")
+        parts.append(f"breaks even at call {ON_SCREEN.whole(found.break_even_call)}")
     elif found.savings.usd.value is not None:
-        parts.append("never pays off")
+        parts.append("never breaks even")
     return ", ".join(parts)
 
 

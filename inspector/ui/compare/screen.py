@@ -52,10 +52,10 @@ class PlansTable(FigureTable):
 
     HELP = """One row a plan, replayed over every call of this session. Saved is against the session with nothing cut,
     the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
-    cost, or of the prompt tokens where the model has no price. Breaks are calls whose prompt differs from the one
-    before it ahead of its end. Fires is the first call a plan changes something at. Risks counts the kinds of things
-    to look at. Pays off is the call from which on a plan has cost less in all. What is left of cut texts is counted to
-    within a few tokens; `inspector compare` reads and counts it."""
+    cost, or of the prompt tokens where the model has no price. Misses are calls whose prompt differs from the one
+    before it ahead of its end, and is cached anew. Applied is the first call a plan changes something at. Risks counts
+    the kinds of things to look at. Breaks even is the call from which on a plan has cost less in all. What is
+    left of cut texts is counted to within a few tokens; `inspector compare` reads and counts it."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 

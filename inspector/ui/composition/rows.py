@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.context_breakdown import NOT_SHOWN, Grouping, Scope
+from inspector.replay.analysis.breakdown import NOT_RECORDED
+from inspector.replay.analysis.context_breakdown import Grouping, Scope
 from inspector.report.catalogue import MARKS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -27,7 +28,7 @@ PART_COLUMNS: Final = (
     Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="sent", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
-    Column("carried", "carried", 8, rank=4),
+    Column("carried", "token-calls", 11, rank=4),
     Column("cost", "cost", 9, rank=3),
 )
 
@@ -38,7 +39,7 @@ BLOCK_COLUMNS: Final = (
     Column("tokens", "tokens", 8, 10),
     Column("bar", "█ sent ░ cut", 6, 24, is_bar=True, short="sent", rank=4),
     Column("calls", "calls", 6, rank=3),
-    Column("carried", "carried", 8, rank=7),
+    Column("carried", "token-calls", 11, rank=7),
     Column("cost", "cost", 9, rank=2),
     Column("what", "what", 12, 200, is_text=True, falls=False, rank=1),
 )
@@ -46,7 +47,7 @@ BLOCK_COLUMNS: Final = (
 _OF_WINDOW: Final = ("tokens", "cut")
 """Columns about one prompt, which have no place where all prompts are looked at."""
 
-_CARRIED: Final = "█ tokens × calls"  # noqa: RUF001  a multiplication is meant
+_CARRIED: Final = "█ token-calls"
 
 MOST_BLOCKS: Final = 300
 
@@ -89,7 +90,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     name = EVERYTHING if is_first else one_line(part.name)
     exact = MARKS[composition.context.prompt.known.value] if is_first else known
     cells = {
-        "name": Cell(name, _file_name(name), style="table--name" if is_first else "", order=name),
+        "name": Cell(name, _short_name(name), style="table--name" if is_first else "", order=name),
         "tokens": tokens_cell(part.tokens, exact),
         "share": Cell(ON_SCREEN.share(amount / total), known=known, order=amount)
         if total and not math.isnan(amount)
@@ -103,7 +104,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
-    is_faint = not len(part.blocks) and part.name == NOT_SHOWN
+    is_faint = not len(part.blocks) and part.name == NOT_RECORDED
     return FigureRow(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
@@ -148,9 +149,11 @@ def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
     return f"see #{later} · {one_line(path) or preview}"
 
 
-def _file_name(path: str) -> str:
-    """The end of a path, for where there is no room for all of it; empty for what is none."""
-    _, slash, name = path.rpartition("/")
+def _short_name(part: str) -> str:
+    """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
+    if part == NOT_RECORDED:
+        return "system and tools"
+    _, slash, name = part.rpartition("/")
     return f"…/{name}" if slash and name else ""
 
 

@@ -48,10 +48,10 @@ class Parts(FigureTable):
     """The table of parts."""
 
     HELP = """What the prompt of the call looked at is made of. Tokens are on the provider's scale; parts and what the
-    file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out. Carried
-    is what all calls of the session sent of it together, and cost what that came to, at the rate each token was served
-    at: from the cache or not. Letters: c calibrated, e estimated; none is exact. Repeats are results that something
-    later in the prompt stands for: the same text, the file read again, or edited since it was read."""
+    file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out.
+    Token-calls are tokens counted once for every call that sent them, and cost what that came to, at the rate each
+    token was served at: from the cache or not. Letters: c calibrated, e estimated; none is exact. Repeats are results
+    that something later in the prompt stands for: the same text, the file read again, or edited since it was read."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
 
@@ -60,7 +60,7 @@ class Blocks(FigureTable):
     """The table of blocks."""
 
     HELP = """The blocks of the part above that take most of the prompt, or, over the whole session, cost most. Calls
-    is how many calls sent a block, carried how many tokens that was in all."""
+    is how many calls sent a block, token-calls its tokens counted once for each of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_BLOCKS)
 

@@ -101,17 +101,17 @@ class CostBar(Widget, can_focus=True):
             cost = ON_SCREEN.dollars(-summary.rebuilds)
             parts.append(
                 LinePiece(
-                    Content.assemble(("cache rebuilds ", text), cost),
+                    Content.assemble(("cache misses ", text), cost),
                     5,
-                    shorter=Content.assemble(("rebuilds ", text), cost),
+                    shorter=Content.assemble(("misses ", text), cost),
                 )
             )
         if summary.pays_off is not None:
             parts.append(
-                LinePiece(Content.assemble(("pays off from call ", text), ON_SCREEN.whole(summary.pays_off)), 4)
+                LinePiece(Content.assemble(("breaks even at call ", text), ON_SCREEN.whole(summary.pays_off)), 4)
             )
         elif summary.saved.value is not None:
-            parts.append(LinePiece(Content.styled("never pays off here", text), 4))
+            parts.append(LinePiece(Content.styled("never breaks even here", text), 4))
         return parts
 
     def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
@@ -183,10 +183,10 @@ class CostBar(Widget, can_focus=True):
             LinePiece(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
         ]
         if summary.breaks:
-            parts.append(LinePiece(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache break')}", text), 4))
+            parts.append(LinePiece(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache miss')}", text), 4))
         if summary.first_change >= 0:
             parts.append(
-                LinePiece(Content.styled(f"first change at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
+                LinePiece(Content.styled(f"first applied at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
             )
         return [*parts, LinePiece(hint, 6, right=True)]
 

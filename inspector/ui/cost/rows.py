@@ -10,6 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.explain.cost_sheet import OVERHEAD
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
@@ -251,7 +252,7 @@ def _tiers(sheet: CostSheet) -> list[FigureRow]:
 
 
 def _tally(key: Hashable, row: BreakdownRow, name: str = "") -> FigureRow:
-    label = one_line(name or f"{row.name} {row.part}".rstrip())
+    label = one_line(name or part_label(row.name, row.part))
     saved = "table--lost" if (row.saved.value or 0) < 0 else "table--saved" if row.saved.value else "table--faint"
     return FigureRow(
         key,

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 SECTIONS = tuple(CostSection)
 _TITLES = {
     CostSection.TOTALS: "Totals over all calls",
-    CostSection.PARTS: "What takes up the prompts, under the plan",
+    CostSection.PARTS: "What fills the prompts, under the plan",
     CostSection.TIERS: "What the plan's parts did, changed results of all",
-    CostSection.RESULTS: "Results that cost most to carry along",
+    CostSection.RESULTS: "Results that cost most to resend",
     CostSection.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
     CostSection.AHEAD: "What this comes to",
     CostSection.TERMS: "Terms, and where the figures come from",

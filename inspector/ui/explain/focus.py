@@ -31,15 +31,15 @@ _COST_NAMES: Final = {
     "cost_usd": "cost with the plan",
     "saved_usd": "saved",
     "saved_share": "saved, of the cost",
-    "saved_tokens": "tokens saved",
-    "break_usd": "what cache rebuilds cost",
-    "break_even_call": "pays off from",
+    "saved_tokens": "saved tokens",
+    "break_usd": "cost of misses",
+    "break_even_call": "breaks even at call",
     "usd_per_day": "saved a day",
     "usd_per_month": "saved a month",
-    "breaks": "cache breaks by the plan",
-    "prompt_tokens": "tokens sent",
+    "breaks": "cache misses by the plan",
+    "prompt_tokens": "prompt tokens",
     "peak_prompt_tokens": "largest prompt",
-    "cache_read_share": "read from the cache",
+    "cache_read_share": "cache reads, of the prompts",
 }
 
 
@@ -86,7 +86,7 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     tallies = Breakdown(outcome.baseline, replay)
     return (
         Explained("tokens of this row", block_explanation(replay, state, block, differences)),
-        Explained("what carrying it cost", resent_explanation(tallies.block(block), replay, differences)),
+        Explained("what resending it cost", resent_explanation(tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )
 
@@ -97,7 +97,7 @@ def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
     found = [Explained(name, prompt_explanation(outcome.replay, call))]
     if outcome.replay is not outcome.baseline and call < count:
         found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))
-    return (*found, Explained("system and tools, in every prompt", overhead_explanation(outcome.inputs)))
+    return (*found, Explained("system prompt and tools, each", overhead_explanation(outcome.inputs)))
 
 
 def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:

@@ -33,12 +33,12 @@ SIGNS = (
     ("calibrated", "our count, fitted to what the provider reported for this session"),
     ("estimated", "our count alone, or what is usual; ≈ before a size says the same"),
     ("projected", "about calls that did not happen"),
-    ("cache rebuilds", "what it costs to send again what a change put out of the provider's cache; within the saving"),
+    ("cache misses", "what sending again costs after a change put it out of the provider's cache; within the saving"),
     (
-        "used what was cut",
-        "calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
+        "needed cut text",
+        "later calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
     ),
-    ("pays off from", "the call from which the plan has cost less in all, and stays cheaper to the end"),
+    ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
 
 FIRST_STEPS = (

@@ -202,7 +202,7 @@ class TimelinePane(SessionPane):
         self.controller.changes.publish(Change.SHOWN)
 
     def next_order(self) -> None:
-        """Order the rows as recorded, by size, or by what was carried."""
+        """Order the rows as recorded, by size, or by token-calls."""
         from inspector.ui.timeline.arrangement import Order
 
         order = self.arrangement.order.next
@@ -219,7 +219,7 @@ class TimelinePane(SessionPane):
         self._add_up_carried()
 
     def _add_up_carried(self) -> None:
-        """Find out what was carried, where the rows are ordered by it."""
+        """Add up the token-calls of rows, where they are ordered by them."""
         from inspector.ui.timeline.arrangement import Order
 
         outcome = self.controller.outcome
@@ -234,7 +234,7 @@ class TimelinePane(SessionPane):
             post(np.round(resend_cost(outcome.replay).tokens).astype(np.int64))
 
         take = partial(self._take_carried, outcome)
-        self.controller.host.run(work, take, group="carried", description="add up what was carried")
+        self.controller.host.run(work, take, group="carried", description="add up token-calls")
 
     def _take_carried(self, outcome: Outcome, carried: NDArray[np.int64]) -> None:
         newest = self.controller.outcome
@@ -424,7 +424,7 @@ class TimelinePane(SessionPane):
         if risks is None or not len(risks.blocks):
             self.tell("nothing is known to go wrong with this plan")
             return
-        self._move_among(risks.positions, step, "what may go wrong is not among the rows shown")
+        self._move_among(risks.positions, step, "no risk is among the rows shown")
         self.tell(risks.sentence(self.timeline.cursor_block))
 
     def to_rise(self, step: int) -> None:

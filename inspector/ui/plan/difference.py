@@ -62,9 +62,9 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
         ("saved", here.savings.usd, there.savings.usd, ON_SCREEN.dollars),
         ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, ON_SCREEN.short),
         ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, ON_SCREEN.short),
-        ("cache breaks", here.breaks, there.breaks, ON_SCREEN.whole),
-        ("cost of breaks", here.break_usd, there.break_usd, ON_SCREEN.dollars),
-        ("pays off from call", here.break_even_call, there.break_even_call, ON_SCREEN.whole),
+        ("cache misses by the plan", here.breaks, there.breaks, ON_SCREEN.whole),
+        ("cost of misses", here.break_usd, there.break_usd, ON_SCREEN.dollars),
+        ("breaks even at call", here.break_even_call, there.break_even_call, ON_SCREEN.whole),
     ]
     rows = []
     for name, first, second, shown in pairs:
@@ -78,9 +78,9 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
 
 def brief(here: PlanOutcome, rival: Rival) -> str:
     """Two short lines for the panel: what changes by taking the other plan."""
-    cost, _, tokens, _, breaks, *_ = figure_rows(here, rival.totals)
+    cost, _, tokens, _, misses, *_ = figure_rows(here, rival.totals)
     first = f"{cost.change} {cost.known}" if cost.change else f"{tokens.there} tokens {tokens.known}"
-    return f"{rival.letter} instead: {first}\n  {tokens.change} tokens, {breaks.change} breaks"
+    return f"{rival.letter} instead: {first}\n  {tokens.change} tokens, {misses.change} misses"
 
 
 def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:

@@ -39,9 +39,9 @@ class Risks:
         """One line a finding, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'call')} used what was cut")
+            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'later call')} needed cut text")
         lines += [
-            f"{hazard.kind.value}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.value
+            f"{hazard.kind.label}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.label
             for hazard in self.hazards
         ]
         if lines and len(self.blocks):
@@ -61,22 +61,22 @@ class Risks:
 
     def sentence(self, block: int) -> str:
         """What may go wrong with a block."""
-        kinds = [hazard.kind.value for hazard in self.hazards if block in hazard.blocks]
+        kinds = [hazard.kind.label for hazard in self.hazards if block in hazard.blocks]
         if self.needed is not None and block in self.needed.blocks:
             kinds.insert(0, self._needed_again(block))
-        return ", ".join(kinds) or "nothing is known to go wrong here"
+        return ", ".join(kinds) or "no risk here"
 
     def _needed_again(self, block: int) -> str:
         """That a block was cut and used again: at which call first, and what of it."""
         use = None if self.needed is None else self.needed.first.get(block)
         if use is None:
-            return "cut, and used again later"
+            return "cut, and needed later"
         session = self.session
         at = f"at call {ON_SCREEN.whole(use.call + 1)}"
         try:
             text = session.text(session.all_blocks[block])
         except (TextUnavailableError, OSError):
-            return f"cut, and used again {at}"
+            return f"cut, and needed {at}"
         if (use.start, use.stop) == (0, len(text)):
             return f"cut, and asked for again {at}"
-        return f"cut, and used again {at}: {one_line(text[use.start : use.stop])}"
+        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])}"

@@ -28,7 +28,7 @@ class Order(Enum):
 
     RECORDED = "as recorded"
     SIZE = "largest first"
-    CARRIED = "most carried first: tokens × calls"  # noqa: RUF001  a multiplication sign is meant
+    CARRIED = "most token-calls first"
 
     @property
     def next(self) -> Order:

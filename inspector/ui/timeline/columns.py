@@ -343,8 +343,8 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
     TimelineColumn("bar", None, _bar_head, _bar),
     TimelineColumn(
         "carried",
-        lambda space: 8 if space.carried else 0,
-        _named("carried", right=True),
+        lambda space: 12 if space.carried else 0,
+        _named("token-calls", right=True),
         _carried,
         leaves=5,
         key=lambda view, row: view.carried_at(row),

@@ -89,7 +89,7 @@ class Drawing(Widget, can_focus=True):
 class TuneCurves(Drawing):
     """Set `chart` to show a sweep. Keys and the mouse ask for another value; whoever answers sets another chart."""
 
-    HELP = """What the cost, the prompt tokens and the cache breaks of this session come to over the whole range of one
+    HELP = """What the cost, the prompt tokens and the cache misses of this session come to over the whole range of one
     limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
     beside it; the dotted line is the session with nothing cut. Letters: c calibrated, e estimated. ◆ is the value you
     look at, ▲ the plan's, ▾ that of the least cost. ◇ is the knee: where the cost lies furthest below the straight
