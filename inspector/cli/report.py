@@ -50,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
-        "--explain", action="store_true", help="say how every figure came about: formula, inputs, source"
+        "--explain", action="store_true", help="say how every figure is calculated: formula, inputs, source"
     )
     parser.add_argument(
         "--no-script",

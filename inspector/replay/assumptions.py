@@ -49,7 +49,7 @@ class Assumptions:
     days_per_month: float = DAYS_PER_MONTH
 
     def pricing(self, price_file: Path | None = None) -> Pricing:
-        """Prices on these terms.
+        """Prices under these assumptions.
 
         Args:
             price_file: A price file in place of the one in the settings folder.

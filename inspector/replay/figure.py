@@ -13,9 +13,9 @@ class HowKnown(StrEnum):
     EXACT = "exact"
     """Reported by the provider."""
     CALIBRATED = "calibrated"
-    """Our count, fitted to what the provider reported for this session."""
+    """A local estimate fitted to the usage the provider reported for this session."""
     ESTIMATED = "estimated"
-    """Our count alone."""
+    """A local estimate or a default."""
     PROJECTED = "projected"
     """About calls that did not happen."""
 

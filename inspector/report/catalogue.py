@@ -30,8 +30,8 @@ MARKS: Final[dict[str, str]] = {"exact": "", "calibrated": "c", "estimated": "e"
 """What stands behind a number for how it is known."""
 
 HOW_KNOWN: Final[dict[str, str]] = {
-    "calibrated": "our count fitted to what the provider reported for this session",
-    "estimated": "our count alone",
+    "calibrated": "fitted to reported usage",
+    "estimated": "local estimate",
     "projected": "about calls that did not happen",
     "exact": "reported by the provider, or counted in the file",
 }
@@ -379,7 +379,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     )
     next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
     explain: Annotated[
-        dict[str, ExplanationFacts] | None, about("How every figure came about; null unless asked for.")
+        dict[str, ExplanationFacts] | None, about("How every figure is calculated; null unless asked for.")
     ] = None
 
 
@@ -708,7 +708,7 @@ class BandFacts(Struct, frozen=True, kw_only=True):
 
 
 class ExplanationFacts(Struct, frozen=True, kw_only=True):
-    """How a figure came about."""
+    """How a figure is calculated."""
 
     value: Annotated[float | None, about("The figure.")]
     unit: Annotated[str, about("What it is counted in; `share` for a part of 1.")]

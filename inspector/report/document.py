@@ -47,7 +47,7 @@ class Report(Struct, frozen=True, kw_only=True):
         field(default_factory=list)
     )
     explain: Annotated[
-        dict[str, ExplanationFacts] | None, about("How the baseline's figures came about; null unless asked for.")
+        dict[str, ExplanationFacts] | None, about("How the baseline's figures are calculated; null unless asked for.")
     ] = None
     comparison: Annotated[list[PlanFacts], about("Every strategy alone; empty unless asked for.")] = field(
         default_factory=list

@@ -282,7 +282,7 @@ def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:
 
 
 def explanation_facts(explanations: Mapping[str, Explanation]) -> dict[str, ExplanationFacts]:
-    """How figures came about."""
+    """How figures are calculated."""
     return {
         name: ExplanationFacts(
             value=rounded(each.value, DOLLAR_DIGITS),

@@ -215,7 +215,7 @@ def _warnings(rows: Sequence[SessionRow], unread: Sequence[UnreadSession]) -> li
     said = (
         (len(unread), "that could not be read: part of no figure"),
         (unpriced, "without a price: the tokens are in the totals, the dollars are not"),
-        (silent, "without reported usage: prompts are our count, and the prompt cache is simulated"),
+        (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
         (empty, "without a call to a model"),
     )
     return [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]

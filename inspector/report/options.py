@@ -12,7 +12,7 @@ class ReportOptions:
     Attributes:
         runs_per_day: Project savings to so many runs like this session a day; None not to.
         next_calls: Project the session to so many calls more; None not to.
-        explain: Say how every figure came about.
+        explain: Say how every figure is calculated.
         details: Say what fills the prompts, what cache misses cost and what would have become of compactions.
         ledger: Hold a row for every call and every block.
         comparison: Replay every strategy alone, too.

@@ -204,11 +204,13 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
         return ""
     if missing == len(inputs.reported):
         return (
-            "the file reports no usage: prompts are our count of what it shows, without tools and hidden system "
+            "the file reports no usage: prompts are local estimates of what it shows, without tools and hidden system "
             "prompts, and the prompt cache is simulated"
         )
     total = IN_TEXT.plural(len(inputs.reported), "call")
-    return f"nothing was reported for {missing:,} of {total}: their prompts are our count, their cache is simulated"
+    return (
+        f"nothing was reported for {missing:,} of {total}: their prompts are local estimates, their cache is simulated"
+    )
 
 
 def _output(inputs: ReplayInputs) -> str:

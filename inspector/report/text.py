@@ -77,9 +77,9 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
         page.line()
         _plan(page, plan_letter(index), plan)
     carried_table(page, report)
-    explanations(page, "How the baseline's figures came about", report.explain)
+    explanations(page, "How the baseline's figures are calculated", report.explain)
     for index, plan in enumerate(report.plans):
-        explanations(page, f"How the figures of plan {plan_letter(index)} came about", plan.explain)
+        explanations(page, f"How the figures of plan {plan_letter(index)} are calculated", plan.explain)
     worth_knowing(page, report)
     return page.text()
 
@@ -346,7 +346,7 @@ def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
 
 
 def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:
-    """Write how figures came about: formula, inputs, source."""
+    """Write how figures are calculated: formula, inputs, source."""
     if not explained:
         return
     page.line()

@@ -114,7 +114,7 @@ class CutFacts(Struct, frozen=True, kw_only=True):
 
 
 class ResultFacts(Struct, frozen=True, kw_only=True):
-    """Single tool results by our count, beside the difference of two reported prompts."""
+    """Single tool results as estimated locally, beside the difference of two reported prompts."""
 
     results: Annotated[Count, about("Results of 300 tokens and more whose size two reports tell.")]
     median: Annotated[float, about("Half of them are met within this share.")]
@@ -264,7 +264,7 @@ def _write_session(page: Page, session: SessionValidation) -> None:
 
 def _prompts(session: SessionValidation) -> str:
     if session.prompt_median is None:
-        return "too few calls to fit our counts to: typical ratios of the model's family are used"
+        return "too few calls to fit local estimates to: typical ratios of the model's family are used"
     met = _within(session.prompt_median, session.prompt_p90)
     judged = f"{met} ({IN_TEXT.plural(session.judged_calls, 'call')})"
     if session.verdict == "within":

@@ -41,7 +41,7 @@ class Reading(StrEnum):
     """
 
     SIGNATURES = "texts and signatures"
-    """Texts by our count, reasoning by the characters of its signature."""
+    """Texts as counted locally, reasoning by the characters of its signature."""
     KEPT = "reported length, reasoning kept"
     """The reported length."""
     SINCE_USER = "reported length, reasoning since the user's last message"
@@ -112,7 +112,7 @@ def calibrate(
     contents: Mapping[Reading, PromptContents],
     reported: Integers,
 ) -> Calibration:
-    """Fit our counts to what was reported. All columns are per call, in call order, of any number of contexts.
+    """Fit local counts to what was reported. All columns are per call, in call order, of any number of contexts.
 
     Args:
         models: The model's name as recorded.

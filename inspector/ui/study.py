@@ -99,7 +99,7 @@ class StudyScreen(SessionScreen[Leaving | None]):
         return lambda: explained_focus(outcome, (COST, -1), terms, runs)[0]
 
     def action_explain(self) -> None:
-        """Say how the figures came about on which the cursor is."""
+        """Say how the figures the cursor is on are calculated."""
         explains = self.explains()
 
         def work(post: Post[tuple[Explained, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done

@@ -1,4 +1,4 @@
-"""Terms other than the recorded ones: prices, windows and months as somebody asks for them."""
+"""Assumptions other than the recorded ones: prices, windows and months as somebody asks for them."""
 
 import dataclasses
 from pathlib import Path

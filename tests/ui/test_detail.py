@@ -139,7 +139,7 @@ async def test_json_is_laid_out_on_demand() -> None:
         await pilot.press("j")
         app.detail.content = CONTENT
         await settle(pilot)
-        assert "nothing to lay out" in shown(app.detail)[1]
+        assert "nothing to format" in shown(app.detail)[1]
         assert shown(app.detail)[2] == " line 0 of the text"
 
 

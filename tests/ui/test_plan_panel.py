@@ -43,15 +43,15 @@ async def test_results_are_counted_by_size_under_their_limit(running, session_fi
 
 async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, session_file) -> None:
     async with running(session_file.path) as run:
-        assert "instead" not in run.text()
+        assert "switch to" not in run.text()
         await run.press("a", "1")
-        await run.until_shown("A instead: +$")
+        await run.until_shown("switch to A: +$")
         await run.tap("A")
         await run.until_open("difference")
         assert "by taking A" in run.text()
         await run.tap("a")
         await run.settled()
-        await run.until_shown("B instead: −$")  # noqa: RUF001  numbers have a minus sign
+        await run.until_shown("switch to B: −$")  # noqa: RUF001  numbers have a minus sign
         assert run.plan_letter == "A"
 
 

@@ -194,7 +194,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         sent = sum(prompt_of(each) for _, each in usage)
         await shows(run, "prompt tokens", f"{sent:,} ")
         await run.tap("7", *["down"] * 30)
-        fitted = await shows(run, "our counts: ", "calibrated")
+        fitted = await shows(run, "token scale: ", "calibrated")
         assert re.search(r"× \d\.\d+, \d+ calls, ±[\d.]+ %", fitted)  # noqa: RUF001  a multiplication is meant
         shown = run.text()
         assert all(model in shown for model in models)
@@ -203,7 +203,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
         await run.tap("escape")
         await run.press("E")
-        await shows(run, "calibrated: our count, fitted to what the provider reported")
+        await shows(run, "calibrated: fitted to reported usage")
 
 
 @answers(

@@ -162,7 +162,7 @@ STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("escape", "escape", lacks("Export the plan")),
     ("P", "P", has("Save a picture", "the context chart alone")),
     ("escape", "escape", lacks("Save a picture")),
-    ("a", "a", has("Plan B", "A instead")),
+    ("a", "a", has("Plan B", "switch to A")),
     ("A", "A", has("Plan B and plan A", "Both have the same")),
     ("escape", "escape", lacks("Plan B and plan A")),
     ("d", "d", has("Runs a day")),

@@ -210,7 +210,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("table.sort-right", "right", changes=HEAD)
     act("table.reverse", "r", changes=HEAD)
     act("table.scale", "l", changes=r"[█▏▎▍▌▋▊▉]+░*")
-    act("study.explain", "E", shows="How this figure came about")
+    act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
     act("compare.add", "+", shows="ctrl+z takes it back")
     program.until(lambda: "●current plan: keep" in program.text, "the plan with the strategy")

@@ -1,7 +1,7 @@
 """The way of a plan to a ledger.
 
 - `recorded_calls`, `prompt_layout`, `token_scale`: what calls report of themselves, where every block stands in every
-  prompt, and what our counts measure at the provider. `inputs` holds all of it: no plan changes any of it.
+  prompt, and what local counts measure at the provider. `inputs` holds all of it: no plan changes any of it.
 - `plan_edits` asks the plan's strategies what they change: a single strategy that knows its edits in advance for all
   calls at once, any other plan call by call (`simulation`). Each decision is an operation on a block.
 - `renderer` makes of a block and its operations what is sent, and counts its tokens.

@@ -214,7 +214,7 @@ def _whole_prompts(
     reported: NDArray[np.bool_],
     counted: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Every prompt with nothing cut: as reported, or our count on the provider's scale."""
+    """Every prompt with nothing cut: as reported, or the local estimate on the provider's scale."""
     whole = scale.prompt.copy()
     whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
     previous = int(layout.previous_call[-1])

@@ -1,4 +1,4 @@
-"""The provider's tokens for ours: how our counts are brought to the scale of what the provider reports and charges.
+"""The provider's tokens for ours: how local counts are brought to the scale of what the provider reports and charges.
 
 `inspector.tokens.calibration` fits; here is what it fits: what every recorded prompt holds, on each `Reading` of how
 later prompts hold responses. Where the provider does not report reasoning apart, it is what the reported length of a
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TokenScale:
-    """What our counts measure at the provider, per call, the next one included.
+    """What local counts measure at the provider, per call, the next one included.
 
     Attributes:
         ratio: The provider's tokens for one counted token, float64.
@@ -95,7 +95,7 @@ def prompt_contents(
 
 
 def signature_contents(history: History, table: TokenTable) -> PromptContents:
-    """Per call, the next one included, what its prompt holds by our count, reasoning by its signatures' characters.
+    """Per call, the next one included, what its prompt holds as counted, reasoning by its signatures' characters.
 
     Thinking that has a signature is left out of the counted tokens: the signature stands for it. Where the call's model
     drops reasoning with the next message of the user, only what came after the last one counts.

@@ -1,1 +1,1 @@
-"""How every figure came about: formula, inputs and source, with the session's own numbers."""
+"""How every figure is calculated: formula, inputs and source, with the session's own numbers."""

@@ -1,4 +1,4 @@
-"""Everything that is known of what a session costs under a plan, and how each figure came about."""
+"""Everything that is known of what a session costs under a plan, and how each figure is calculated."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CostSheet:
         compactions: What would have become of recorded compactions.
         runs: The saving over many runs; None without a price.
         next_calls: The session going on; None without a price, or where no call grew from another.
-        terms: On which terms.
+        terms: On which assumptions.
         runs_per_day: Such sessions a day.
         explained: By a key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
             `("compaction", index)`, `("next", "calls")`; totals of the session with nothing cut by `("before", name)`.

@@ -1,4 +1,4 @@
-"""How a figure came about, in words and numbers: what screens show for the figure under the cursor."""
+"""How a figure is calculated, in words and numbers: what screens show for the figure under the cursor."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ class Explanation:
 
     @classmethod
     def of(cls, figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
-        """How a figure came about that knows itself how it is known."""
+        """How a figure is calculated that knows itself how it is known."""
         return cls(figure.value, unit, figure.known, formula, inputs, source)

@@ -1,4 +1,4 @@
-"""How figures about parts of a session came about: one block, one prompt, a tool's results, a compaction, what is next.
+"""How figures of a session's parts are calculated: one block, one prompt, a tool's results, a compaction, what is next.
 
 Each takes the very numbers that are shown; the totals are explained in `inspector.replay.explain.plan`.
 """
@@ -130,7 +130,7 @@ def prompt_explanation(planned: Replay, call: int) -> Explanation:
         (
             Input("call", call + 1),
             Input("reported" if reported else "with nothing cut", round(whole), "tokens"),
-            Input("by our count on the provider's scale", round(float(inputs.scale.prompt[call])), "tokens"),
+            Input("local estimate on the provider's scale", round(float(inputs.scale.prompt[call])), "tokens"),
             *([Input("left out by the plan", removed, "tokens")] if removed else []),
             *served,
             Input("output", int(ledger.output[call]), "tokens"),

@@ -1,4 +1,4 @@
-"""How the figures of a plan's outcome came about, beside the totals of its replay.
+"""How the figures of a plan's outcome are calculated, beside the totals of its replay.
 
 Names are those the report uses: a field of `Figures` for the replay's own totals, and for what a plan makes of them
 `cache_read_share`, `breaks`, `resent_tokens`, `rebuild_usd`, `break_usd`, `saved_tokens`, `saved_usd`, `saved_share`,

@@ -1,4 +1,4 @@
-"""How the totals of a replay came about, in tokens and in dollars; each by its name among `Figures`."""
+"""How the totals of a replay are calculated, in tokens and in dollars; each by its name among `Figures`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def overhead_explanation(inputs: ReplayInputs) -> Explanation:
 
 
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
-    """How our counts are brought to the provider's scale."""
+    """How local counts are brought to the provider's scale."""
     fit = inputs.scale.calibration
     ratio, per_block, per_signature = fit.main
     yield Input("tokens for one counted token", ratio)
@@ -106,7 +106,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
 def scale_source(inputs: ReplayInputs) -> str:
     """Where sizes that were not reported come from."""
     counter = inputs.table.counter.name
-    counted = "our count with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "our count by"
+    counted = "tokens counted with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "tokens counted by"
     if inputs.scale.known is HowKnown.CALIBRATED:
         return f"{counted} {counter}, fitted by least squares to the usage this session's provider reported"
     return f"{counted} {counter}, scaled by what is typical of the model's family"

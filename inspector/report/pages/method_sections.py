@@ -1,4 +1,4 @@
-"""How figures are known and came about, how to get them again, and how to use the plan elsewhere."""
+"""How figures are known and calculated, how to get them again, and how to use the plan elsewhere."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def explanation_sections(report: Report, figures: FigureCells) -> tuple[Section,
         for index, plan in enumerate(report.plans)
     ]
     tables = [_explanation_table(name, steps, explained, figures) for name, steps, explained in places if explained]
-    return (Section("explained", "How figures came about", tuple(tables), folded=True),) if tables else ()
+    return (Section("explained", "How figures are calculated", tuple(tables), folded=True),) if tables else ()
 
 
 def _explanation_table(

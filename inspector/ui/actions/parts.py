@@ -15,7 +15,7 @@ TIMELINE: Table = (
     UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
     UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold it"),
     UserAction("timeline.fold-all", "minus", "fold_all", "All", "Fold every message, or none"),
-    UserAction("timeline.pin", "m", "pin", "Pin", "Pin the row, or take the pin away"),
+    UserAction("timeline.pin", "m", "pin", "Pin", "Pin or unpin the row"),
     UserAction("timeline.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
 )
 """The rows."""
@@ -25,7 +25,7 @@ DETAIL: Table = (
     UserAction("detail.sent", "s", "show('sent')", "As sent", "Show what the plan sends of it", is_shown=True),
     UserAction("detail.difference", "d", "show('difference')", "Difference", "Show both side by side", is_shown=True),
     UserAction(
-        "detail.json", "j", "show('laid')", "Laid out", "Lay it out: JSON, a tool's input, an edit", is_shown=True
+        "detail.json", "j", "show('laid')", "Formatted", "Format it: JSON, a tool's input, an edit", is_shown=True
     ),
     UserAction("detail.markdown", "m", "show('markdown')", "Markdown", "Show the text as Markdown", is_shown=True),
     UserAction("detail.record", "R", "show('record')", "Record", "Show the record in the file", is_shown=True),

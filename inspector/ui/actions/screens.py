@@ -9,7 +9,7 @@ from inspector.ui.actions.main_screen import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
 """What a prompt is divided by, in the order of their keys: the values of `Grouping`."""
-SECTIONS: Final = ("totals", "parts", "tiers", "results", "compactions", "ahead", "terms")
+SECTIONS: Final = ("totals", "parts", "tiers", "results", "compactions", "forecast", "assumptions")
 """The sections of the cost screen, in the order of their keys: the values of `Section`."""
 
 STUDY: Table = (
@@ -26,7 +26,7 @@ STUDY: Table = (
         rank=4,
         named=Named("session: Back", "Close this screen"),
     ),
-    UserAction("study.explain", "E", "explain", "explain", "How the figures here came about", is_shown=True),
+    UserAction("study.explain", "E", "explain", "explain", "How the figures here are calculated", is_shown=True),
     UserAction("study.picture", "P", "app.picture", "picture", "Save a picture of the screen"),
     UserAction("study.undo", "ctrl+z", "undo", "undo", "Take back a change of the plan"),
     UserAction("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Make it again"),
@@ -180,7 +180,7 @@ DIAGNOSTICS: Table = (
 EXPLAIN: Table = (
     UserAction("explain.close", "escape,E,q", "dismiss", "Close", "Back to where you were", is_shown=True),
 )
-"""How a figure came about."""
+"""How a figure is calculated."""
 
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,q,A,enter", "dismiss", "Close", "Back to the session", is_shown=True),

@@ -147,7 +147,7 @@ class CompareScreen(StudyScreen):
         saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
         rival = self.controller.rival
         if rival is not None:
-            saved.insert(0, Contender("put aside", f"plan {rival.letter}", rival.plan))
+            saved.insert(0, Contender("other", f"plan {rival.letter}", rival.plan))
         return saved
 
     def _replay(self) -> None:

@@ -473,13 +473,13 @@ class SessionController:
 
     @property
     def terms(self) -> Assumptions:
-        """The terms figures are worked out on."""
+        """What figures assume: prices, cache, window, days."""
         from inspector.replay.assumptions import Assumptions
 
         return self.given_terms or Assumptions()
 
     def set_terms(self, terms: Assumptions) -> None:
-        """Work everything out on other terms."""
+        """Calculate everything on other assumptions."""
         before, self.given_terms = self.terms, terms
         if terms.replays_as(before):
             self._project_anew()

@@ -1,4 +1,4 @@
-"""The terms of the cost screen: what each is called, how it is written, and what a line of text makes of it."""
+"""The assumptions of the cost screen: what each is called, how it is written, and what a line of text makes of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Term:
         label: What it is called.
         help: What may be answered.
         shown: How its value is written; empty where it is as recorded.
-        taken: The terms with what was written; raises `TermError`.
+        taken: The assumptions with what was written; raises `TermError`.
     """
 
     name: str
@@ -140,13 +140,13 @@ TERMS: Final = (
         ),
     ),
 )
-"""Every term, in the order they are shown."""
+"""Every assumption, in the order they are shown."""
 
 
 def term_lines(
     terms: Assumptions, runs_per_day: float, inputs: ReplayInputs
 ) -> tuple[tuple[Hashable, str, str, str], ...]:
-    """Key, name, value and hint of every term, and of what the figures come from."""
+    """Key, name, value and hint of every assumption, and of what the figures come from."""
     change = "enter changes"
     lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]
     size = inputs.window.size
@@ -181,4 +181,4 @@ def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
         if inputs.scale.known.value == "calibrated"
         else f"× {fit.ratio:.3f}, usual for the model's family"  # noqa: RUF001  a multiplication is meant
     )
-    yield ("source", "scale"), "our counts", f"{inputs.table.counter.name} {fitted}, {inputs.scale.known.value}", ""
+    yield ("source", "scale"), "token scale", f"{inputs.table.counter.name} {fitted}, {inputs.scale.known.value}", ""

@@ -27,8 +27,8 @@ class CostBar(Widget, can_focus=True):
 
     HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
 
-    exact: reported by the provider.  calibrated: our count, fitted to what the provider reported for this session.
-    estimated: our count alone.  projected: about calls that did not happen."""
+    exact: reported by the provider.  calibrated: fitted to reported usage.
+    estimated: local estimate or default.  projected: about calls that did not happen."""
 
     DEFAULT_CSS = """
     CostBar { height: auto; width: 1fr; }
@@ -165,19 +165,21 @@ class CostBar(Widget, can_focus=True):
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
-        hint = Content.styled("d sets how many", text)
+        hint = Content.styled("d: runs a day", text)
         parts = [LinePiece(Content.styled(runs, text), 1)]
         day, month = summary.per_day.value, summary.per_month.value
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
-        word, style = ("less", "cost--saved") if day >= 0 else ("more", "cost--lost")
+        verb, more, style = ("saves", "", "cost--saved") if day >= 0 else ("costs", " more", "cost--lost")
         band = "" if summary.plus_minus is None else f" ±{ON_SCREEN.share(summary.plus_minus)}"
         by_month = f"{ON_SCREEN.dollars(abs(month))} a month"
         longer, shorter = (
-            Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month} {word}", by_month)
+            Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month}{more}", by_month)
         )
         parts += [
-            LinePiece(Content.styled(f"{ON_SCREEN.dollars(abs(day))} a day {word}", self.get_visual_style(style))),
+            LinePiece(
+                Content.styled(f"{verb} {ON_SCREEN.dollars(abs(day))} a day{more}", self.get_visual_style(style))
+            ),
             LinePiece(longer, 3, shorter=shorter),
             # How they are known goes last of all: a figure without it would be taken for a fact.
             LinePiece(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),

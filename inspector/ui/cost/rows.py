@@ -1,7 +1,7 @@
 """What the cost screen says: the figures of a plan in sections, as rows of a table. Every row's key has an explanation.
 
 Sections are tables of their own columns: totals, parts of prompts, tiers, single results, recorded compactions, what is
-projected, and the terms all of it is worked out on.
+projected, and the assumptions behind all of it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class CostSection(StrEnum):
     TIERS = "tiers"
     RESULTS = "results"
     COMPACTIONS = "compactions"
-    AHEAD = "ahead"
-    TERMS = "terms"
+    FORECAST = "forecast"
+    ASSUMPTIONS = "assumptions"
 
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
@@ -127,7 +127,7 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
         section: Which.
         sheet: The figures.
         rows: The session's rows, for what single results hold.
-        terms: The table of terms, which are the screen's.
+        terms: The table of assumptions, which are the screen's.
     """
     match section:
         case CostSection.TOTALS:
@@ -140,9 +140,9 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
             return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
         case CostSection.COMPACTIONS:
             return Table(_COMPACTION_COLUMNS, tuple(_compaction(each) for each in sheet.compactions))
-        case CostSection.AHEAD:
+        case CostSection.FORECAST:
             return Table(_BAND_COLUMNS, tuple(_ahead(sheet)))
-        case CostSection.TERMS:
+        case CostSection.ASSUMPTIONS:
             return terms
 
 
@@ -153,13 +153,13 @@ def nothing_in(section: CostSection, sheet: CostSheet) -> str:
         CostSection.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
         CostSection.RESULTS: "no tool result was sent",
         CostSection.COMPACTIONS: "no compaction was recorded",
-        CostSection.AHEAD: "nothing can be projected without a price; terms name one",
+        CostSection.FORECAST: "nothing can be projected without a price; assumptions name one",
     }
     return words.get(section, "")
 
 
 def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
-    """Terms and sources: key, name, value, and what enter does there."""
+    """Assumptions and sources: key, name, value, and what enter does there."""
     return Table(
         _TERM_COLUMNS,
         tuple(

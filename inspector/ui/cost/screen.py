@@ -1,4 +1,4 @@
-"""The cost screen: everything the ledger knows of a plan, what it is projected to, and how each figure came about."""
+"""The cost screen: every figure of a plan, its forecast, and how each figure is calculated."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ _TITLES = {
     CostSection.TIERS: "What the plan's parts did, changed results of all",
     CostSection.RESULTS: "Results that cost most to resend",
     CostSection.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
-    CostSection.AHEAD: "What this comes to",
-    CostSection.TERMS: "Terms, and where the figures come from",
+    CostSection.FORECAST: "Forecast",
+    CostSection.ASSUMPTIONS: "Assumptions, and where the figures come from",
 }
 
 
@@ -54,17 +54,17 @@ class CostFigures(FigureTable):
 
     TITLE_IN_HELP = "Figures"
 
-    HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor came about;
+    HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor is calculated;
     E shows all of it. Letters behind numbers: c calibrated, e estimated, p projected; none is exact.
-    Terms can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied by, as
-    which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The command
-    line has the same as options of report and compare."""
+    Assumptions can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied
+    by, as which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The
+    command line has the same as options of report and compare."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COSTS_FIGURES)
 
 
 class CostsScreen(StudyScreen):
-    """Figures above, how the one under the cursor came about below."""
+    """Figures above, how the one under the cursor is calculated below."""
 
     name_of_study = "costs"
 
@@ -89,12 +89,12 @@ class CostsScreen(StudyScreen):
         self._is_wanted = self._is_computing = False
 
     def compose(self) -> ComposeResult:
-        """The sections' names, one of them, and how a figure came about."""
+        """The sections' names, one of them, and how a figure is calculated."""
         yield SessionHeader()
         with Pane("Cost", id="figures-pane"):
             yield ChoiceStrip()
             yield CostFigures(id="figures")
-        with Pane("How this figure came about", id="how-pane"):
+        with Pane("How this is calculated", id="how-pane"):
             yield Static(id="how", markup=False)
         yield StatusBar()
 
@@ -189,7 +189,7 @@ class CostsScreen(StudyScreen):
             return "The plan changed none of these."
         # The column may be too narrow for it: here it stands in full.
         said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
-        return f"{said}\nWhere the figures come from; the terms above change it."
+        return f"{said}\nWhere the figures come from; the assumptions above change it."
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
@@ -278,7 +278,7 @@ class CostsScreen(StudyScreen):
         for term in TERMS:
             yield SystemCommand(f"cost: Set {term.label}", term.help, partial(self._ask, term))
         yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
-        yield SystemCommand("cost: Explain", "How the figure under the cursor came about", self.action_explain)
+        yield SystemCommand("cost: Explain", "How the figure under the cursor is calculated", self.action_explain)
         yield from super().commands()
 
 

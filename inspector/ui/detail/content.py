@@ -14,7 +14,7 @@ import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
@@ -62,7 +62,7 @@ def row_style(folded: Wrapped, row: int, plain: str) -> str:
 
 
 def member_pieces(text: str, plain: str) -> tuple[tuple[str, str], ...]:
-    """A row of laid out JSON, the name of a member apart from its value."""
+    """A row of formatted JSON, the name of a member apart from its value."""
     match = _MEMBER.fullmatch(text)
     if match is None:
         return ((text, plain),)
@@ -122,7 +122,7 @@ class CutNote:
 
     @property
     def summary(self) -> str:
-        """All of it in one safe line; the tokens are our count."""
+        """All of it in one safe line; the tokens are a local estimate."""
         since = "" if self.call is None else f" from call {ON_SCREEN.whole(self.call)} on"
         amount = f"{ABOUT}{ON_SCREEN.plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
         return f"{amount}{since} · {one_line(self.reason)}"
@@ -139,7 +139,7 @@ class DetailContent:
         sent: How it is sent, None for as recorded.
         note: Why it is not sent whole, where it is not.
         absent: Why nothing of it is sent, for a block that is not in the prompt; empty for one that is.
-        is_json: The text is JSON, and can be laid out as such.
+        is_json: The text is JSON, and can be formatted as such.
         is_tool_call: The text is the input of a tool.
         media: The images and documents in it, each in a few safe words.
         record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
@@ -369,13 +369,17 @@ def absence(outcome: Outcome, index: int) -> str:
     """Why a block is in no prompt, or not in this call's."""
     history, call = outcome.replay.history, outcome.state.call
     enters, leaves = int(history.enters[index]), int(history.leaves[index])
-    when = "the next call" if call == history.call_count else f"call {ON_SCREEN.whole(call + 1)}"
+    prompt = "the next prompt" if call == history.call_count else f"the prompt of call {ON_SCREEN.whole(call + 1)}"
     if history.kind[index] == BlockKind.OTHER:
         return "A record the agent kept for itself: it was never sent."
     if enters > history.call_count:
-        return f"Not in the prompt of {when}, nor of any other: it was never sent."
+        return f"Not in {prompt}, nor in any other: it was never sent."
     if enters > call:
-        return f"Not in the prompt of {when} yet: it is first sent at call {ON_SCREEN.whole(enters + 1)}."
+        return f"Not in {prompt} yet: it is first sent at call {ON_SCREEN.whole(enters + 1)}."
     if leaves <= call:
-        return f"No longer in the prompt of {when}: compacted or rewound away at call {ON_SCREEN.whole(leaves + 1)}."
-    return f"Not in the prompt of {when}: it belongs to another conversation."
+        cause = history.session.contexts[history.call_context[leaves]].cause
+        first = f"call {ON_SCREEN.whole(leaves + 1)}"
+        return (
+            f"Not sent from {first} on." if cause is ContextCause.START else f"Removed by the {cause.value} at {first}."
+        )
+    return f"Not in {prompt}: it belongs to another conversation."

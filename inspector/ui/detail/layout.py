@@ -1,4 +1,4 @@
-"""A text laid out by what it is: the input of a tool by its arguments, edits as differences, JSON a member a line."""
+"""A text formatted by what it is: the input of a tool by its arguments, edits as differences, JSON a member a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.ui.detail.content import DetailSection, SectionKind, TextForm, form_of, laid_out
 
-NOTHING_TO_LAY_OUT: Final = "⋯ nothing to lay out: neither JSON nor a difference ⋯"
+NOTHING_TO_FORMAT: Final = "⋯ nothing to format: neither JSON nor a difference ⋯"
 LONGEST_COMPARED: Final = 4000
 """Lines of an edit that are compared one by one; longer ones are shown as taken out and put in."""
 
@@ -16,7 +16,7 @@ _PAIRS: Final = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText
 
 
 def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection, ...]:
-    """A recorded text laid out.
+    """A recorded text, formatted.
 
     Args:
         recorded: The text.
@@ -35,7 +35,7 @@ def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection
     form = form_of(recorded)
     if form is TextForm.DIFFERENCE:
         return (DetailSection(recorded, SectionKind.RECORDED, form),)
-    return (DetailSection(NOTHING_TO_LAY_OUT, SectionKind.NOTE), DetailSection(recorded, SectionKind.RECORDED))
+    return (DetailSection(NOTHING_TO_FORMAT, SectionKind.NOTE), DetailSection(recorded, SectionKind.RECORDED))
 
 
 def input_sections(arguments: dict[str, object]) -> tuple[DetailSection, ...]:

@@ -1,4 +1,4 @@
-"""The views of a block: as recorded, as sent, both compared, laid out, as Markdown, and the record it came from."""
+"""The views of a block: as recorded, as sent, both compared, formatted, as Markdown, and the record it came from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VIEWS: Final[tuple[tuple[Shown, str], ...]] = (
     ("raw", "raw"),
     ("sent", "as sent"),
     ("difference", "difference"),
-    ("laid", "laid out"),
+    ("laid", "formatted"),
     ("markdown", "markdown"),
     ("record", "record"),
 )

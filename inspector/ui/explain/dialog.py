@@ -31,8 +31,8 @@ FAINT = "$foreground 60%"
 
 MEANINGS = {
     "exact": "exact: reported by the provider, or counted in the file",
-    "calibrated": "calibrated: our count, fitted to what the provider reported for this session",
-    "estimated": "estimated: our count alone, or what is usual",
+    "calibrated": "calibrated: fitted to reported usage",
+    "estimated": "estimated: local estimate or default",
     "projected": "projected: about calls that did not happen",
 }
 """What `how known` means, as a whole line."""
@@ -44,7 +44,7 @@ class Explained:
 
     Attributes:
         name: What the figure is called; may hold session text.
-        explanation: How it came about.
+        explanation: How it is calculated.
     """
 
     name: str
@@ -87,7 +87,7 @@ LEAST_ROWS = 6
 class ExplainedFigures(FigureTable):
     """The figures that are explained."""
 
-    HELP = "The figures that were on the screen; below, how the one under the cursor came about."
+    HELP = "The figures that were on the screen; below, how the one under the cursor is calculated."
 
 
 class ExplainScreen(Dialog[None]):
@@ -118,7 +118,7 @@ class ExplainScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         """The figures, and the explanation of one."""
         with framed(
-            "How this figure came about",
+            "How this is calculated",
             *([("↑↓ another figure", "")] if len(self._figures) > 1 else []),
             ("esc closes", "dismiss"),
         ):

@@ -51,7 +51,7 @@ def explained_focus(
     Args:
         outcome: What the screen shows.
         focus: The part, and the block under the cursor, -1 for none.
-        terms: On which terms.
+        terms: On which assumptions.
         runs_per_day: Such sessions a day.
     """
     part, block = focus
@@ -70,7 +70,7 @@ def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_da
     Args:
         outcome: What the main screen shows.
         plan: The plan; its strategies that are switched off count for nothing.
-        terms: On which terms.
+        terms: On which assumptions.
         runs_per_day: Such sessions a day.
     """
     baseline = outcome.baseline

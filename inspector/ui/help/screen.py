@@ -30,8 +30,8 @@ SIGNS = (
     ("╌", "recorded, but not in this call's prompt: compacted away, another thread, or still to come"),
     ("▶", "the row the cursor is on"),
     ("exact", "reported by the provider"),
-    ("calibrated", "our count, fitted to what the provider reported for this session"),
-    ("estimated", "our count alone, or what is usual; ≈ before a size says the same"),
+    ("calibrated", "fitted to reported usage"),
+    ("estimated", "local estimate or default; ≈ before a size says the same"),
     ("projected", "about calls that did not happen"),
     ("cache misses", "what sending again costs after a change put it out of the provider's cache; within the saving"),
     (

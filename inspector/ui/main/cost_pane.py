@@ -1,4 +1,4 @@
-"""What the session costs with the plan and without it, over how many runs, and how the figures came about."""
+"""What the session costs with the plan and without it, over how many runs, and how the figures are calculated."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CostPane(CostBar):
         subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
 
     def explain(self, part: str, block: int) -> None:
-        """Say how the figures came about on which the cursor is.
+        """Say how the figures the cursor is on are calculated.
 
         Args:
             part: Which part of the screen has it: `timeline`, `chart`, `plan` or `cost`.

@@ -59,7 +59,7 @@ class PlanPane(SessionPane):
         outcome = self.controller.outcome
         if outcome is not None and self._panel is not None:
             self._panel.show_outcomes(outcome.replay.groups)
-            subtitle(self, "tokens by our count, estimated")
+            subtitle(self, "tokens: local estimate")
 
     def _show_risks(self) -> None:
         if self._panel is not None:
@@ -174,7 +174,7 @@ class PlanPane(SessionPane):
 
         rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
         if rival is None or outcome is None or plans is None:
-            self.tell("there is one plan yet: a puts it aside and takes another, to compare")
+            self.tell("there is one plan yet: a switches to plan B, to compare")
             return
         figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
         self.app.push_screen(DifferenceScreen(plans.letter, plans.other_letter, figures, settings))

@@ -308,7 +308,7 @@ class InspectScreen(SessionScreen[None]):
             self.pane_focus.leave()
 
     def explain(self) -> None:
-        """Say how the figures came about on which the cursor is."""
+        """Say how the figures the cursor is on are calculated."""
         part = next((name for name in ("chart", "plan", "cost") if self.pane_focus.is_in(name)), "timeline")
         block = self.timeline.cursor_block if part == "timeline" and self.timeline.is_open else -1
         self.cost.explain(part if self.timeline.is_open else "cost", block)

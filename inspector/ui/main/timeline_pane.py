@@ -129,8 +129,8 @@ class TimelinePane(SessionPane):
         self.show_rows()
         table = self.controller.table
         if table is not None:
-            counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " of characters"
-            subtitle(self, f"tokens by our count{counter}, estimated")
+            counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
+            subtitle(self, f"tokens: local estimate{counter}")
         self._add_up_carried()
         self.search.look_again(self.view)
 
@@ -303,7 +303,7 @@ class TimelinePane(SessionPane):
             self._arrange_by(folds=Folds())
 
     def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
-        """Pin a row, or take the pin away."""
+        """Pin or unpin a row."""
         self._arrange_by(pins=self.arrangement.pins ^ {event.block})
 
     def on_timeline_follow_changed(self) -> None:

@@ -80,7 +80,7 @@ def brief(here: PlanOutcome, rival: Rival) -> str:
     """Two short lines for the panel: what changes by taking the other plan."""
     cost, _, tokens, _, misses, *_ = figure_rows(here, rival.totals)
     first = f"{cost.change} {cost.known}" if cost.change else f"{tokens.there} tokens {tokens.known}"
-    return f"{rival.letter} instead: {first}\n  {tokens.change} tokens, {misses.change} misses"
+    return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {misses.change} misses"
 
 
 def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:
