@@ -60,7 +60,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--include-text",
         action="store_true",
-        help="add what the session says, secrets masked: its title, and how the heaviest results begin",
+        help="add what the session says, secrets masked: its title or first prompt, and how the heaviest results begin",
     )
 
 

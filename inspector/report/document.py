@@ -65,7 +65,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     format: Annotated[str, about("Name of the format it was read as; `inspector formats` lists them.")]
     id: Annotated[str, about("The agent's own id of the session, or the file's stem.")]
     title: Annotated[
-        str, about("What the agent calls the session; empty when it does not say, or texts were not asked for.")
+        str, about("What the agent calls the session, else its first prompt; empty where texts were not asked for.")
     ]
     agent: Annotated[str, about("The program that recorded it; empty when unknown.")]
     model: Annotated[str | None, about("The model of the newest call, or null when no call names one.")]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
 from inspector.session.files import is_folder
+from inspector.session.session_name import named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,7 +138,7 @@ def sessions_text(sessions: Sequence[tuple[Header, SessionSummary]], left_out: i
 
 
 def _row(header: Header, summary: SessionSummary) -> tuple[str, ...]:
-    title = " ".join((summary.title or summary.prompt or header.title).split())
+    title = named(summary.title, header.title, summary.prompt)
     return (
         datetime.fromtimestamp(header.modified, UTC).strftime("%Y-%m-%d %H:%M"),
         summary.format or "unreadable",

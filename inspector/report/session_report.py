@@ -28,6 +28,7 @@ from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.session.model import BlockKind
+from inspector.session.session_name import session_name
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 HEAVIEST = 5
 """So many of the tool results that cost most are listed."""
+
+LONGEST_NAME = 120
+"""Characters of a session's name: a first prompt can be a page."""
 
 LISTED_DIAGNOSTICS = 100
 """How many diagnostics a session lists; there may be more."""
@@ -97,7 +101,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         path=shown_path(session.path),
         format=session.format,
         id=session.identifier,
-        title="" if redactor is None else redactor(session.title),
+        title="" if redactor is None else _shortened(redactor(session_name(session))),
         agent=session.agent,
         model=next((call.model for call in reversed(session.calls) if call.model), None),
         models=models,
@@ -111,6 +115,11 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         window_source=window.source,
         window_known=None if window.size is None else window.tokens.known.value,
     )
+
+
+def _shortened(name: str) -> str:
+    # Secrets are looked for in all of it: half of one would not be found.
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def _token_facts(inputs: ReplayInputs) -> TokenFacts:

@@ -29,6 +29,7 @@ from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_reader
 from inspector.session.related import locate, parent_of
+from inspector.session.session_name import first_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -153,7 +154,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         tokens=sum(usage.prompt + usage.output for usage in usages) if usages else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
         usd=_cost(reported, pricing or Pricing.load()) if reported else None,
-        prompt=_first_prompt(session),
+        prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,
     )
@@ -166,19 +167,6 @@ def _cost(calls: list[Call], pricing: Pricing) -> float | None:
     rates = pricing.call_rates([call.model for call in calls], times)
     usd = float(rates.cost(PromptUsage.of(usages), output).sum())
     return None if isnan(usd) else usd
-
-
-def _first_prompt(session: Session) -> str:
-    """What was said first in the session itself; in the one it goes on from, where nothing was said since."""
-    inherited = ""
-    for message in session.messages:
-        if message.role is Role.USER and not (message.is_meta or message.is_summary):
-            for block in message.blocks:
-                if block.kind is BlockKind.USER_TEXT and block.preview.strip():
-                    if not message.is_inherited:
-                        return block.preview
-                    inherited = inherited or block.preview
-    return inherited
 
 
 def _last_answer(session: Session) -> str:

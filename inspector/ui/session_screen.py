@@ -13,6 +13,7 @@ from textual.worker import Worker, WorkerState
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
+from inspector.session.session_name import session_name
 from inspector.ui.help.keys import help_sections, key_hints
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
@@ -100,8 +101,9 @@ def heading_of(controller: SessionController) -> Heading:
         return Heading(controller.path.stem, state=controller.state)
     last = session.calls[-1] if session.calls else None
     window = None if controller.outcome is None else controller.outcome.inputs.window
+    identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)
     return Heading(
-        title=session.title or clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER),
+        title=session_name(session) or identifier,
         model=last.model if last is not None else "",
         window=session.window if window is None else window.size,
         window_is_exact=window is None or window.tokens.known.value == "exact",

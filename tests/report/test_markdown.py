@@ -55,10 +55,10 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
         ("calls", "calls"),
         ("prompt tokens", "prompt_tokens"),
         ("largest prompt", "peak_prompt_tokens"),
-        ("cache read", "cache_read_tokens"),
-        ("cache write", "cache_write_tokens"),
-        ("uncached", "uncached_tokens"),
-        ("output tokens", "output_tokens"),
+        ("cache reads", "cache_read_tokens"),
+        ("cache writes", "cache_write_tokens"),
+        ("uncached input", "uncached_tokens"),
+        ("output", "output_tokens"),
         ("cache misses", "cache_breaks"),
     ):
         assert totals[label] == [shown(figures, name, IN_TEXT.whole) for figures in columns], label

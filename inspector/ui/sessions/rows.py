@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
+from inspector.session.session_name import named
 from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
 def _title(line: SessionLine) -> str:
     entry = line.entry
     header, summary = entry.header, entry.summary
-    told = (summary.title or summary.prompt.strip() or summary.identifier) if summary is not None else ""
-    title = one_line(told or header.title or header.path.name)
+    told = (summary.title, header.title, summary.prompt, summary.identifier) if summary is not None else (header.title,)
+    title = one_line(named(*told, header.path.name))
     if line.depth:
         return f"{BRANCH} {title}"
     if line.subagents:

@@ -1,0 +1,33 @@
+"""What a session is called wherever it is named: its title, else what was asked first in it. Its id is a detail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.model import BlockKind, Role
+
+if TYPE_CHECKING:
+    from inspector.session.model import Session
+
+
+def session_name(session: Session) -> str:
+    """The name of a session that was read; empty where it has neither a title nor a prompt. May hold any text."""
+    return named(session.title) or named(first_prompt(session))
+
+
+def named(*told: str) -> str:
+    """The first of several names that says something, in one line; a title stands before the first prompt."""
+    return next((" ".join(each.split()) for each in told if each.strip()), "")
+
+
+def first_prompt(session: Session) -> str:
+    """What was said first in the session itself; in the one it goes on from, where nothing was said since."""
+    inherited = ""
+    for message in session.messages:
+        if message.role is Role.USER and not (message.is_meta or message.is_summary):
+            for block in message.blocks:
+                if block.kind is BlockKind.USER_TEXT and block.preview.strip():
+                    if not message.is_inherited:
+                        return block.preview
+                    inherited = inherited or block.preview
+    return inherited

@@ -1,0 +1,51 @@
+"""What a session is called: one name for it on the screen, in lists and in reports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.cli import main
+from inspector.report.session_summary import summary_of
+from inspector.session.open import open_session
+from inspector.session.session_name import first_prompt, named, session_name
+from tests.session.claude_lines import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def recorded(path: Path, *, title: str = "") -> Path:
+    script = Script()
+    script.prompt("look into\n  the parser")
+    script.text("m1", "Done.")
+    script.prompt("and the lexer")
+    if title:
+        script.add(type="ai-title", aiTitle=title)
+    return script.write(path)
+
+
+def test_a_title_names_a_session(tmp_path: Path) -> None:
+    assert session_name(open_session(recorded(tmp_path / "a.jsonl", title="Find the guard"))) == "Find the guard"
+
+
+def test_without_a_title_the_first_prompt_names_it_in_one_line(tmp_path: Path) -> None:
+    session = open_session(recorded(tmp_path / "a.jsonl"))
+    assert session_name(session) == "look into the parser"
+    assert first_prompt(session) == summary_of(session).prompt
+
+
+def test_the_first_name_that_says_something_is_taken() -> None:
+    assert named(" ", "", "a\tb", "c") == "a b"
+    assert named("", " ") == ""
+
+
+@pytest.mark.parametrize(("asked", "name"), [((), ""), (("--include-text",), "look into the parser")])
+def test_a_report_holds_the_name_where_texts_are_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...], name: str
+) -> None:
+    path = recorded(tmp_path / "a.jsonl")
+    assert main(["report", str(path), "--format", "json", *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["session"]["title"] == name
