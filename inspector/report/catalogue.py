@@ -389,7 +389,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
     strategy: Annotated[str, about("Name of the strategy.")]
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
     results: Annotated[Count, figure("results", Unit.COUNT, "Tool results it applies to.")]
-    touched: Annotated[Count, figure("touched", Unit.COUNT, "How many of them it changed.", short="changed")]
+    touched: Annotated[Count, figure("changed", Unit.COUNT, "How many of them it changed.")]
     tokens_cut: Annotated[
         int,
         figure(
@@ -581,7 +581,7 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
     """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
-    trigger_tokens: Annotated[int | None, figure("set off at", Unit.TOKENS, "The size of prompt that set it off.")]
+    trigger_tokens: Annotated[int | None, figure("triggered at", Unit.TOKENS, "The size of prompt that set it off.")]
     asked_for: Annotated[bool, about("A person asked for it: it would have happened whatever the size.")]
     prompt_tokens: Annotated[
         int | None,

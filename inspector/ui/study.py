@@ -120,7 +120,7 @@ class StudyScreen(SessionScreen[Leaving | None]):
         self.dismiss(Leaving(study=name) if name != self.name_of_study else None)
 
     def action_undo(self) -> None:
-        """Take back the last change of the plan."""
+        """Undo the last change of the plan."""
         self.controller.undo()
 
     def action_redo(self) -> None:

@@ -177,7 +177,7 @@ async def test_the_screen_closes_helps_and_tells_its_keys(running, session_file)
         assert {"compare.take", "table.sort-left", "study.close"} <= run.help_names
         await run.tap("escape")
         await run.pause()
-        assert "take it" in run.text()
+        assert "use it" in run.text()
         await run.tap("escape")
         await run.until_open("session")
 

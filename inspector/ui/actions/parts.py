@@ -11,12 +11,12 @@ TIMELINE: Table = (
     move("timeline.page-down", "pagedown", "page(1)", "Page down", "Move down by a page"),
     move("timeline.first", "home,g", "first", "First", "Move to the first row"),
     move("timeline.last", "end,G", "last", "Follow", "Move to the last row and follow"),
-    UserAction("timeline.fold", "enter", "fold", "Fold", "Fold the message or subagent, or not"),
+    UserAction("timeline.fold", "enter", "fold", "Fold", "Fold or unfold the message or subagent"),
     UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
     UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold it"),
-    UserAction("timeline.fold-all", "minus", "fold_all", "All", "Fold every message, or none"),
+    UserAction("timeline.fold-all", "minus", "fold_all", "All", "Fold or unfold every message"),
     UserAction("timeline.pin", "m", "pin", "Pin", "Pin or unpin the row"),
-    UserAction("timeline.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
+    UserAction("timeline.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic"),
 )
 """The rows."""
 
@@ -59,16 +59,16 @@ CHART: Table = (
 """The chart of prompts."""
 
 COST_BAR: Table = (
-    move("cost.runs-here", "enter", "ask_runs", "Runs a day", "Say how many such sessions run in a day", is_shown=True),
+    move("cost.runs-here", "enter", "ask_runs", "Runs a day", "Set how many such sessions run a day", is_shown=True),
 )
 """The cost line."""
 
 FIND_BAR: Table = (
-    UserAction("find.close", "escape", "close", "Close", "Forget the query and show all rows", is_shown=True),
+    UserAction("find.close", "escape", "close", "Close", "Clear the search and show all rows", is_shown=True),
 )
 """The line rows are searched with."""
 
-TEXT_FIND: Table = (UserAction("text-find.close", "escape", "close", "Close", "Search no more", is_shown=True),)
+TEXT_FIND: Table = (UserAction("text-find.close", "escape", "close", "Close", "Close the search", is_shown=True),)
 """The line a text is searched with."""
 
 PLAN_PANEL: Table = (
@@ -88,7 +88,7 @@ ADD_STRATEGY: Table = (
 STRATEGY: Table = (
     UserAction("strategy.switch", "space,enter", "switch", "Switch", "Switch the strategy on or off", is_shown=True),
     UserAction(
-        "strategy.remove", "delete,backspace", "remove", "Remove", "Take the strategy out of the plan", is_shown=True
+        "strategy.remove", "delete,backspace", "remove", "Remove", "Remove the strategy from the plan", is_shown=True
     ),
     UserAction("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Apply it before the one above", is_shown=True),
     UserAction("strategy.later", "shift+down", "move(1)", "Later", "Apply it after the one below", is_shown=True),
@@ -109,26 +109,26 @@ SLIDER: Table = (
     UserAction("slider.raise-much", "shift+right", "step(10)", "Far", "Raise by ten steps"),
     UserAction("slider.lowest", "home", "edge(0)", "Lowest", "Set the lowest value"),
     UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value"),
-    UserAction("slider.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("slider.reset", "u", "reset", "Reset", "Reset to the default", is_shown=True),
 )
 """A limit of a strategy."""
 
 SWITCH: Table = (
     UserAction("switch.switch", "enter", "switch", "Switch", "Switch it on or off", is_shown=True),
-    UserAction("switch.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("switch.reset", "u", "reset", "Reset", "Reset to the default", is_shown=True),
 )
 """A parameter that is on or off."""
 
 CHOICE: Table = (
     UserAction("choice.previous", "left", "turn(-1)", "Previous", "The previous choice", is_shown=True),
     UserAction("choice.next", "right,enter", "turn(1)", "Next", "The next choice", is_shown=True),
-    UserAction("choice.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("choice.reset", "u", "reset", "Reset", "Reset to the default", is_shown=True),
 )
 """A parameter with a few values."""
 
 TEXT: Table = (
     UserAction("text.edit", "enter", "edit", "Edit", "Edit the value", is_shown=True),
-    UserAction("text.reset", "u", "reset", "Reset", "Back to the parameter's default", is_shown=True),
+    UserAction("text.reset", "u", "reset", "Reset", "Reset to the default", is_shown=True),
 )
 """A parameter that is typed."""
 
@@ -142,6 +142,6 @@ FIGURE_TABLE: Table = (
     UserAction("table.sort-left", "left", "sort(-1)", "Sort", "Sort by the column to the left", is_shown=True),
     UserAction("table.sort-right", "right", "sort(1)", "Sort", "Sort by the column to the right", is_shown=True),
     UserAction("table.reverse", "r", "reverse", "Reverse", "Sort the other way round", is_shown=True),
-    UserAction("table.scale", "l", "scale", "Log", "Draw bars in ratios or in amounts"),
+    UserAction("table.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic"),
 )
 """A table of figures, wherever it stands."""

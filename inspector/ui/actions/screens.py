@@ -28,8 +28,8 @@ STUDY: Table = (
     ),
     UserAction("study.explain", "E", "explain", "explain", "How the figures here are calculated", is_shown=True),
     UserAction("study.picture", "P", "app.picture", "picture", "Save a picture of the screen"),
-    UserAction("study.undo", "ctrl+z", "undo", "undo", "Take back a change of the plan"),
-    UserAction("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Make it again"),
+    UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo a change of the plan"),
+    UserAction("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Redo the change"),
     UserAction("study.compare", "c", "study('compare')", "compare", "Compare plans"),
     UserAction("study.tune", "t", "study('tune')", "tune", "Find the value of a limit"),
     UserAction("study.costs", "dollar_sign", "study('costs')", "costs", "Every figure"),
@@ -38,7 +38,7 @@ STUDY: Table = (
 """Every screen that studies the session."""
 
 COMPARE: Table = (
-    UserAction("compare.take", "enter", "screen.take", "take it", "Make this plan the current one", is_shown=True),
+    UserAction("compare.take", "enter", "screen.take", "use it", "Use this plan", is_shown=True),
     UserAction(
         "compare.add", "plus", "screen.add", "add it", "Add this plan's strategies to the current plan", is_shown=True
     ),
@@ -137,7 +137,7 @@ COSTS: Table = (
     ),
     UserAction("costs.next-section", "tab", "turn(1)", "section", "The next section", is_shown=True),
     UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "The section before", is_shown=True),
-    UserAction("costs.runs", "d", "ask_runs", "runs", "Say how many such sessions run in a day", is_shown=True),
+    UserAction("costs.runs", "d", "ask_runs", "runs", "Set how many such sessions run a day", is_shown=True),
 )
 """Every figure of the plan."""
 
@@ -159,11 +159,11 @@ SESSIONS: Table = (
         "escape",
         "back",
         "Back",
-        "Empty the filter; back; without a session, leave",
+        "Clear the filter; go back; quit where no session is open",
         is_shown=True,
         rank=4,
     ),
-    UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Leave inspector"),
+    UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Quit inspector"),
 )
 """The list of sessions."""
 
@@ -184,7 +184,7 @@ EXPLAIN: Table = (
 
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,q,A,enter", "dismiss", "Close", "Back to the session", is_shown=True),
-    UserAction("difference.swap", "a", "swap", "Take the other", "Take the other plan, and close", is_shown=True),
+    UserAction("difference.swap", "a", "swap", "Switch A/B", "Switch plan A/B, and close", is_shown=True),
 )
 """What two plans differ in."""
 
@@ -198,7 +198,7 @@ EXPORT: Table = (
 """The plan as other agents' configuration."""
 
 PICKER: Table = (
-    UserAction("picker.cancel", "escape", "cancel", "Cancel", "Choose nothing", is_shown=True),
+    UserAction("picker.cancel", "escape", "cancel", "Cancel", "Close without choosing", is_shown=True),
     move("picker.down", "down", "move(1)", "Down", "The next one", is_shown=True, is_first=True),
     move("picker.up", "up", "move(-1)", "Up", "The one before", is_shown=True, is_first=True),
     move("picker.page-down", "pagedown", "page(1)", "Page down", "Further", is_first=True),
@@ -207,18 +207,18 @@ PICKER: Table = (
 """A choice from a list."""
 
 TOOLS: Table = (
-    UserAction("tools.cancel", "escape", "cancel", "Cancel", "Leave the list as it was", is_shown=True),
-    UserAction("tools.done", "ctrl+s", "accept", "Done", "Take the list as it is now", is_shown=True, is_first=True),
+    UserAction("tools.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
+    UserAction("tools.done", "ctrl+s", "accept", "Done", "Apply the list", is_shown=True, is_first=True),
     move("tools.down", "down", "move(1)", "Down", "The next tool", is_first=True),
     move("tools.up", "up", "move(-1)", "Up", "The tool before", is_first=True),
 )
 """A list of tools."""
 
-VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),)
+VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),)
 """A value that is typed."""
 
 PICTURE: Table = (
-    UserAction("picture.cancel", "escape", "cancel", "Cancel", "Leave everything as it was", is_shown=True),
+    UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
     UserAction("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
 )
 """A picture to be saved."""

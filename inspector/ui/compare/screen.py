@@ -205,7 +205,7 @@ class CompareScreen(StudyScreen):
         return lambda: explained_plan(outcome, plan, terms, runs)
 
     def action_take(self) -> None:
-        """Make the plan under the cursor the current one."""
+        """Use the plan under the cursor."""
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
@@ -233,7 +233,7 @@ class CompareScreen(StudyScreen):
 
     def commands(self) -> Iterable[SystemCommand]:
         """What the command palette offers here."""
-        yield SystemCommand("plan: Take", "Make the plan under the cursor the current one", self.action_take)
+        yield SystemCommand("plan: Take", "Use the plan under the cursor", self.action_take)
         yield SystemCommand("plan: Add", "Add its strategies to the current plan", self.action_add)
         yield from super().commands()
 

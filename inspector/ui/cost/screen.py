@@ -118,7 +118,7 @@ class CostsScreen(StudyScreen):
 
     def _compute_costs(self) -> None:
         self._is_computing, self._is_wanted = True, False
-        self.query_one("#figures-pane", Pane).border_subtitle = Content("working it out…")
+        self.query_one("#figures-pane", Pane).border_subtitle = Content("calculating…")
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         known = self.sheet
         if known is not None and known.planned is outcome.replay and (known.terms, known.runs_per_day) == (terms, runs):
@@ -130,7 +130,7 @@ class CostsScreen(StudyScreen):
             post(cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs))
 
         self.jobs.run(
-            work, self._take_sheet, group="costs", description="work the figures out", failed=self._stop_computing
+            work, self._take_sheet, group="costs", description="calculate the figures", failed=self._stop_computing
         )
 
     def _stop_computing(self) -> None:
@@ -253,7 +253,7 @@ class CostsScreen(StudyScreen):
             self.show_outcome()
 
     def _ask(self, term: Term) -> None:
-        self.run_dialog(self._ask_term(term), "ask for a term")
+        self.run_dialog(self._ask_term(term), "ask for an assumption")
 
     async def _ask_term(self, term: Term) -> None:
         def problem(text: str) -> str:
@@ -277,7 +277,9 @@ class CostsScreen(StudyScreen):
             )
         for term in TERMS:
             yield SystemCommand(f"cost: Set {term.label}", term.help, partial(self._ask, term))
-        yield SystemCommand("cost: Set runs a day", "What a saving comes to over many runs", self.action_ask_runs)
+        yield SystemCommand(
+            "cost: Set runs a day", "Set how many runs a day a saving is projected to", self.action_ask_runs
+        )
         yield SystemCommand("cost: Explain", "How the figure under the cursor is calculated", self.action_explain)
         yield from super().commands()
 

@@ -215,7 +215,7 @@ class FigureTable(LineView):
         self.sorting = Sorting(self.sorting.column, not self.sorting.falls)
 
     def action_scale(self) -> None:
-        """Draw bars in ratios or in amounts."""
+        """Switch bars between linear and logarithmic."""
         self.logarithmic = not self.logarithmic
 
     def sort_by(self, name: str) -> None:

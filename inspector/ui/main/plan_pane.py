@@ -192,7 +192,7 @@ class PlanPane(SessionPane):
             await self._show_at_once(len(self.controller.plan.entries) - 1)
 
     def open_other(self) -> None:
-        """Take a saved plan, a ready one, or one in a file, in place of this one."""
+        """Open a saved plan, a ready one, or a file, in place of this one."""
         self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
 
     def save(self) -> None:

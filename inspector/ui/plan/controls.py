@@ -173,7 +173,7 @@ class ParameterControl(Widget, can_focus=True):
         self.post_message(self.Changed(self, value, is_final))
 
     def reset(self) -> None:
-        """Back to the parameter's default."""
+        """Reset to the default."""
         self.choose(self.parameter.default)
 
     def label_content(self) -> Content:

@@ -400,7 +400,7 @@ class Timeline(LineView):
             self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
 
     def action_fold_all(self) -> None:
-        """Fold every message, or none."""
+        """Fold or unfold every message."""
         self.post_message(self.FoldAsked(None))
 
     def action_pin(self) -> None:
@@ -409,7 +409,7 @@ class Timeline(LineView):
             self.post_message(self.PinAsked(self.cursor_block))
 
     def action_scale(self) -> None:
-        """Draw bars in ratios or in amounts."""
+        """Switch bars between linear and logarithmic."""
         self.logarithmic = not self.logarithmic
 
     def line_key(self, line: int) -> Hashable:

@@ -102,7 +102,7 @@ class FindLine(Horizontal):
         self.post_message(self.Done())
 
     def action_close(self) -> None:
-        """Search no more."""
+        """Close the search."""
         self.remove_class("-open")
         self.entry.value = self.text = ""
         self.post_message(self.Changed(""))

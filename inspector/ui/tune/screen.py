@@ -314,7 +314,7 @@ class TuneScreen(StudyScreen):
         self.tell("the plan has it now: ctrl+z takes it back, esc goes back to the session")
 
     def action_undo(self) -> None:
-        """Take back the last change of the plan."""
+        """Undo the last change of the plan."""
         super().action_undo()
         self.show_outcome()
 
