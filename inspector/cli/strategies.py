@@ -1,4 +1,4 @@
-"""`inspector strategies`: what there is, what can be tuned, and which plans are ready."""
+"""`inspector strategies`: lists strategies, their parameters and ready plans."""
 
 from __future__ import annotations
 

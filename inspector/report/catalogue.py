@@ -1,4 +1,4 @@
-"""Every figure of a report, once: what the JSON calls it, what people are told it is, how it is written.
+"""The one catalogue of figures: of each its name in JSON, its label, its unit, its format and its help.
 
 A figure is a field of one of the types below. Its annotation makes its entry: a label, a unit, a sentence of help. From
 that entry come the field of the JSON report with its place in the JSON Schema, the rows and titles of tables in text,
@@ -355,10 +355,10 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         Count | None, figure("edits", Unit.COUNT, "How often a block's rendition changed, over all calls.")
     ]
     tiers: Annotated[list[TierFacts], about("What every strategy, or tier of one, did.")]
-    hazards: Annotated[dict[str, Count] | None, about("Kinds of trouble the plan makes, and how often.")]
+    hazards: Annotated[dict[str, Count] | None, about("Risks of the plan, by kind, and how often.")]
     needed_later: Annotated[
         dict[str, Count] | None,
-        about("What the plan cut and a later part of the session used again, by kind of evidence."),
+        about("Cut text that a later part of the session used, by kind of evidence."),
     ]
     projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
     known: Annotated[

@@ -190,7 +190,7 @@ def _notes(report: FolderReport) -> list[Section]:
             )
         )
     )
-    return [Section("method", "How this was worked out", tuple(parts))]
+    return [Section("method", "How this is calculated", tuple(parts))]
 
 
 def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False) -> str:

@@ -69,7 +69,7 @@ class StudyScreen(SessionScreen[Leaving | None]):
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Listen to what becomes of the session, and show what there is."""
+        """Listen to changes of the session, and show its newest outcome."""
 
         def show_next() -> None:
             self.call_next(self._show_newest)

@@ -92,7 +92,7 @@ def test_what_goes_into_a_figure_makes_it(inputs: ReplayInputs, spec: str):
         assert round(before - after, digits) == round(explained[name].value, digits)
     part, of_all = numbers(explained["saved_share"], "saved", "without")
     assert part / of_all == pytest.approx(explained["saved_share"].value)
-    read, prompts = numbers(explained["cache_read_share"], "read from the cache", "all prompts")
+    read, prompts = numbers(explained["cache_read_share"], "cache reads", "prompt tokens")
     assert read / prompts == pytest.approx(explained["cache_read_share"].value)
     by_change, otherwise = numbers(
         explained["cache_breaks"], "by what is sent otherwise than before", "by a compaction or a rewind"

@@ -102,7 +102,7 @@ class PromptSizes:
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """What the caller knows of the next call, in place of what the calls before it tell; None for what it does not.
+    """What a caller knows of the next call, used in place of what earlier calls tell; None for what it does not know.
 
     Attributes:
         input_tokens: What the provider measures of the prompt, and measured of the one before.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.pricing.context_window import ContextWindow
 
-_SERVED = "each call's tokens at the rate they were served at: read from the cache, written to it, or plain"
+_SERVED = "each call's tokens at the rate they were served at: cache reads, cache writes or uncached input"
 
 
 def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
@@ -221,7 +221,7 @@ def _difference(block: int, by_difference: Mapping[int, int]) -> tuple[Input, ..
 
 def _block_formula(planned: Replay, state: ContextState, block: int) -> str:
     if not state.in_prompt[block]:
-        return "it is not in this prompt: compacted away, of another thread, or still to come"
+        return "it is not in this prompt: removed by a compaction, of another thread, or still to come"
     if state.action[block] == Action.REMOVED:
         return "the plan leaves it out"
     known = weakest(planned.inputs.scale.known, HowKnown.CALIBRATED)

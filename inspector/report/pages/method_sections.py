@@ -66,7 +66,7 @@ def method_section(report: Report) -> Section:
     parts += [Line((Cell(f"{meaning}{_marked(mark)}."),), is_item=True) for mark, meaning in legend(report)]
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
-    return Section("method", "How this was worked out", tuple(parts))
+    return Section("method", "How this is calculated", tuple(parts))
 
 
 def _marked(mark: str) -> str:

@@ -23,8 +23,8 @@ COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak
 """What strategies are compared by, beside when and how often they act."""
 
 ABOUT_RISKS = (
-    "A risk is something that may go wrong with a plan on this session. Needed later counts what the plan cut and a "
-    "later part of the session used again: a hint at what would have been missed, not a proof."
+    "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
+    "later part of the session used: a hint at what would have been missed, not a proof."
 )
 
 

@@ -1,4 +1,4 @@
-"""Numbers that texts have, of what was recorded and of what would be sent."""
+"""Sizes of texts, as recorded and as they would be sent."""
 
 from __future__ import annotations
 

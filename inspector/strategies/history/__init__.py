@@ -1,1 +1,1 @@
-"""What strategies look at: a session as columns, in the order things arrive, and what follows from them alone."""
+"""What strategies read of a session: columns of messages, blocks and calls, in the order they arrive."""

@@ -56,7 +56,7 @@ def arrivals(history: History, chosen: NDArray[np.bool_]) -> Iterator[Arrivals]:
 
 
 def later(calls: NDArray[np.int32], by: int) -> NDArray[np.int32]:
-    """Per thing that arrives, given the calls that bring them, the call that brings the one `by` places after it.
+    """Per arrival, given the call of each, the call of the arrival `by` places later.
 
     `NEVER` where none does.
     """

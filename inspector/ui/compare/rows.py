@@ -176,7 +176,7 @@ def legend(contenders: Sequence[Contender]) -> str:
 
 
 def about(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
-    """What there is to say about one plan, line by line: a label and a text, which may hold a user's."""
+    """The details of one plan, line by line: a label and a text, which may hold a user's."""
     strategies = each.plan.strategies
     if each.is_baseline:
         what = "The session as it was recorded, every call sent again with nothing cut."

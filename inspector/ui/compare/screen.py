@@ -75,7 +75,7 @@ class CompareScreen(StudyScreen):
     """
 
     def compose(self) -> ComposeResult:
-        """The table, and below it what there is to say about the plan under the cursor."""
+        """The table, and below it the details of the plan under the cursor."""
         yield SessionHeader()
         with Pane("Compare", id="compare"):
             yield PlansTable(id="plans")

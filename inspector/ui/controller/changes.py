@@ -1,4 +1,4 @@
-"""What of an open session becomes something else, and who is told."""
+"""Kinds of changes of an open session, and the listeners that are told of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A list to choose one thing from: a line to filter it, what the highlighted one is, and a key that takes it."""
+"""A list with a filter line: the highlighted choice is described, and `enter` selects it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class HelpRow(NamedTuple):
-    """One thing keys do.
+    """One row of the help: keys and what they do.
 
     Attributes:
         keys: The keys, as people write them: `[`, `shift+←`.

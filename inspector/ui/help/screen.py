@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SIGNS = (
     ("█", "tokens sent"),
     ("░", "tokens the plan cut away"),
-    ("╌", "recorded, but not in this call's prompt: compacted away, another thread, or still to come"),
+    ("╌", "recorded, but not in this call's prompt: removed by a compaction, another thread, or still to come"),
     ("▶", "the row the cursor is on"),
     ("exact", "reported by the provider"),
     ("calibrated", "fitted to reported usage"),

@@ -38,7 +38,7 @@ class Rival:
 
 
 class DifferenceRow(NamedTuple):
-    """One thing two plans differ in.
+    """One difference between two plans.
 
     Attributes:
         name: What it is.

@@ -1,4 +1,4 @@
-"""Where contexts begin: what the timeline shows between two messages that do not simply follow one another."""
+"""Boundaries of the timeline: compactions, rewinds and subagents between two messages."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ class GooseInterpreter(RecordInterpreter):
         fill(self.builder, entries, string(model))
 
     def settle(self) -> None:
-        """Put all messages together anew: what one shows is told by those behind it."""
+        """Build all messages anew: which are shown depends on those after them."""
         if not self._is_settled:
             made = SessionBuilder()
             fill(made, self._entries)
