@@ -318,7 +318,7 @@ class CostParts(Struct, frozen=True, kw_only=True):
     overhead: Annotated[
         float | None,
         figure(
-            "system prompt and tools, each",
+            "system prompt and tools",
             Unit.TOKENS,
             "Tokens of the system prompt and the tools in every prompt, which the file does not hold.",
             part_of="peak_prompt_tokens",

@@ -290,9 +290,9 @@ async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
         await run.until(lambda: run.knows_needed)
         for _ in range(len(run.risks.blocks)):
             await run.press("h")
-            if "used again at call" in run.status_line:
+            if "needed at call" in run.status_line:
                 break
-        said = re.search(r"used again at call (\d+): (\S+)", run.status_line)
+        said = re.search(r"needed at call (\d+): (\S+)", run.status_line)
         assert said
         call, word = int(said[1]) - 1, said[2].rstrip(",")
         block = run.timeline.cursor_block
