@@ -391,7 +391,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         await run.until_shown("needed cut text")
         await run.press("escape", "home", "h")
         asked = run.history.call_count
-        await run.until(lambda: f"used again at call {asked}: router_key_4711" in run.status_line)
+        await run.until(lambda: f"needed at call {asked}: router_key_4711" in run.status_line)
         block = run.session.blocks[run.timeline.cursor_block]
         assert block.preview.startswith("the secret is")
 
