@@ -151,10 +151,10 @@ def _window(session: SessionFacts) -> str:
 def _tokens(tokens: TokenFacts) -> str:
     fit = tokens.calibration
     if fit is None:
-        return f"{tokens.method}, not calibrated"
+        return f"{tokens.method}, not fitted to reported usage"
     formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} a call"
     error = "" if fit.residual is None else f", half of them within {100 * fit.residual:.2f} %"
-    return f"{tokens.method}, calibrated on {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
+    return f"{tokens.method}, fitted to reported usage of {IN_TEXT.plural(fit.calls, 'call')}: {formula}{error}"
 
 
 def _plan(page: Page, letter: str, plan: PlanFacts) -> None:

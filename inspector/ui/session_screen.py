@@ -129,4 +129,4 @@ def how_tokens_are_known(controller: SessionController) -> str:
     scale = outcome.inputs.scale
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
-    return f"tokens calibrated ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    return f"tokens fitted ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"

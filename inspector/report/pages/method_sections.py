@@ -43,9 +43,7 @@ def method_section(report: Report) -> Section:
     tokens, prices = report.tokens, report.prices
     fit = tokens.calibration
     if fit is None:
-        counted = (
-            f"Tokens were counted with {plain(tokens.method)}, not calibrated: the session reports too little usage."
-        )
+        counted = f"Tokens were counted with {plain(tokens.method)}, not fitted: the session reports too little usage."
     else:
         error = (
             ""
