@@ -97,7 +97,7 @@ def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, ti
         legacy_windows=False,
     )
     segments: list[Segment] = []
-    for row in draw_chart(chart.series, width, height):
+    for row in draw_chart(chart.series, width, height, by_glyph=chart.by_glyph):
         parts = (
             (run.text, chart.get_component_rich_style(run.style) if run.style else chart.rich_style) for run in row
         )

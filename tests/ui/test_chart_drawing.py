@@ -4,7 +4,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from inspector.ui.chart.drawing import BREAK, draw_chart, layout_of, short_size, upper_end
+from inspector.ui.chart.cells import EIGHTHS, Cell
+from inspector.ui.chart.drawing import (
+    BREAK,
+    LEGEND_HEIGHT,
+    LEVEL,
+    areas_of,
+    draw_chart,
+    layout_of,
+    short_size,
+    upper_end,
+)
 from inspector.ui.chart.view import ChartSeries, Level, columns_of
 
 tokens = st.lists(st.integers(0, 300_000), max_size=300)
@@ -16,22 +26,151 @@ def series(recorded: list[int], planned: list[int] | None = None, **rest: object
     return ChartSeries(*columns, **rest)  # type: ignore[arg-type]  # fields of ChartSeries
 
 
-def art(shown: ChartSeries, width: int, height: int) -> list[str]:
-    return ["".join(run.text for run in row) for row in draw_chart(shown, width, height)]
+def art(shown: ChartSeries, width: int, height: int, *, by_glyph: bool = False) -> list[str]:
+    return ["".join(run.text for run in row) for row in draw_chart(shown, width, height, by_glyph=by_glyph)]
+
+
+def columns_drawn(shown: ChartSeries, width: int, height: int, *, by_glyph: bool = False) -> list[list[Cell]]:
+    """The cells of every column of the plot, from the lowest."""
+    layout = layout_of(shown, width, height)
+    rows = [
+        [(glyph, run.style) for run in row for glyph in run.text][layout.labels :]
+        for row in draw_chart(shown, width, height, by_glyph=by_glyph)[: layout.rows]
+    ]
+    return [list(column) for column in zip(*reversed(rows), strict=True)]
+
+
+def is_sent(cell: Cell) -> bool:
+    """Some of a cell is what is sent."""
+    glyph, style = cell
+    if glyph == LEVEL:
+        return style in ("chart--level-within", "chart--planned-later")
+    names = ("chart--planned", "chart--edge", "chart--grown-edge", "chart--cursor")
+    return glyph in EIGHTHS[1:] and style.startswith(names)
+
+
+def is_difference(cell: Cell, kind: str) -> bool:
+    """Some of a cell is what was recorded and not sent, or sent and not recorded."""
+    of_kind = {
+        "recorded": ("chart--recorded", "chart--edge", "chart--cursor-edge"),
+        "grown": ("chart--grown", "chart--cursor-grown"),
+    }
+    return cell[1].startswith(of_kind[kind])
 
 
 def test_a_plan_is_drawn_solid_on_the_shade_of_what_was_recorded() -> None:
     recorded = [50, 100, 150, 200, 100, 200, 300, 400]
     planned = [50, 100, 100, 100, 50, 100, 150, 200]
 
-    assert art(series(recorded, planned, window=400, compactions=(4,), breaks=(6,)), 20, 6) == [
+    shown = series(recorded, planned, window=400, compactions=(4,), breaks=(6,))
+
+    assert art(shown, 20, 6, by_glyph=True) == [
         "400 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄░░",
         "                ░░░░",
-        "200     ░░░░  ░░▄▄██",
+        "200     ::░░..░░▄▄██",
         "    ▄▄██████▄▄██████",
         f"  0 ────────▲───{BREAK}───",
         "    call 1         8",
     ]
+
+
+def test_in_colours_a_cell_is_sent_up_to_its_glyph_and_recorded_behind_it() -> None:
+    (column,) = columns_drawn(series([350], [150], window=400), 1, 6)
+
+    assert column == [
+        ("█", "chart--planned"),
+        ("▄", "chart--edge"),
+        ("░", "chart--recorded-whole"),
+        ("▄", "chart--recorded"),
+    ]
+
+
+def test_in_colours_a_cell_is_recorded_up_to_its_glyph_and_added_behind_it() -> None:
+    (column,) = columns_drawn(series([150], [350], window=400), 1, 6)
+
+    assert column == [
+        ("█", "chart--planned"),
+        ("▄", "chart--grown-edge"),
+        ("+", "chart--grown-whole"),
+        ("▄", "chart--grown"),
+    ]
+
+
+def test_without_colours_what_a_plan_adds_has_a_glyph_of_its_own() -> None:
+    assert art(series([100, 100, 100], [100, 250, 400], window=400), 20, 6, by_glyph=True) == [
+        "400 ┄┄┄┄┄┄┄┄┄┄┄+++++",
+        "          ++++++++++",
+        "200       ++++++++++",
+        "    ████████████████",
+        "  0 ────────────────",
+        "    call 1         3",
+    ]
+
+
+def test_two_rows_show_a_saving_in_colours_and_without() -> None:
+    shown = series([50, 140, 160, 180], [50, 60, 70, 80], window=200)
+
+    assert art(shown, 20, 3, by_glyph=True) == [
+        "200 ┄┄┄┄::::::::░░░░",
+        "    ▄▄▄▄▄▄▄▄▅▅▅▅▆▆▆▆",
+        "  0 ────────────────",
+    ]
+    assert [column[1][1] for column in columns_drawn(shown, 20, 3)][4:] == ["chart--recorded"] * 12
+    assert [column[0][1] for column in columns_drawn(shown, 20, 3)][4:] == ["chart--edge"] * 12
+
+
+def near(size: int) -> st.SearchStrategy[int]:
+    return st.integers(max(size - 20_000, 0), size + 20_000)
+
+
+sizes = st.integers(0, 300_000)
+pairs = st.lists(st.tuples(sizes, sizes) | sizes.flatmap(lambda size: st.tuples(st.just(size), near(size))), min_size=1)
+
+
+@given(pairs, st.integers(1, 60), st.integers(2, 12), st.none() | st.integers(0, 40), st.booleans(), st.data())
+def test_a_column_shows_what_is_sent_and_what_was_recorded_where_they_differ_by_a_cell(
+    calls: list[tuple[int, int]], width: int, rows: int, cursor: int | None, by_glyph: bool, data: st.DataObject
+) -> None:
+    recorded, planned = map(list, zip(*calls, strict=True))
+    levels = tuple(Level(tokens, "budget") for tokens in data.draw(st.lists(st.integers(1, 300_000), max_size=2)))
+    shown = series(recorded, planned, window=200_000, cursor=cursor, levels=levels)
+    height = rows + 1 if rows + 2 < LEGEND_HEIGHT else rows + 2
+    layout = layout_of(shown, width, height)
+    amounts = columns_of(shown, layout.columns)
+    assert layout.rows == rows
+    # Without colours a cell has one glyph, and that is for what is sent where some is sent in it.
+    cell = layout.top / rows * (9 / 8 if by_glyph else 1)
+
+    drawn = columns_drawn(shown, width, height, by_glyph=by_glyph)
+
+    for cells, was, sent in zip(drawn, amounts.recorded.tolist(), amounts.planned.tolist(), strict=True):
+        if min(was, sent) > 0:
+            assert any(map(is_sent, cells))
+            if abs(was - sent) >= cell:
+                assert any(is_difference(each, "recorded" if was > sent else "grown") for each in cells)
+        if was == sent:
+            assert not any(is_difference(each, kind) for each in cells for kind in ("recorded", "grown"))
+
+
+@given(sizes, sizes, st.integers(2, 12))
+def test_in_colours_neither_end_is_drawn_further_off_than_half_a_cell(was: int, sent: int, rows: int) -> None:
+    shown = series([was], [sent], window=200_000)
+    layout = layout_of(shown, 1, rows + 1 if rows + 2 < LEGEND_HEIGHT else rows + 2)
+    recorded, planned = (round(each[0]) for each in areas_of(columns_of(shown, 1), layout)[::-1])
+
+    (cells,) = columns_drawn(shown, 1, rows + 1 if rows + 2 < LEGEND_HEIGHT else rows + 2)
+
+    low = high = 0
+    for glyph, style in cells:
+        if style not in ("", "chart--window"):
+            eighths = 0 if style.endswith("-whole") else EIGHTHS.index(glyph)
+            low += 0 if style in ("chart--recorded", "chart--grown") else eighths
+            high += 8 if style in ("chart--edge", "chart--grown-edge") or style.endswith("-whole") else eighths
+    drawn = (high, low) if was > sent else (low, high)
+    if low == high:
+        assert high == planned
+    else:
+        assert abs(drawn[0] - recorded) + abs(drawn[1] - planned) <= 3
 
 
 def test_the_call_looked_at_has_a_line_and_a_foot() -> None:
@@ -68,6 +207,10 @@ def test_the_legend_explains_the_glyphs_there_are() -> None:
     legend = art(series([10, 20], [5, 10], compactions=(1,), breaks=(1,)), 90, 6)[-1]
     for word in ("call 1", "█ with the plan", "░ recorded", "▲ compaction", f"{BREAK} cache miss"):
         assert word in legend
+    assert "added" not in legend
+    assert "░ recorded" in art(series([10, 20], [5, 10]), 90, 6, by_glyph=True)[-1]
+    assert "+ added by the plan" in art(series([10, 20], [20, 40]), 90, 6)[-1]
+    assert "+ added by the plan" in art(series([10, 20], [20, 40]), 90, 6, by_glyph=True)[-1]
     assert "█ recorded" in art(series([10, 20]), 60, 6)[-1]
 
 
@@ -154,7 +297,9 @@ def test_labels_give_way_on_a_narrow_screen() -> None:
 def test_a_level_of_the_plan_is_a_line_that_is_seen_through_what_is_sent() -> None:
     recorded, planned = [100, 200, 300, 400], [100, 200, 200, 200]
 
-    assert art(series(recorded, planned, levels=(Level(150, "budget"),), firings=(2,), breaks=(2, 3)), 24, 6) == [
+    shown = series(recorded, planned, levels=(Level(150, "budget"),), firings=(2,), breaks=(2, 3))
+
+    assert art(shown, 24, 6, by_glyph=True) == [
         "400                ░░░░░",
         "              ░░░░░░░░░░",
         "150 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
@@ -162,6 +307,12 @@ def test_a_level_of_the_plan_is_a_line_that_is_seen_through_what_is_sent() -> No
         f"  0 ──────────△────{BREAK}────",
         "    call 1             4",
     ]
+
+
+def test_a_level_of_the_plan_is_a_line_on_what_was_recorded() -> None:
+    (column,) = columns_drawn(series([400], [50], levels=(Level(250, "budget"),)), 1, 6)
+
+    assert column[2] == (LEVEL, "chart--edge")
 
 
 def test_a_line_is_named_where_nothing_else_is_drawn() -> None:

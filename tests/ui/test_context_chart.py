@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rich.color import Color
 from textual.app import ComposeResult
 
 from inspector.strategies.plan import Plan
@@ -40,6 +41,13 @@ class ChartApp(ThemedApp):
 
 def shown(chart: ContextChart) -> list[str]:
     return [chart.render_line(y).text for y in range(chart.size.height)]
+
+
+def distance(one: Color | None, other: Color | None) -> int:
+    """How far two colours are apart at most, of 255."""
+    assert one is not None
+    assert other is not None
+    return max(abs(a - b) for a, b in zip(one.get_truecolor(), other.get_truecolor(), strict=True))
 
 
 async def test_keys_ask_for_the_calls_around_the_one_looked_at() -> None:
@@ -94,6 +102,41 @@ async def test_every_strip_is_as_wide_as_the_chart_and_has_a_background(size: tu
                 assert not re.search("[\x00-\x1f\x7f-\x9f]", segment.text)
                 assert segment.style is not None
                 assert segment.style.bgcolor is not None
+
+
+async def test_without_colours_what_was_recorded_has_a_glyph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = ChartApp(SERIES)
+    async with app.run_test(size=(80, 12)):
+        assert any("░" in row for row in shown(app.chart)[:-1])
+        assert any(":" in row for row in shown(app.chart)[:-1])
+
+
+async def test_the_chart_is_drawn_anew_when_the_colours_become_the_terminals_own() -> None:
+    app = ChartApp(SERIES)
+    async with app.run_test(size=(80, 12)) as pilot:
+        assert not any(":" in row for row in shown(app.chart))
+        app.theme = "inspector-ansi"
+        await pilot.pause()
+        assert any(":" in row for row in shown(app.chart)[:-1])
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "colour-blind"])
+async def test_what_was_recorded_is_of_one_colour_and_another_than_what_is_sent(theme: str) -> None:
+    app = ChartApp(replace(SERIES, cursor=90))
+    async with app.run_test(size=(80, 12)) as pilot:
+        app.theme = f"inspector-{theme}"
+        await pilot.pause()
+        style = app.chart.get_component_rich_style
+        for later in ("", "-later"):
+            assert style(f"chart--recorded{later}").color == style(f"chart--edge{later}").bgcolor
+            assert distance(style(f"chart--planned{later}").color, style(f"chart--edge{later}").color) <= 2
+            for whole in ("recorded", "grown"):
+                seen = style(f"chart--{whole}-whole{later}")
+                assert seen.color == seen.bgcolor == style(f"chart--{whole}{later}").color
+            assert style(f"chart--grown{later}").color == style(f"chart--grown-edge{later}").bgcolor
+            assert len({style(f"chart--{name}{later}").color for name in ("planned", "recorded")}) == 2
+        assert style("chart--cursor-edge").bgcolor == style("chart--edge").bgcolor
 
 
 async def test_without_calls_nothing_is_asked_for() -> None:

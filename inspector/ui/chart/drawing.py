@@ -10,6 +10,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.report.numbers import elapsed, window_size
+from inspector.ui.chart.cells import (
+    GROWN,
+    PLANNED,
+    RECORDED,
+    Cell,
+    cells,
+    cells_after_cursor,
+    cells_at_cursor,
+    outlined,
+    places_in_table,
+    with_line,
+)
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
 
 if TYPE_CHECKING:
@@ -17,8 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-PLANNED: Final = "█"
-RECORDED: Final = "░"
 WINDOW: Final = "┄"
 LEVEL: Final = "╌"
 COMPACTION: Final = "▲"
@@ -29,10 +39,6 @@ CURSOR_FOOT: Final = "◆"
 HERE: Final = "◇"
 """Stands under the call the timeline's cursor came with."""
 AXIS: Final = "─"
-_LOWER_EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
-
-_AREAS: Final = ("chart--planned", "chart--edge", "chart--recorded", "chart--level-within")
-"""Classes of the areas; an edge is the top of what is sent, in a cell the recorded area goes on in."""
 
 LEGEND_HEIGHT: Final = 5
 """Rows from which on the last one explains the chart."""
@@ -103,29 +109,51 @@ def upper_end(peak: int, window: int | None, *levels: int) -> int:
     return max(round(next(unit * factor for factor in _ROUND if unit * factor >= highest)), 10)
 
 
-def draw_chart(series: ChartSeries, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
+def draw_chart(
+    series: ChartSeries, width: int, height: int, *, by_glyph: bool = False
+) -> tuple[tuple[ChartRun, ...], ...]:
     """The chart.
+
+    Args:
+        series: What it shows.
+        width: Cells of a row.
+        height: Rows.
+        by_glyph: What was recorded and what is sent are told by glyphs: there may be no colours.
 
     Returns:
         `height` rows from the top, each exactly `width` cells.
     """
     layout = layout_of(series, width, height)
     columns = columns_of(series, layout.columns)
-    planned = columns.recorded if columns.planned is None else columns.planned
-    solid, shaded = (_eighths(values, layout) for values in (planned, columns.recorded))
-    drawn: list[Iterable[tuple[str, str]]] = []
     lines = lines_of(series, layout)
-    for row in range(layout.rows):
-        line = lines.get(row)
-        label = _label(row, layout, lines)
-        cells = _named(list(_plot_row(row, layout, columns, solid, shaded, line)), line)
-        drawn.append([*_cells(label.rjust(layout.labels - 1) + " ", "chart--label", layout.labels), *cells])
+    drawn: list[Iterable[Cell]] = []
+    is_grown = False
+    if layout.rows:
+        planned, recorded = areas_of(columns, layout)
+        is_grown = bool((planned > recorded).any())
+        if by_glyph:
+            recorded = outlined(planned, recorded, layout.rows)
+        for row, places in enumerate(places_in_table(planned, recorded, layout.rows).tolist()):
+            line = lines.get(row)
+            label = _label(row, layout, lines)
+            plot = _named(_plot_row(places, columns.cursor, line, by_glyph=by_glyph), line)
+            drawn.append([*_cells(label.rjust(layout.labels - 1) + " ", "chart--label", layout.labels), *plot])
     if height > layout.rows:
         label = "0".rjust(layout.labels - 1) + " "
         drawn.append([*_cells(label, "chart--label", layout.labels), *_marks(columns)])
     if height > layout.rows + 1:
-        drawn.append(_legend(series, layout, width))
+        drawn.append(_legend(series, layout, width, by_glyph=by_glyph, is_grown=is_grown))
     return tuple(_runs(row) for row in drawn[:height])
+
+
+def areas_of(columns: ChartColumns, layout: ChartLayout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Eighths of a row that are sent and that were recorded; the same where they differ by less than an eighth."""
+    recorded = _eighths(columns.recorded, layout)
+    if columns.planned is None:
+        return recorded, recorded
+    planned = _eighths(columns.planned, layout)
+    is_seen = np.abs(columns.planned - columns.recorded) * (layout.rows * 8) >= layout.top
+    return planned, np.where(is_seen, recorded, planned)
 
 
 def _eighths(values: NDArray[np.int64], layout: ChartLayout) -> NDArray[np.int64]:
@@ -171,39 +199,24 @@ def _label(row: int, layout: ChartLayout, lines: dict[int, ChartLine]) -> str:
     return ""
 
 
-def _plot_row(
-    row: int,
-    layout: ChartLayout,
-    columns: ChartColumns,
-    solid: NDArray[np.int64],
-    shaded: NDArray[np.int64],
-    line: ChartLine | None,
-) -> Iterable[tuple[str, str]]:
-    bottom = (layout.rows - 1 - row) * 8
-    # Lists: a number taken out of an array costs more than everything that is done with it here.
-    for column, (level, shade) in enumerate(zip((solid - bottom).tolist(), (shaded - bottom).tolist(), strict=True)):
-        is_later = columns.cursor is not None and column > columns.cursor
-        is_shaded = shade >= 4 or (bottom == 0 and shade > 0)
-        if level >= 8 and line is not None and line.glyph == LEVEL:
-            glyph, style = line.glyph, "chart--level-within"
-        elif level > 0:
-            on_recorded = level < 8 <= shade
-            glyph, style = _LOWER_EIGHTHS[min(level, 8)], "chart--edge" if on_recorded else "chart--planned"
-        elif is_shaded and (line is None or line.glyph != LEVEL):
-            glyph, style = RECORDED, "chart--recorded"
-        elif line is not None:
-            glyph, style = line.glyph, line.style
-        else:
-            glyph, style = " ", ""
-        if column == columns.cursor:
-            yield (CURSOR if glyph in (" ", WINDOW, LEVEL) else glyph), "chart--cursor"
-        elif is_later and style in _AREAS:
-            yield glyph, "chart--later"
-        else:
-            yield glyph, style
+def _plot_row(places: list[int], cursor: int | None, line: ChartLine | None, *, by_glyph: bool) -> list[Cell]:
+    """A row of the plot, of the places its cells have in tables of cells."""
+    table, later = cells(by_glyph=by_glyph), cells_after_cursor(by_glyph=by_glyph)
+    if line is not None:
+        is_level = line.glyph == LEVEL
+        drawn = (line.glyph, line.style)
+        table = with_line(table, drawn, within=(LEVEL, "chart--level-within") if is_level else None)
+        later = with_line(later, drawn, within=(LEVEL, "chart--planned-later") if is_level else None)
+    if cursor is None:
+        return [table[place] for place in places]
+    return [
+        *[table[place] for place in places[:cursor]],
+        cells_at_cursor(CURSOR, by_glyph=by_glyph)[places[cursor]],
+        *[later[place] for place in places[cursor + 1 :]],
+    ]
 
 
-def _named(cells: list[tuple[str, str]], line: ChartLine | None) -> list[tuple[str, str]]:
+def _named(cells: list[Cell], line: ChartLine | None) -> list[Cell]:
     """A row of the plot with the name of its line at the right end, where nothing else is drawn there."""
     if line is None:
         return cells
@@ -214,7 +227,7 @@ def _named(cells: list[tuple[str, str]], line: ChartLine | None) -> list[tuple[s
     return [*cells[:place], *_cells(text, line.style, len(text))]
 
 
-def _marks(columns: ChartColumns) -> Iterable[tuple[str, str]]:
+def _marks(columns: ChartColumns) -> Iterable[Cell]:
     for column in range(len(columns.recorded)):
         if columns.compaction[column]:
             glyph, style = COMPACTION, "chart--compaction"
@@ -230,7 +243,7 @@ def _marks(columns: ChartColumns) -> Iterable[tuple[str, str]]:
             yield glyph, style
 
 
-def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tuple[str, str]]:
+def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: bool, is_grown: bool) -> Iterable[Cell]:
     """The calls at both ends, and what the glyphs mean, as far as there is room."""
     first = "call 1" if series.call_count else "no calls"
     last = f"{series.call_count:,}" if series.call_count > 1 else ""
@@ -238,7 +251,11 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tu
         first, last = elapsed(0), elapsed(series.span)
     entries = []
     if series.planned is not None:
-        entries += [(PLANNED, "chart--planned", "with the plan"), (RECORDED, "chart--recorded", "recorded")]
+        entries.append((PLANNED, "chart--planned", "with the plan"))
+        whole = "" if by_glyph else "-whole"
+        entries.append((RECORDED, f"chart--recorded{whole}", "recorded"))
+        if is_grown:
+            entries.append((GROWN, f"chart--grown{whole}", "added by the plan"))
     else:
         entries.append((PLANNED, "chart--planned", "recorded"))
     if len(series.compactions):
@@ -248,7 +265,7 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tu
     if len(series.breaks):
         entries.append((BREAK, "chart--break", "cache miss"))
     room = width - layout.labels - len(first) - len(last) - 4
-    shown: list[tuple[str, str]] = []
+    shown: list[Cell] = []
     for glyph, style, label in entries:
         if len(shown) + 4 + len(label) > room:
             break
@@ -260,11 +277,11 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int) -> Iterable[tu
     return text[:width]
 
 
-def _cells(text: str, style: str, width: int) -> Iterable[tuple[str, str]]:
+def _cells(text: str, style: str, width: int) -> Iterable[Cell]:
     return [(letter, style) for letter in text[:width]]
 
 
-def _runs(cells: Iterable[tuple[str, str]]) -> tuple[ChartRun, ...]:
+def _runs(cells: Iterable[Cell]) -> tuple[ChartRun, ...]:
     return tuple(
         ChartRun("".join(map(itemgetter(0), group)), style) for style, group in groupby(cells, key=itemgetter(1))
     )

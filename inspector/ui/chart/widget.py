@@ -15,7 +15,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHART
 from inspector.ui.chart.drawing import AXIS, HERE, ChartRun, draw_chart, layout_of
 from inspector.ui.chart.view import ChartSeries, columns_of, place_of
-from inspector.ui.toolkit.line_view import strip_of
+from inspector.ui.toolkit.line_view import component_classes, strip_of
 
 if TYPE_CHECKING:
     from textual import events
@@ -33,9 +33,19 @@ class ContextChart(Widget, can_focus=True):
         background: $surface;
         color: $foreground;
         & > .chart--planned { color: $sent; }
-        & > .chart--recorded { color: $recorded; }
-        & > .chart--edge { color: $sent; background: $warning 20%; }
-        & > .chart--later { color: $outside; }
+        & > .chart--recorded { color: $recorded 50%; }
+        & > .chart--recorded-whole { color: $recorded 0%; background: $recorded 50%; }
+        & > .chart--edge { color: $sent; background: $recorded 50%; }
+        & > .chart--grown { color: $grown 60%; }
+        & > .chart--grown-whole { color: $grown 0%; background: $grown 60%; }
+        & > .chart--grown-edge { color: $sent; background: $grown 60%; }
+        & > .chart--planned-later { color: $foreground 40%; }
+        & > .chart--recorded-later { color: $foreground 20%; }
+        & > .chart--recorded-whole-later { color: $foreground 0%; background: $foreground 20%; }
+        & > .chart--edge-later { color: $foreground 25%; background: $foreground 20%; }
+        & > .chart--grown-later { color: $foreground 20%; }
+        & > .chart--grown-whole-later { color: $foreground 0%; background: $foreground 20%; }
+        & > .chart--grown-edge-later { color: $foreground 25%; background: $foreground 20%; }
         & > .chart--window { color: $text-muted; }
         & > .chart--level { color: $limit; }
         & > .chart--level-within { color: $background; background: $sent; }
@@ -45,29 +55,20 @@ class ContextChart(Widget, can_focus=True):
         & > .chart--compaction { color: $compaction; text-style: bold; }
         & > .chart--break { color: $miss; text-style: bold; }
         & > .chart--cursor { color: $foreground; text-style: bold; }
-        &:ansi > .chart--edge { background: transparent; }
+        & > .chart--cursor-edge { color: $foreground; background: $recorded 50%; text-style: bold; }
+        & > .chart--cursor-grown { color: $foreground; background: $grown 60%; text-style: bold; }
+        &:ansi > .chart--recorded { color: $recorded; }
+        &:ansi > .chart--grown { color: $grown; }
+        &:ansi > .chart--planned-later { color: $outside; }
+        &:ansi > .chart--recorded-later { color: $outside; }
+        &:ansi > .chart--grown-later { color: $outside; }
         &:ansi > .chart--level-within { color: ansi_default; background: transparent; text-style: reverse; }
         &:nocolor > .chart--level-within { color: $foreground; background: $surface; text-style: reverse; }
-        &:nocolor > .chart--edge { background: transparent; }
         &:focus > .chart--cursor { color: $primary; }
     }
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "chart--planned",
-        "chart--edge",
-        "chart--recorded",
-        "chart--later",
-        "chart--window",
-        "chart--level",
-        "chart--level-within",
-        "chart--firing",
-        "chart--axis",
-        "chart--label",
-        "chart--compaction",
-        "chart--break",
-        "chart--cursor",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(DEFAULT_CSS)
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(CHART)
 
@@ -100,14 +101,14 @@ class ContextChart(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
         self._drawn: tuple[tuple[ChartRun, ...], ...] = ()
-        self._drawn_size: tuple[int, int] | None = None
+        self._drawn_as: tuple[int, int, bool] | None = None
         self._dragged_to: int | None = None
 
     def watch_series(self, before: ChartSeries | None, series: ChartSeries | None) -> None:
         """Draw anew. Of a plan that is moved a little, few rows are others than before."""
-        drawn, size = self._drawn, tuple(self.size)
-        if before is None or series is None or self._drawn_size != size:
-            self._drawn_size = None
+        drawn, size = self._drawn, self.size
+        if before is None or series is None or self._drawn_as != (*size, self.by_glyph):
+            self._drawn_as = None
             self.refresh()
             return
         self._draw(series)
@@ -117,9 +118,15 @@ class ContextChart(Widget, can_focus=True):
         if changed:
             self.refresh(*(Region(0, y, size[0], 1) for y in sorted(changed)))
 
+    @property
+    def by_glyph(self) -> bool:
+        """The areas are told by glyphs: there are no colours, or only the terminal's own."""
+        return self.app.no_color or self.app.current_theme.ansi
+
     def _draw(self, series: ChartSeries) -> None:
-        self._drawn_size = (self.size.width, self.size.height)
-        self._drawn = draw_chart(series, *self._drawn_size)
+        width, height = self.size
+        self._drawn_as = (width, height, self.by_glyph)
+        self._drawn = draw_chart(series, width, height, by_glyph=self.by_glyph)
 
     def watch_here(self) -> None:
         """Draw the axis anew: a cursor moves far more often than anything else of the chart changes."""
@@ -165,7 +172,7 @@ class ContextChart(Widget, can_focus=True):
         width, height = self.size
         if self.series is None:
             return Strip.blank(width, self.rich_style)
-        if self._drawn_size != (width, height):
+        if self._drawn_as != (width, height, self.by_glyph):
             self._draw(self.series)
         if y >= len(self._drawn):
             return Strip.blank(width, self.rich_style)
