@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import HOW_KNOWN, MARKS, Output, PlanFacts, quantity, totals_shown
+from inspector.report.catalogue import (
+    HOW_KNOWN,
+    MARKS,
+    FigureSet,
+    Output,
+    PlanFacts,
+    quantities,
+    quantity,
+    totals_shown,
+)
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
 from inspector.report.tables import Cell
 
@@ -48,13 +57,26 @@ def plan_letter(index: int) -> str:
     return chr(ord("A") + index) if index < 26 else str(index + 1)
 
 
-def columns_of(report: Report) -> list[Column]:
-    """What was recorded, where anything was; the baseline; every plan."""
+def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
+    """What was recorded, where anything was; the baseline; every plan.
+
+    Args:
+        report: The report.
+        is_merged: One column for what was recorded and the baseline where every total of the two is the same.
+    """
     recorded = [Column("recorded", ("recorded",))] if report.recorded is not None else []
+    if recorded and is_merged and _is_recorded(report.baseline, report.recorded):
+        recorded = []
     plans = [
         Column(f"plan {plan_letter(index)}", ("plans", index, "figures"), index) for index in range(len(report.plans))
     ]
     return [*recorded, Column("baseline", ("baseline",)), *plans]
+
+
+def _is_recorded(baseline: FigureSet, recorded: FigureSet | None) -> bool:
+    """Whether the baseline says nothing else than what was recorded; a total that was not recorded says nothing."""
+    totals = [(getattr(baseline, name), getattr(recorded, name)) for name in quantities(FigureSet)]
+    return all(was is None or was == value for value, was in totals)
 
 
 def totals_rows(report: Report, figures: FigureCells, columns: list[Column], output: Output) -> list[TotalsRow]:

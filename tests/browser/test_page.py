@@ -36,9 +36,10 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, page_file: Path, window, scheme: str):
     with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
         visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 1).wait_for()
-        width, charts = visit.page.evaluate(
+        width, charts, cells = visit.page.evaluate(
             "[document.documentElement.scrollWidth,"
-            " [...document.querySelectorAll('.chart svg')].map(each => each.getBoundingClientRect().right)]"
+            " ...['.chart svg, .chart svg text', 'tbody th, td, caption, .large dd'].map(names =>"
+            "  [...document.querySelectorAll(names)].map(each => each.getBoundingClientRect().right))]"
         )
         background = visit.page.evaluate("getComputedStyle(document.body).backgroundColor")
 
@@ -46,6 +47,7 @@ def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, p
         assert visit.said == []
         assert width <= window["width"]
         assert max(charts) <= window["width"]
+        assert max(cells) <= window["width"]
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
@@ -22,6 +23,7 @@ from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
 from inspector.report.session_report import report_of
 from inspector.strategies.plan import Plan
+from inspector.strategies.registry import strategy
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
 from tests.report.pages import Page, at, long_session
@@ -29,6 +31,8 @@ from tests.report.pages import Page, at, long_session
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from inspector.report.document import Report
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
@@ -205,3 +209,68 @@ def test_without_what_draws_charts_it_is_said_how_to_install_it(
     assert main(["report", str(SAMPLE), "--format", "html", "-o", str(tmp_path / "page.html")]) == 1
     assert "pip install 'session-inspector[html]'" in capsys.readouterr().err
     assert not (tmp_path / "page.html").exists()
+
+
+@cache
+def reported() -> Report:
+    """A report of the sample with a plan and what it comes to a month."""
+    options = ReportOptions(runs_per_day=24)
+    return report_of(replay_inputs(read_session(SAMPLE)), (Plan.of(strategy("tiered-stale")),), options)
+
+
+def compared(**percents: float) -> Report:
+    """The same with a few strategies compared, by what they save."""
+    report = reported()
+    plan = report.plans[0]
+    rows = [
+        structs.replace(plan, name=name, saved=structs.replace(plan.saved, percent=percent))
+        for name, percent in percents.items()
+    ]
+    return structs.replace(report, comparison=rows)
+
+
+def test_losses_far_beyond_every_gain_end_early_and_say_where_they_would_end() -> None:
+    chart = report_charts(compared(best=33.0, small=-12.0, worst=-197.4), PAGE)["comparison"]
+
+    rows = {row["strategy"]: row for row in chart["data"]["values"]}
+    assert (rows["best"]["shown"], rows["small"]["shown"]) == (33.0, -12.0)
+    assert (rows["worst"]["shown"], rows["worst"]["percent"]) == (-40.0, -197.4)
+    assert "-197.4 %" in rows["worst"]["cut"]
+    assert [row["strategy"] for row in rows.values() if row["own"]] == ["plan A"]
+
+
+def test_losses_no_larger_than_gains_are_drawn_whole() -> None:
+    chart = report_charts(compared(best=33.0, worst=-35.0), PAGE)["comparison"]
+
+    assert all(row["shown"] == row["percent"] and not row["cut"] for row in chart["data"]["values"])
+
+
+def test_the_strategy_that_saves_most_is_named_with_its_risks() -> None:
+    section = next(each for each in page_content(compared(best=33.0)).sections if each.name == "strategies")
+
+    alternative = section.parts[0].alternative
+    assert "best saves most, 33.0 %" in alternative
+    assert re.search(r"Its risks: .+ \(\d+\)", alternative)
+
+
+def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
+    report = reported()
+    content, found = page_content(report), report.plans[0].projection
+
+    low, high = IN_TEXT.dollars(found.usd_per_month_low), IN_TEXT.dollars(found.usd_per_month_high)
+    said = ["".join(cell.text for cell in line.cells) for line in content.lead]
+    assert said[1] == f"At 24 runs a day it saves {low} to {high} a month, projected."
+    assert ("saved a month", f"{low} to {high}") in [(title, cell.text) for title, cell in content.figures]
+
+
+def test_what_was_recorded_is_no_column_of_its_own_where_the_baseline_says_the_same() -> None:
+    report = reported()
+    assert report.recorded is not None
+
+    def heads(report: Report) -> tuple[str, ...]:
+        section = next(each for each in page_content(report).sections if each.name == "totals")
+        return section.parts[0].head
+
+    assert heads(report) == ("figure", "baseline", "plan A")
+    other = structs.replace(report.recorded, prompt_tokens=1)
+    assert heads(structs.replace(report, recorded=other)) == ("figure", "recorded", "baseline", "plan A")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
+from inspector.report.numbers import IN_TEXT
 from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
 
@@ -30,6 +32,9 @@ MOST_BARS = 12
 
 MOST_STRATEGIES = 30
 """Of those, a third are the ones that cost most."""
+
+LEAST_CLIPPED = 20
+"""Percent: losses up to there are always drawn whole."""
 
 BAR, THIN_BAR, GAP = 20, 11, 12
 """Pixels."""
@@ -137,14 +142,14 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
                 "field": "tokens",
                 "type": "quantitative",
                 "title": "token-calls",
-                "axis": {"format": "~s", "tickCount": 5},
+                "axis": {"format": "~s", "tickCount": 5, "titleAnchor": "end", "titleAlign": "right"},
             },
             "color": {
                 "field": "plan",
                 "type": "nominal",
                 "sort": names,
                 "scale": {"domain": names, "range": colors},
-                "legend": None if len(names) == 1 else {"columns": 2},
+                "legend": None if len(names) == 1 else {"columns": 1},
             },
             "tooltip": [
                 {"field": "what", "title": "what", "type": "nominal"},
@@ -157,21 +162,31 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
 
 
 def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """What every strategy would save alone, in percent; those that change nothing are left out."""
+    """What every strategy would save alone, in percent, and the page's own plans; without those that change nothing.
+
+    Losses far beyond the largest gain would press every gain flat: their bars end early, and say where they would end.
+    """
     found = [plan for plan in report.comparison if plan.saved.percent]
     found.sort(key=lambda plan: -(plan.saved.percent or 0))
     if len(found) > MOST_STRATEGIES:
         found = [*found[: 2 * MOST_STRATEGIES // 3], *found[-(MOST_STRATEGIES // 3) :]]
     if not found:
         return None
+    own = {f"plan {plan_letter(index)}": plan for index, plan in enumerate(report.plans) if plan.saved.percent}
+    bars = [*own.items(), *((plain(plan.name), plan) for plan in found)]
+    bars.sort(key=lambda bar: -(bar[1].saved.percent or 0))
+    floor = _floor([plan.saved.percent or 0 for _, plan in bars])
     rows = [
         {
-            "strategy": plain(plan.name),
+            "strategy": name,
+            "own": name in own,
             "percent": plan.saved.percent,
+            "shown": max(plan.saved.percent or 0, floor),
+            "cut": f"◂ {IN_TEXT.percent(plan.saved.percent)}" if (plan.saved.percent or 0) < floor else "",
             "tokens": plan.saved.tokens,
             "usd": plan.saved.usd,
         }
-        for plan in found
+        for name, plan in bars
     ]
     tooltip = [
         {"field": "strategy", "type": "nominal"},
@@ -180,28 +195,42 @@ def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     ]
     if found[0].saved.usd is not None:
         tooltip.append({"field": "usd", "title": "dollars less", "type": "quantitative", "format": "$,.4~f"})
+    names = [row["strategy"] for row in rows]
+    y = {"field": "strategy", "type": "nominal", "sort": names, "title": None, "axis": {"labelLimit": 170}}
+    least = max(floor, min(plan.saved.percent or 0 for _, plan in bars))
+    x = {
+        "field": "shown",
+        "type": "quantitative",
+        "title": "percent saved; below 0 it costs more",
+        "axis": {"titleAnchor": "end", "titleAlign": "right"},
+        "scale": {"domainMin": min(least, 0), "nice": least != floor},
+    }
+    colors = [
+        {"test": "datum.own", "value": palette.plans[0]},
+        {"test": "datum.percent < 0", "value": palette.loss},
+    ]
+    bars_layer = {
+        "mark": {"type": "bar"},
+        "encoding": {"y": y, "x": x, "color": {"condition": colors, "value": palette.recorded}, "tooltip": tooltip},
+    }
+    cut = {
+        "transform": [{"filter": "datum.cut != ''"}],
+        "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 12, "color": palette.ink},
+        "encoding": {"y": y, "x": {"datum": 0, "type": "quantitative"}, "text": {"field": "cut", "type": "nominal"}},
+    }
     return {
         "data": {"values": rows},
         "width": 720,
         "height": len(rows) * BAR,
-        "mark": {"type": "bar"},
-        "encoding": {
-            "y": {
-                "field": "strategy",
-                "type": "nominal",
-                "sort": [row["strategy"] for row in rows],
-                "title": None,
-                "axis": {"labelLimit": 170},
-            },
-            "x": {"field": "percent", "type": "quantitative", "title": "percent saved; left of zero it costs more"},
-            "color": {
-                "condition": {"test": "datum.percent < 0", "value": palette.loss},
-                "value": palette.plans[0],
-            },
-            "tooltip": tooltip,
-        },
+        "layer": [bars_layer, cut],
         "config": config(palette),
     }
+
+
+def _floor(percents: Sequence[float]) -> float:
+    """Where bars of losses end, in percent: as far below zero as the largest gain above; whole where none is longer."""
+    floor = -10.0 * math.ceil(max(*percents, LEAST_CLIPPED) / 10)
+    return floor if min(percents) < 1.5 * floor else min(percents)
 
 
 def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, Any]:
@@ -292,8 +321,17 @@ def _window(window: int, palette: Palette) -> list[dict[str, Any]]:
     at = {"y": {"datum": window, "type": "quantitative"}}
     text = {"type": "text", "align": "left", "dx": 4, "dy": -6, "fontSize": 12, "color": palette.ink}
     return [
-        {"mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]}, "encoding": at},
-        {"mark": {**text, "text": "the model's window"}, "encoding": {**at, "x": {"value": 0}}},
+        {
+            "data": {"values": [{}]},
+            "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]},
+            "encoding": at,
+        },
+        # Data of its own: on that of the chart it would be written once a call.
+        {
+            "data": {"values": [{}]},
+            "mark": {**text, "text": "the model's window"},
+            "encoding": {**at, "x": {"value": 0}},
+        },
     ]
 
 

@@ -140,12 +140,21 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
         ("strategy", *head, "cache misses", "first applied at call", "risks"),
         tuple(rows),
     )
-    best = report.comparison[order[0]]
     alternative = (
-        f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone. "
-        f"The best is {plain(best.name)} with {IN_TEXT.percent(best.saved.percent)}."
+        f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone"
+        f"{', and the plan of this page' if report.plans else ''}. {_best(report.comparison[order[0]])}"
     )
     return Section("strategies", "Strategies compared", (Chart("comparison", alternative), table))
+
+
+def _best(plan: PlanFacts) -> str:
+    """Which strategy saves most, and what may go wrong with it."""
+    risks = [f"{hazard_label(name)} ({count:,})" for name, count in (plan.hazards or {}).items() if count]
+    known = f"Its risks: {'; '.join(risks)}" if risks else "No risk of it was found"
+    return (
+        f"{plain(plan.name)} saves most, {IN_TEXT.percent(plan.saved.percent)}. {known}. "
+        "Whether later calls needed what it cuts is told of a page's own plan."
+    )
 
 
 def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:

@@ -54,7 +54,24 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
                 )
             ),
         )
-    return tuple(_saving(report, figures, index) for index in range(len(report.plans)))
+    return tuple(
+        line
+        for index in range(len(report.plans))
+        for line in (_saving(report, figures, index), _monthly_saving(report, figures, index))
+        if line is not None
+    )
+
+
+def _monthly_saving(report: Report, figures: FigureCells, index: int) -> Line | None:
+    """What a plan's saving comes to a month, as a range; None where nobody asked for it."""
+    found = report.plans[index].projection
+    if found is None:
+        return None
+    low, high = (
+        figures.cell("plans", index, "projection", name) for name in ("usd_per_month_low", "usd_per_month_high")
+    )
+    runs = "1 run" if found.runs_per_day == 1 else f"{found.runs_per_day:g} runs"
+    return Line((Cell(f"At {runs} a day it saves "), low, Cell(" to "), high, Cell(" a month, projected.")))
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
@@ -101,17 +118,27 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell
     saved: tuple[Step, ...] = ("plans", 0, "saved")
     first = "saved with plan A" if len(report.plans) > 1 else "saved"
     of = "of the cost" if report.plans[0].saved.percent_of == "cost_usd" else "of all prompts"
+    found = report.plans[0].projection
+    if found is None:
+        last = ("prompt tokens less", figures.cell(*saved, "tokens"))
+    else:
+        low, high = (IN_TEXT.dollars(value) for value in (found.usd_per_month_low, found.usd_per_month_high))
+        is_loss = found.usd_per_month_high < 0
+        last = (
+            "saved a month",
+            Cell(f"{low} to {high}", value=found.usd_per_month, known="projected", is_loss=is_loss),
+        )
     return (
         (first, figures.cell(*saved, "usd")),
         (of, figures.cell(*saved, "percent")),
-        ("prompt tokens less", figures.cell(*saved, "tokens")),
+        last,
         (quantity(FigureSet, "peak_prompt_tokens").label, figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
     )
 
 
 def totals_section(report: Report, figures: FigureCells) -> Section:
     """One column for what was recorded, the baseline and each plan; one row a figure."""
-    columns = columns_of(report)
+    columns = columns_of(report, is_merged=True)
     rows = ((Cell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
     head = ("figure", *(column.title for column in columns))
     return Section("totals", "Totals", (Table("Totals over all calls", head, tuple(rows)),))
