@@ -9,6 +9,7 @@ from rich.text import Text
 
 from inspector.report.catalogue import MARKS, FigureSet, PlanFacts, Saving, quantity
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
+from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.text import heading, next_calls_rows, worth_knowing
 from inspector.report.totals import legend
@@ -72,11 +73,7 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
         return []
     best, rows = plans[0], []
     if best.projection is not None:
-        found = best.projection
-        band = f"{IN_TEXT.dollars(found.usd_per_month_low)} to {IN_TEXT.dollars(found.usd_per_month_high)}"
-        day, month = (IN_TEXT.dollars(each) for each in (found.usd_per_day, found.usd_per_month))
-        saved = f"{best.name} saves {day} a day, {month} a month"
-        rows.append((f"{found.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
+        rows.append(saving_row(best.projection, IN_TEXT, best.name))
     return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
 
 

@@ -76,6 +76,10 @@ class NumberFormat:
         decimals = 2 if size >= 0.0995 or size < 0.00005 else 3 if size >= 0.00995 else 4
         return self._signed(value, f"{size:,.{decimals}f}", "$")
 
+    def whole_dollars(self, value: float) -> str:
+        """Money without cents: `$1,400`, `-$30`."""
+        return self._signed(value, f"{abs(value):,.0f}", "$")
+
     def short_dollars(self, value: float) -> str:
         """Money in few characters: `$1.4k`, `$391`, otherwise as `dollars` writes it."""
         size = abs(value)

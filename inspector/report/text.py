@@ -22,6 +22,7 @@ from inspector.report.layout import (
     broken_after_commas,
     plain,
 )
+from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT
 from inspector.report.tables import FigureCells
 from inspector.report.totals import columns_of, legend, plan_letter, totals_rows
@@ -235,12 +236,8 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
             found = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
             known = plan.known.get(name)
             rows.append((label, found + (f" ({known})" if found and known else "") or "none"))
-    projection = plan.projection
-    if projection is not None:
-        day, month = (IN_TEXT.dollars(each) for each in (projection.usd_per_day, projection.usd_per_month))
-        saved = f"{day} a day, {month} a month saved"
-        band = f"{IN_TEXT.dollars(projection.usd_per_month_low)} to {IN_TEXT.dollars(projection.usd_per_month_high)}"
-        rows.append((f"{projection.runs_per_day:g} runs a day", f"{saved}, projected ({band})"))
+    if plan.projection is not None:
+        rows.append(saving_row(plan.projection, IN_TEXT))
     return [*rows, *next_calls_rows(plan)]
 
 

@@ -17,6 +17,7 @@ from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
+from inspector.report.monthly_saving import monthly_range
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
@@ -257,10 +258,11 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     report = reported()
     content, found = page_content(report), report.plans[0].projection
 
-    low, high = IN_TEXT.dollars(found.usd_per_month_low), IN_TEXT.dollars(found.usd_per_month_high)
+    day = IN_TEXT.dollars(found.usd_per_day)
+    by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
-    assert said[1] == f"At 24 runs a day it saves {low} to {high} a month, projected."
-    assert ("saved a month", f"{low} to {high}") in [(title, cell.text) for title, cell in content.figures]
+    assert said[1] == f"At 24 runs a day it saves {day} a day, {by_month} a month, projected."
+    assert ("saved a month", by_month) in [(title, cell.text) for title, cell in content.figures]
 
 
 def test_what_was_recorded_is_no_column_of_its_own_where_the_baseline_says_the_same() -> None:

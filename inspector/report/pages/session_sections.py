@@ -18,6 +18,7 @@ from inspector.report.catalogue import (
 from inspector.report.charts.specifications import downsample
 from inspector.report.document import SessionFacts
 from inspector.report.layout import plain
+from inspector.report.monthly_saving import daily_saving, monthly_range, runs_a_day
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
@@ -57,21 +58,19 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
     return tuple(
         line
         for index in range(len(report.plans))
-        for line in (_saving(report, figures, index), _monthly_saving(report, figures, index))
+        for line in (_saving(report, figures, index), _monthly_saving(report, index))
         if line is not None
     )
 
 
-def _monthly_saving(report: Report, figures: FigureCells, index: int) -> Line | None:
+def _monthly_saving(report: Report, index: int) -> Line | None:
     """What a plan's saving comes to a month, as a range; None where nobody asked for it."""
     found = report.plans[index].projection
     if found is None:
         return None
-    low, high = (
-        figures.cell("plans", index, "projection", name) for name in ("usd_per_month_low", "usd_per_month_high")
-    )
-    runs = "1 run" if found.runs_per_day == 1 else f"{found.runs_per_day:g} runs"
-    return Line((Cell(f"At {runs} a day it saves "), low, Cell(" to "), high, Cell(" a month, projected.")))
+    by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
+    said = f"At {runs_a_day(found.runs_per_day)} it {daily_saving(found.usd_per_day, IN_TEXT)}, {by_month} a month"
+    return Line((Cell(f"{said}, projected."),))
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
@@ -122,11 +121,11 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell
     if found is None:
         last = ("prompt tokens less", figures.cell(*saved, "tokens"))
     else:
-        low, high = (IN_TEXT.dollars(value) for value in (found.usd_per_month_low, found.usd_per_month_high))
+        by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
         is_loss = found.usd_per_month_high < 0
         last = (
             "saved a month",
-            Cell(f"{low} to {high}", value=found.usd_per_month, known="projected", is_loss=is_loss),
+            Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss),
         )
     return (
         (first, figures.cell(*saved, "usd")),
