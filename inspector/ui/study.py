@@ -56,13 +56,15 @@ class StudyScreen(SessionScreen[Leaving | None]):
         super().__init__()
         self.controller = controller
         self._stop_listening: Callable[[], None] | None = None
+        self._known: Outcome | None = None
 
     @property
     def outcome(self) -> Outcome:
-        """What the plan came to, as it is known now."""
-        if self.controller.outcome is None:
+        """What the plan came to, as it is known now; of the file before it was written anew, until that is replayed."""
+        self._known = self.controller.outcome or self._known
+        if self._known is None:
             raise AssertionError("opened before anything was replayed")
-        return self.controller.outcome
+        return self._known
 
     def show_outcome(self) -> None:
         """The session, the plan or the call is another one."""

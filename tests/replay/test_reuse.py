@@ -50,3 +50,12 @@ def test_it_serves_a_session_that_grew_a_little_and_none_that_grew_much(history)
     for kept, is_enough in ((len(calls), True), (len(calls) * 19 // 20, True), (len(calls) // 2, False)):
         earlier = replace(history.session, calls=calls[:kept])
         assert ReuseScan(History.of(earlier)).serves(history) is is_enough
+
+
+def test_it_serves_no_session_that_was_written_anew_or_lost_what_it_held(history):
+    session = history.session
+    shorter = replace(session, messages=session.messages[: len(session.messages) // 2])
+    anew = replace(session, messages=tuple(map(replace, session.messages)))
+
+    assert not ReuseScan(history).serves(History.of(shorter))
+    assert not ReuseScan(history).serves(History.of(anew))

@@ -296,20 +296,6 @@ async def test_a_click_puts_the_cursor_on_the_row() -> None:
         assert app.timeline.cursor == 45
 
 
-async def test_the_next_of_some_rows_is_found_in_both_directions() -> None:
-    app = TimelineApp(VIEW)
-    async with app.run_test(size=(80, 24)):
-        timeline = app.timeline
-        first, second = VIEW.boundary_positions
-        assert timeline.move_among(VIEW.boundary_positions, 1)
-        assert timeline.cursor == first
-        assert timeline.move_among(VIEW.boundary_positions, 1)
-        assert timeline.cursor == second
-        assert not timeline.move_among(VIEW.boundary_positions, 1)
-        assert timeline.move_among(VIEW.boundary_positions, -1)
-        assert timeline.cursor == first
-
-
 async def test_an_empty_timeline_takes_every_key() -> None:
     for view in (None, synthetic.view_of(replace(RECORDED, messages=(), calls=(), contexts=(), compactions=()))):
         app = TimelineApp(view)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.session.model import BlockKind, TextUnavailableError
+from inspector.session.snapshot_list import unchanged
 from inspector.strategies.core.rendition import Action, Slice
 
 if TYPE_CHECKING:
@@ -64,8 +65,14 @@ class ReuseScan:
         self._found: ReuseEvidence | None = None
 
     def serves(self, history: History) -> bool:
-        """Whether it will do for a later state of the session: what is known of the earlier calls still holds."""
-        return history.call_count <= self.history.call_count * (1 + _GROWTH)
+        """Whether it will do for another state of the session: what it says of each block still holds.
+
+        A file that was written anew, or lost what it held, is another session with other blocks in their places.
+        """
+        known, now = self.history.session.messages, history.session.messages
+        # The message at the end may have grown by a block since.
+        still_holds = unchanged(now, known) >= len(known) - 1 and len(history.kind) >= len(self.history.kind)
+        return still_holds and history.call_count <= self.history.call_count * (1 + _GROWTH)
 
     def run(self, is_cancelled: Callable[[], bool]) -> ReuseEvidence | None:
         """All evidence, or None where it was called off; the next run goes on from there.

@@ -95,7 +95,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "call.previous",
         "left_square_bracket",
-        lambda main: main.controller.look_further(-1),
+        lambda main: main.chart.step(-1),
         "call",
         "Previous call",
         is_shown=True,
@@ -103,7 +103,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "call.next",
         "right_square_bracket",
-        lambda main: main.controller.look_further(1),
+        lambda main: main.chart.step(1),
         "call",
         "Next call",
         is_shown=True,
@@ -111,13 +111,11 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "call.back",
         "left_curly_bracket",
-        lambda main: main.controller.look_further(-FAR),
+        lambda main: main.chart.step(-FAR),
         "far",
         "Back 10 calls",
     ),
-    UserAction(
-        "call.on", "right_curly_bracket", lambda main: main.controller.look_further(FAR), "far", "Forward 10 calls"
-    ),
+    UserAction("call.on", "right_curly_bracket", lambda main: main.chart.step(FAR), "far", "Forward 10 calls"),
     UserAction(
         "call.here",
         "equals_sign",

@@ -421,14 +421,16 @@ def follow_session(
 async def _follow(
     follower: Follower, history: History, rows: Rows, post: Post[Following], is_cancelled: IsCancelled
 ) -> None:
+    from inspector.session.snapshot_list import unchanged
     from inspector.strategies.history.history import History
     from inspector.ui.timeline.rows import Rows
 
     async for update in updates_until(follower, is_cancelled):
         if update.session is not history.session:
+            is_same = unchanged(update.session.messages, history.session.messages)
+            is_new = update.change == "reloaded" or (update.change == "returned" and not is_same)
             history = History.of(update.session, history)
             rows = Rows.of(history, rows)
-            is_new = update.change == "reloaded"
             changed = follower.time_of_change()
             appended = SessionAppended(update.session, history, rows, is_new, changed)
             post(appended)

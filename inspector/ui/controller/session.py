@@ -142,6 +142,14 @@ class SessionController:
         self._is_advised = False
         self._shown = self._wanted
 
+    def _forget_figures(self) -> None:
+        """Know nothing of what was worked out, and work on nothing: the session has other blocks and calls now."""
+        for group in ("replay", "assess", "measure", "explain"):
+            self.host.stop(group)
+        self.outcome = self._replayed = self._uses_search = None
+        self.projection = self.risks = self.rival = self.call = None
+        self.is_replaying = False
+
     def forget(self, path: Path) -> None:
         """Know nothing any more, and of another file."""
         for group in ("open", "count", "replay", "follow", "assess", "measure", "explain"):
@@ -512,10 +520,16 @@ class SessionController:
         self.changes.publish(Change.STATE)
 
     async def _take_appended(self, appended: SessionAppended) -> None:
+        before = self.history
+        is_shorter = before is not None and (
+            len(appended.history.kind) < len(before.kind) or appended.history.call_count < before.call_count
+        )
         self.session, self.history, self.rows = appended.session, appended.history, appended.rows
         self.changed = appended.changed
         if appended.is_new:
-            self.table = self.outcome = self._replayed = self.call = None
+            self.table = None
+        if appended.is_new or is_shorter:
+            self._forget_figures()
         async with self.host.one_frame():
             self.changes.publish(Change.SESSION)
         appended.shown.set()

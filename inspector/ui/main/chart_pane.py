@@ -90,20 +90,27 @@ class ChartPane(SessionPane):
 
     def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
         """A call was pointed at: the rows go there too."""
-        self._go_to_call(event.call)
+        self.go_to_call(event.call)
 
     def on_context_chart_axis_clicked(self) -> None:
         """The chart gets the other axis."""
         self.turn_axis()
 
-    def _go_to_call(self, call: int) -> None:
-        """Show everything at a call, and the rows its prompt ends with."""
+    def go_to_call(self, call: int) -> None:
+        """Show everything at a call, and the rows its prompt ends with; for the next prompt, the last row."""
         self.controller.look_at_place(call)
         history, looked_at = self.controller.history, self.controller.call
-        if self._rows.is_open and history is not None and looked_at is not None:
-            message = int(history.call_last_message[looked_at])
-            if message >= 0:
-                self._rows.timeline.move_to_block(int(history.message_first_block[message + 1]) - 1)
+        if not self._rows.is_open or history is None:
+            return
+        message = len(history.session.messages) - 1 if looked_at is None else int(history.call_last_message[looked_at])
+        if message >= 0:
+            self._rows.timeline.move_to_block(int(history.message_first_block[message + 1]) - 1)
+
+    def step(self, calls: int) -> None:
+        """Go so many calls on, or back."""
+        outcome, call = self.controller.outcome, self.controller.call
+        if outcome is not None:
+            self.go_to_call((outcome.replay.history.call_count if call is None else call) + calls)
 
     def to_call_here(self) -> None:
         """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
@@ -149,7 +156,7 @@ class ChartPane(SessionPane):
             self._pause()
         else:
             if self.controller.call is None:
-                self._go_to_call(0)
+                self.go_to_call(0)
             self._run()
 
     def play_faster(self, step: int) -> None:
@@ -188,7 +195,7 @@ class ChartPane(SessionPane):
             self.to_now()
             self.controller.changes.publish(Change.SHOWN)
         else:
-            self._go_to_call(looked_at + step)
+            self.go_to_call(looked_at + step)
 
     @property
     def moment(self) -> tuple[str, str]:

@@ -115,8 +115,9 @@ class RowSearch:
             return view
         before, self._rows_of = self._rows_of, view.rows
         if before is not None and before is not view.rows:
-            # Until they are searched again, subagents unfolded or folded since have none.
-            self.rows = view.rows.own[before.block[self.rows[before.is_block[self.rows]]]]
+            # Until they are searched again, subagents unfolded or folded since have none; a file may be shorter now.
+            blocks = before.block[self.rows[before.is_block[self.rows]]]
+            self.rows = view.rows.own[blocks[blocks < len(view.rows.own)]]
         return replace(view, visible=self.rows if self.is_filter else None, hits=self.rows)
 
 

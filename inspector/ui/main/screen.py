@@ -327,7 +327,7 @@ class InspectScreen(SessionScreen[None]):
         text = f"A call from 1 to {count}; {count + 1} is the next prompt."
         answer = await self.app.push_screen_wait(ValueDialog("Go to call", text, "", partial(problem_with_call, count)))
         if answer is not None:
-            self.controller.look_at(None if int(answer) > count else int(answer) - 1)
+            self.chart.go_to_call(int(answer) - 1)
 
     def study(self, name: str) -> None:
         """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
-    from inspector.ui.timeline.jumps import Jump
+    from inspector.ui.timeline.jumps import Jump, Landing
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
@@ -42,6 +42,7 @@ class TimelinePane(SessionPane):
         self._carried: NDArray[np.int64] | None = None
         self._begins_anew = False
         self._goes_to_found = False
+        self._landed: tuple[str, Landing] | None = None
         self._jumps: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
         controller.changes.listen(
             {
@@ -121,6 +122,9 @@ class TimelinePane(SessionPane):
         if rows is not None:
             empty = Word("there is nothing in this session yet", ("Rows appear as the agent writes them.",))
             self.say_instead(None if len(rows) else empty)
+            if self._arrangement is not None and self._arranged is not None:
+                before = self._arranged[1].rows.history.session
+                self._arrangement = self._arrangement.of_later(before, rows.history.session)
             self.show_rows()
             self.search.look_through(self.view)
 
@@ -381,16 +385,14 @@ class TimelinePane(SessionPane):
     def _go_to_match(self, step: int) -> None:
         """To a matching row: the next, the one before, or (0) the first from the cursor on."""
         view = self.view
-        places = None if view is None else view.hit_positions
-        if places is None or not len(places):
+        if view is None or self.search.rows is None:
             return
-        place = int(places.searchsorted(self.timeline.cursor, side="right" if step > 0 else "left")) - (step < 0)
-        place %= len(places)
-        self.timeline.move_to(int(places[place]))
-        self._say_found(f"{ON_SCREEN.whole(place + 1)} of {ON_SCREEN.plural(len(places), 'row')}")
+        found = self._jump("match", self.search.rows, step, "no row matches", tells=step != 0)
+        if found is not None:
+            self._say_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")
 
     def to_match(self, step: int) -> None:
-        """To the next or previous matching row, around the ends."""
+        """To the next or previous matching row."""
         if self.search.rows is None:
             self.tell("nothing is searched for: / asks")
         else:
@@ -402,44 +404,63 @@ class TimelinePane(SessionPane):
         if self.controller.plan is not None and not self.controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
         none = "the plan is still being replayed" if self.controller.is_replaying else none
-        self._move_among(lambda view: view.changed_positions, step, none)
+        if self.view is not None:
+            self._jump("cut", self.view.changed_rows, step, none)
 
     def to_boundary(self, step: int) -> None:
         """To another place where a context begins."""
-        self._move_among(lambda view: view.boundary_positions, step, "nothing was compacted")
+        import numpy as np
+
+        if self.view is None:
+            return
+        rows = self.view.rows
+        found = np.flatnonzero(rows.is_boundary | rows.is_subagent)
+        kinds = [
+            "compaction" if rows.is_boundary[row] and rows.boundaries[rows.boundary[row]].is_compaction else "subagent"
+            for row in found.tolist()
+        ]
+        self._jump(" or ".join(sorted(set(kinds))), found, step, "nothing was compacted")
 
     def to_error(self, step: int) -> None:
         """To another failed tool result."""
-        self._move_among(lambda view: view.error_positions, step, "no tool result is marked as failed")
+        import numpy as np
+
+        if self.view is not None:
+            failed = np.flatnonzero(self.view.rows.is_error)
+            self._jump("failure", failed, step, "no tool result is marked as failed")
 
     def to_pin(self, step: int) -> None:
         """To another pinned row."""
-        self._move_among(lambda view: view.pin_positions, step, "no row is pinned: m pins the one under the cursor")
+        import numpy as np
+
+        if self.view is not None:
+            pinned = self.view.rows_of_blocks(np.array(sorted(self.view.pins), dtype=np.int64))
+            self._jump("pin", pinned, step, "no row is pinned: m pins the one under the cursor")
 
     def to_risk(self, step: int) -> None:
         """To another row at which something may go wrong, and say what."""
-        risks = self.controller.risks
-        if self.view is None:
+        risks, view = self.controller.risks, self.view
+        if view is None:
             return
+        none = "nothing is known to go wrong with this plan"
         if risks is None or not len(risks.blocks):
-            self.tell("nothing is known to go wrong with this plan")
+            self.tell(none)
             return
-        self._move_among(risks.positions, step, "no risk is among the rows shown")
-        self.tell(risks.sentence(self.timeline.cursor_block))
+        self._jump("risk", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
 
     def to_rise(self, step: int) -> None:
         """To another of the places where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
-        self._jump(rises_of, step, "the context never grew")
+        self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
     def to_break(self, step: int) -> None:
         """To another call at which cached tokens were lost."""
         from inspector.ui.timeline.jumps import breaks_of
 
-        self._jump(breaks_of, step, "no call loses what a cache held")
+        self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
 
-    def _jump(self, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
+    def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
         import numpy as np
 
         outcome, view = self.controller.outcome, self.view
@@ -448,25 +469,46 @@ class TimelinePane(SessionPane):
         known = self._jumps
         if known is None or known[0] is not outcome.replay or known[1] is not find:
             known = self._jumps = (outcome.replay, find, find(outcome))
-        jumps = known[2]
-        places = view.positions_of_blocks(np.array([jump.block for jump in jumps], dtype=np.int32))
-        if not len(places):
-            self.tell(f"{none}, as far as rows are shown" if jumps else none)
-        elif not self.timeline.move_among(places, step):
-            below = "below the cursor; the other key goes up"
-            self.tell(f"none {below}" if step > 0 else "none above the cursor")
-        else:
-            cursor = self.timeline.cursor
-            here = (jump for jump in jumps if cursor in view.positions_of_blocks(np.array([jump.block])))
-            self.tell(next((jump.text for jump in here), ""))
+        texts = {jump.block: jump.text for jump in known[2]}
+        wanted = view.rows_of_blocks(np.array(list(texts), dtype=np.int64))
+        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""))
 
-    def _move_among(self, positions: Callable[[TimelineView], NDArray[np.int32]], step: int, none: str) -> None:
+    def _jump(
+        self,
+        noun: str,
+        wanted: NDArray[np.integer[Any]],
+        step: int,
+        none: str,
+        *,
+        says: Callable[[int], str] = lambda _: "",
+        tells: bool = True,
+    ) -> Landing | None:
+        """Go to the next of some rows, around the end, and say which of them it is.
+
+        Args:
+            noun: What they are.
+            wanted: The rows, shown or not, rising.
+            step: 1 for the next one, -1 for the one before, 0 for the first from the cursor on.
+            none: What is said where there is none.
+            says: What is said of a block.
+            tells: Say anything at all.
+
+        Returns:
+            Where it ended; None where there is no such row.
+        """
+        from inspector.ui.timeline.jumps import landing
+
         view = self.view
         if view is None:
-            return
-        found = positions(view)
-        if not self.timeline.move_among(found, step):
-            where = "none below the cursor; the capital letter goes up" if step > 0 else "none above the cursor"
-            self.tell(where if len(found) else none)
-        else:
-            self.tell("")  # what was said of another place
+            return None
+        before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
+        found = landing(view, wanted, step, self.timeline.cursor, before)
+        self._landed = None if found is None else (noun, found)
+        if found is not None:
+            self.timeline.move_to(found.position)
+        if tells and found is not None:
+            more = says(int(view.rows.block[found.row]))
+            self.tell(f"{found.sentence(noun)} · {more}" if more else found.sentence(noun))
+        elif tells:
+            self.tell(none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away")
+        return found

@@ -16,6 +16,7 @@ from inspector.ui.timeline.tokens import BlockAmount
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.session.model import Session
     from inspector.strategies.history.history import History
     from inspector.ui.timeline.rows import Row, Rows
     from inspector.ui.timeline.tokens import ContextAmounts
@@ -78,6 +79,16 @@ class Arrangement:
     order: Order = Order.RECORDED
     folds: Folds = Folds()
     pins: frozenset[int] = frozenset()
+
+    def of_later(self, before: Session, after: Session) -> Arrangement:
+        """The same for another state of the session: a pin stays where its block says what it said."""
+        if not self.pins:
+            return self
+        then, now = before.all_blocks, after.all_blocks
+        pins = frozenset(
+            block for block in self.pins if block < min(len(then), len(now)) and then[block].digest == now[block].digest
+        )
+        return self if pins == self.pins else replace(self, pins=pins)
 
     @property
     def is_plain(self) -> bool:

@@ -1,8 +1,8 @@
-"""Places worth going to, rises of the context and lost caches, and what lies where on the scrollbar."""
+"""Places worth going to and how one gets to the next of them, and what lies where on the scrollbar."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,78 @@ class Jump(NamedTuple):
     text: str
 
 
+class Landing(NamedTuple):
+    """Where a jump ends.
+
+    Attributes:
+        position: Where among the rows shown.
+        row: The row that was wanted.
+        place: Which of them it is, from 1, in the order of the rows shown.
+        total: How many of them there are to go through.
+        hidden: How many more there are that are not among the rows shown.
+        is_near: None is among the rows shown, and the position is that of the row nearest to it.
+        is_around: It was gone around the end.
+    """
+
+    position: int
+    row: int
+    place: int
+    total: int
+    hidden: int = 0
+    is_near: bool = False
+    is_around: bool = False
+
+    def sentence(self, noun: str) -> str:
+        """Where one is, in a few words: `failure 3/17`."""
+        parts = [f"{noun} {ON_SCREEN.whole(self.place)}/{ON_SCREEN.whole(self.total)}"]
+        if self.is_around:
+            parts.append("around the end")
+        if self.is_near:
+            parts.append("its row is not shown, this is the nearest")
+        elif self.hidden:
+            parts.append(f"{ON_SCREEN.whole(self.hidden)} more not shown")
+        return ", ".join(parts)
+
+
+def landing(
+    view: TimelineView, wanted: NDArray[np.integer[Any]], step: int, cursor: int, before: Landing | None = None
+) -> Landing | None:
+    """Where a jump ends that begins at the cursor: at the next row shown, around the end.
+
+    Where none of them is among the rows shown, it goes through all of them, to the row shown nearest to each.
+
+    Args:
+        view: What is shown, in any order.
+        wanted: The rows to go through, rising.
+        step: 1 for the next one below, -1 for the one above, 0 for the first from the cursor on.
+        cursor: The position of the cursor.
+        before: Where the last such jump ended; two that are near the same row are told apart by it.
+
+    Returns:
+        The place; None where there is none, or nothing is shown at all.
+    """
+    if not len(wanted) or not view.count or cursor < 0:
+        return None
+    places = view.places_of(wanted)
+    positions = np.unique(places[places >= 0])
+    if len(positions):
+        found, is_around = _next_of(positions, cursor, step)
+        position = int(positions[found])
+        row = int(wanted[np.flatnonzero(places == position)[0]])
+        hidden = int((places < 0).sum())
+        return Landing(position, row, found + 1, len(positions), hidden, is_around=is_around)
+    here = before.row if before is not None and before.position == cursor else view.row_at(cursor)
+    found, is_around = _next_of(wanted, here, step)
+    row = int(wanted[found])
+    return Landing(view.position_of(row), row, found + 1, len(wanted), len(wanted), is_near=True, is_around=is_around)
+
+
+def _next_of(values: NDArray[np.integer[Any]], here: int, step: int) -> tuple[int, bool]:
+    """Which of some rising values is the next one, and whether that is around the end."""
+    found = int(np.searchsorted(values, here, side="right" if step > 0 else "left")) - (step < 0)
+    return found % len(values), not 0 <= found < len(values)
+
+
 def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
     """The largest blocks that entered at the calls whose prompts, as recorded, grew most; in order of their blocks."""
     history = outcome.replay.history
@@ -44,7 +116,7 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
             text = (
                 f"call {ON_SCREEN.whole(call + 1)} sent {ON_SCREEN.short(grown[call])} tokens more than the one before"
             )
-            jumps.append(Jump(block, f"{text}: rise {rank + 1} of {len(largest)} by size"))
+            jumps.append(Jump(block, f"{text}: number {rank + 1} by size"))
     return tuple(sorted(jumps))
 
 

@@ -266,6 +266,38 @@ class TimelineView:
         wanted = np.isin(self.rows.block, blocks) & self.rows.is_block
         return self._positions(wanted)
 
+    def places_of(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Where each of some rows is shown, or the one that stands for its folded message; -1 where neither is."""
+        place = np.full(len(self.rows), -1, dtype=np.int64)
+        visible = np.arange(len(self.rows), dtype=np.int32) if self.visible is None else self.visible
+        place[visible] = np.arange(len(visible))
+        places: NDArray[np.int64] = place[rows]
+        folded = self.folded
+        if folded is None:
+            return places
+        history, is_block = self.rows.history, self.rows.is_block
+        first = np.full(len(history.session.messages), -1, dtype=np.int64)
+        blocks = np.flatnonzero(is_block[visible])[::-1]
+        # Of several rows of a message the first is written last, and stays.
+        first[history.message[self.rows.block[visible[blocks]]]] = blocks
+        message = history.message[self.rows.block[rows]]
+        stands = (places < 0) & is_block[rows] & (message < len(folded))
+        stands[stands] = folded[message[stands]]
+        return np.where(stands, first[message], places)
+
+    @property
+    def changed_rows(self) -> NDArray[np.int32]:
+        """The rows of blocks that are in the prompt and not sent whole, shown or not, rising."""
+        if self.state is None:
+            return np.zeros(0, dtype=np.int32)
+        changed = np.flatnonzero((self.state.action != Action.WHOLE) & self.state.in_prompt)
+        return self.rows_of_blocks(changed)
+
+    def rows_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+        """The rows of some blocks, shown or not, rising; blocks that are not there are passed over."""
+        own = self.rows.own
+        return own[np.unique(blocks[(blocks >= 0) & (blocks < len(own))]).astype(np.int64)]
+
     def _positions(self, wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
         if self.folded is not None:
             wanted = wanted | self._stands_for(wanted)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import numpy as np
 from rich.segment import Segment, Segments
 from rich.style import Style
 from textual.message import Message
@@ -23,7 +22,6 @@ from inspector.ui.toolkit.line_view import LineView, component_classes
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from numpy.typing import NDArray
     from textual import events
     from textual.binding import BindingType
     from textual.strip import Strip
@@ -252,25 +250,6 @@ class Timeline(LineView):
             self.follow = False
         self.cursor = position
         self.scroll_to_show(position)
-
-    def move_among(self, positions: NDArray[np.int32], step: int) -> bool:
-        """Put the cursor on the next of some positions.
-
-        Args:
-            positions: Rising, for example `view.changed_positions`.
-            step: 1 for the next one below, -1 for the next one above.
-
-        Returns:
-            Whether there was one.
-        """
-        if step > 0:
-            found = int(np.searchsorted(positions, self.cursor, side="right"))
-        else:
-            found = int(np.searchsorted(positions, self.cursor, side="left")) - 1
-        if not 0 <= found < len(positions):
-            return False
-        self.move_to(int(positions[found]))
-        return True
 
     def mark_all_seen(self) -> None:
         """Count new rows from here."""

@@ -1,0 +1,96 @@
+"""A session file that becomes shorter while it is open, whatever was looked at, marked, hidden and planned in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+STALE = Plan.from_specs(["tiered-stale"])
+
+CLAUDE_CODE = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
+CODEX = "codex/rollout-2025-09-16T12-47-48-9cd28a74-da7e-4458-a91a-fffec2be9d7a.jsonl"
+GEMINI_CLI = "gemini-cli/cdb14b05-cceb-4354-a9d8-8c9182ece8bf.json"
+
+
+def fewer_lines(data: bytes) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join(lines[: len(lines) * 2 // 5])
+
+
+def fewer_messages(data: bytes) -> bytes:
+    document = json.loads(data)
+    document["messages"] = document["messages"][: len(document["messages"]) * 2 // 5]
+    return json.dumps(document).encode()
+
+
+def in_place(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def in_its_place(path: Path, data: bytes) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(data)
+    other.replace(path)
+
+
+SHORTER = [
+    pytest.param(CLAUDE_CODE, fewer_lines, in_place, id="claude-code, written again"),
+    pytest.param(CLAUDE_CODE, fewer_lines, in_its_place, id="claude-code, replaced"),
+    pytest.param(CODEX, fewer_lines, in_place, id="codex, written again"),
+    pytest.param(GEMINI_CLI, fewer_messages, in_place, id="gemini-cli, written again"),
+    pytest.param(GEMINI_CLI, fewer_messages, in_its_place, id="gemini-cli, replaced"),
+]
+
+
+@pytest.mark.parametrize(("name", "shorten", "write"), SHORTER)
+@pytest.mark.parametrize("looks_for", ["ampersand", "slash"], ids=["filtered", "searched"])
+async def test_what_was_held_of_a_longer_session_fails_nothing(
+    running,
+    corpus: Path,
+    tmp_path: Path,
+    name: str,
+    shorten: Callable[[bytes], bytes],
+    write: Callable[[Path, bytes], None],
+    looks_for: str,
+) -> None:
+    data = (corpus / name).read_bytes()
+    path = tmp_path / name.rpartition("/")[2]
+    path.write_bytes(data)
+    async with running(path, plan=STALE) as run:
+        last = len(run.session.all_blocks) - 1
+        await run.until(lambda: run.knows_needed)
+        for block in (last, last // 2, 1):
+            run.timeline.go_to(block)
+            await run.press("m")
+        await run.press("left_square_bracket")
+        await run.press("s", "s", looks_for)
+        run.line = "who:result"
+        await run.until(lambda: run.found is not None and len(run.found) > 0)
+        await run.press("enter")
+        run.timeline.go_to(last)
+        await run.pause()
+
+        write(path, shorten(data))
+        await run.until(lambda: len(run.session.all_blocks) < last)
+        fewer = len(run.session.all_blocks)
+        await run.until(lambda: run.has_replay and len(run.replay.history.kind) == fewer)
+        await run.settled()
+        await run.until(lambda: run.knows_needed)
+        await run.press("x", "F", "b", "r", "full_stop", "h", "u", "n", "equals_sign", "left_square_bracket", "end")
+        await run.press("1", "1")
+        await run.until(lambda: run.knows_needed)
+
+        assert "failed" not in run.happened
+        assert not [told for told in run.toasts if "could not" in told]
+        assert "could not" not in run.text()
+        assert run.call is None or run.call < run.replay.history.call_count
+        assert all(block < fewer for block in run.pins)
+        assert 0 <= run.timeline.cursor_block < fewer
