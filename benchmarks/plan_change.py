@@ -31,7 +31,7 @@ MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
 COUNTED = re.compile(rb"tokens calibrated")
 """Every text is counted, and the counts brought to the provider's scale."""
 
-REPLAYED = re.compile(rb"nothing is cut yet")
+REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
 """The plan, switched off, has been replayed."""
 
 HOW = f"""A made-up session, counted, in a pty, and the largest real one. A key is pressed: 1, which switches

@@ -34,7 +34,7 @@ async def test_tiered_truncation_is_offered_and_off(running, session_file) -> No
 
         assert (entry.strategy.name, entry.strategy.tool_set, entry.enabled) == ("tiered-stale", "coding", False)
         assert run.costs.is_idle
-        assert "nothing is cut yet" in run.text()
+        await run.until_shown("looking for the best plan …")
 
 
 async def test_a_number_key_switches_a_strategy_and_the_saving_follows(running, session_file) -> None:

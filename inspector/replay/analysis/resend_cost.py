@@ -42,13 +42,13 @@ def resend_cost(replay: Replay) -> ResendCost:
     """What each block costs to carry under a replay's plan."""
     count = len(replay.history.kind)
     result = ResendCost(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count))
-    read_rate, other_rate = _rates(replay)
+    read_rate, other_rate = prompt_rates(replay)
     for context in replay.inputs.layout.contexts:
         _add_context(replay, context, read_rate, other_rate, result)
     return result
 
 
-def _rates(replay: Replay) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def prompt_rates(replay: Replay) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Per call, dollars of a token that was read from the cache, and of one that was not."""
     ledger = replay.ledger
     rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)

@@ -426,6 +426,14 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         named=Named("cost: Figures", "Every figure of the plan, its forecast and its assumptions", _has_outcome),
     ),
     UserAction(
+        "cost.carried",
+        "C",
+        lambda main: main.cost.to_carried(),
+        "carried",
+        "To the next of the results that cost most to carry",
+        named=Named("cost: Go to what cost most", "Results that were resent for the most dollars", _has_outcome),
+    ),
+    UserAction(
         "cost.explain",
         "E",
         lambda main: main.explain(),

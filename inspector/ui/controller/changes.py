@@ -41,6 +41,8 @@ class Change(Enum):
     """`sizes`: how large the results are that each limit is about."""
     RIVAL = auto()
     """`rival`: what the plan put aside would come to."""
+    ANSWERS = auto()
+    """`answers`: where the money went, or which plan would save most of it."""
     SUBAGENTS = auto()
     """`subagents`: others are unfolded, or more of them was read."""
     SHOWN = auto()

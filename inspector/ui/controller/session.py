@@ -11,6 +11,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller import jobs
+from inspector.ui.controller.answers import SpendingAnswers
 from inspector.ui.controller.changes import Change, ChangeListeners
 from inspector.ui.controller.jobs import (
     Counting,
@@ -74,6 +75,7 @@ class SessionController:
         names: What plans were saved or opened as.
         sizes: How large the results are that each limit of the plan is about; None while unknown.
         rival: What the plan put aside would come to; None while there is none or it is not known.
+        answers: Where the money went, and which plan would save most of it, while no strategy is on.
         subagents: Those with a file of their own, as far as they are unfolded.
         runs_per_day: How often such a session runs.
         given_terms: What calls are priced and served as; None for as they were recorded.
@@ -116,6 +118,7 @@ class SessionController:
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
+        self.answers = SpendingAnswers(host, self.changes, self._search_for_uses)
         self._know_nothing(path)
 
     def _know_nothing(self, path: Path) -> None:
@@ -148,6 +151,7 @@ class SessionController:
             self.host.stop(group)
         self.outcome = self._replayed = self._uses_search = None
         self.projection = self.risks = self.rival = self.call = None
+        self.answers.forget()
         self.is_replaying = False
 
     def forget(self, path: Path) -> None:
@@ -155,6 +159,7 @@ class SessionController:
         for group in ("open", "count", "replay", "follow", "assess", "measure", "explain"):
             self.host.stop(group)
         self.subagents.forget()
+        self.answers.forget()
         self._given_plan = None
         self._know_nothing(path)
         self.changes.publish(Change.FORGOTTEN)
@@ -234,6 +239,7 @@ class SessionController:
         """Leave the rest of the session estimated."""
         self.host.stop("count")
         self._forget_counting()
+        self._answer()
 
     def _forget_counting(self) -> None:
         self.counting = Counting.NONE
@@ -348,6 +354,7 @@ class SessionController:
     def request_replay(self) -> None:
         """Have the plan replayed: at once, or when the one under way is on the screen; at most once a frame."""
         self._wanted += 1
+        self.answers.give_way()
         self._replay_newest()
 
     def _replay_newest(self) -> None:
@@ -396,6 +403,7 @@ class SessionController:
                 self._shown = request
                 self.outcome, self.projection, self.risks = outcome, None, None
                 self.changes.publish(Change.OUTCOME)
+                self._answer()
         # Threads that take turns hold each other up: what is next is worked out once this is painted.
         self.host.after_frame(partial(self._outcome_painted, request))
         if request == self._wanted:
@@ -406,6 +414,10 @@ class SessionController:
         self.is_replaying = False
         if request != self._wanted:
             self._replay_newest()
+
+    def _answer(self) -> None:
+        if self.outcome is not None:
+            self.answers.take(self.outcome, is_counted=not self.is_counting)
 
     def look_at(self, call: int | None) -> None:
         """Show everything at a call; None for the next one, not yet made."""

@@ -1,30 +1,60 @@
-"""What the session costs with the plan and without it, over how many runs, and how the figures are calculated."""
+"""What the session cost, what it costs with the plan, over how many runs, and how the figures are calculated."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from textual.content import Content
+
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
 from inspector.ui.controller.changes import Change
 from inspector.ui.cost.bar import CostBar
 from inspector.ui.main.session_pane import run_dialog
+from inspector.ui.toolkit.one_line import LinePiece
+from inspector.ui.toolkit.one_line import one_line as line_of
 from inspector.ui.toolkit.pane import entitle, subtitle
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.breakdown import ResentBlock
+    from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
+    from inspector.ui.cost.answers import Line, Styled
+    from inspector.ui.cost.summary import CostSummary
     from inspector.ui.explain.dialog import Explained
+    from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.outcome import Outcome
 
 COUNTING = "tokens are being counted, then every call is replayed…"
 
 
-class CostPane(CostBar):
-    """Shows what the newest replay comes to."""
+LINES_TO_GROW = 40
+"""A screen of so many lines has room for one more here."""
 
-    def __init__(self, controller: SessionController) -> None:
+
+class CostPane(CostBar):
+    """Shows what the newest replay comes to, and where the money went while no strategy is on."""
+
+    HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
+
+    With none on: what each kind of token cost; what the best plan would save that cuts nothing a later call used,
+    found in the background; what prompt caches had to take again, because the prompt changed (misses) or because they
+    no longer held it (expired or dropped), for how much more than reading it; and what cost most to carry from prompt
+    to prompt. ~ stands before what is estimated or projected."""
+
+    def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
+        """Show a session's costs.
+
+        Args:
+            controller: The session.
+            rows: Its rows, where what cost most is gone to.
+        """
         super().__init__(id="cost", classes="section")
         self.controller = controller
+        self._rows = rows
+        self._carried: tuple[Replay, tuple[ResentBlock, ...]] | None = None
         controller.changes.listen(
             {
                 Change.FORGOTTEN: self._forget,
@@ -33,6 +63,7 @@ class CostPane(CostBar):
                 Change.OUTCOME: self._show_costs,
                 Change.CALL: self._show_costs,
                 Change.COSTS: self._show_costs,
+                Change.ANSWERS: self._show_answers,
                 Change.REPLAYING: self._show_replaying,
             }
         )
@@ -42,7 +73,47 @@ class CostPane(CostBar):
         entitle(self, "Cost")
 
     def _forget(self) -> None:
-        self.summary = None
+        self.summary = self._carried = None
+
+    def fit(self, lines: int) -> None:
+        """Take as many lines as a screen of so many has room for."""
+        self.set_class(lines >= LINES_TO_GROW, "-roomy")
+
+    def render(self) -> Content:
+        """The plan's costs, or where the money went."""
+        summary = self.summary
+        lines = () if summary is None else self._answers(summary)
+        if not lines:
+            return super().render()
+        width = self.content_size.width
+        return Content("\n").join([line_of(pieces, width) for pieces in lines])
+
+    def _answers(self, summary: CostSummary) -> list[list[LinePiece]]:
+        """Lines to say while no strategy is on; none where one is, or nothing is known yet."""
+        from inspector.ui.cost.answers import answer_lines
+
+        answers, room = self.controller.answers, max(self.content_size.height, 1)
+        if summary.is_on or answers.spending is None:
+            return []
+        until = [] if summary.until is None else [self._until(summary, summary.until)]
+        said = answer_lines(
+            answers.spending,
+            answers.best,
+            (max(room - len(until), 1), self.content_size.width),
+            is_searching=answers.is_searching,
+            advice=summary.advice,
+        )
+        first, *others = [self._pieces(line) for line in said]
+        return [first, *until, *others][:room]
+
+    def _pieces(self, line: Line) -> list[LinePiece]:
+        return [
+            LinePiece(self._styled(said), rank, right, None if shorter is None else self._styled(shorter))
+            for said, rank, shorter, right in line
+        ]
+
+    def _styled(self, said: Styled) -> Content:
+        return Content.assemble(*((text, self.get_visual_style(style)) for text, style in said))
 
     def _show_session(self) -> None:
         self.waiting_for = COUNTING if self.controller.rows is not None and len(self.controller.rows) else ""
@@ -59,8 +130,56 @@ class CostPane(CostBar):
             call = session.call
             self.summary = summarise(outcome, session.runs_per_day, session.projection, session.given_terms, call)
 
+    def _show_answers(self) -> None:
+        self.refresh()
+
     def _show_replaying(self) -> None:
         subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
+
+    def to_carried(self) -> None:
+        """To the next of the tool results that cost most to carry under the plan, the dearest first, around the end."""
+        session, outcome = self.controller, self.controller.outcome
+        if outcome is None:
+            session.host.tell("there is nothing to go to yet")
+            return
+        replay, baseline = outcome.replay, outcome.baseline
+        if self._carried is not None and self._carried[0] is replay:
+            self._go_to_carried(self._carried[1])
+            return
+
+        def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            from inspector.replay.analysis.breakdown import Breakdown
+            from inspector.replay.explain.spending import MOST_CARRIED
+
+            post(Breakdown(baseline, replay).heaviest(MOST_CARRIED))
+
+        take = partial(self._take_carried, replay)
+        session.host.run(work, take, group="most carried", description="find what cost most to carry")
+
+    def _take_carried(self, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
+        self._carried = (replay, found)
+        self._go_to_carried(found)
+
+    def _go_to_carried(self, found: tuple[ResentBlock, ...]) -> None:
+        import numpy as np
+
+        tell, view, history = self.controller.host.tell, self._rows.view, self.controller.history
+        if view is None or history is None or not found:
+            tell("no tool result was sent again")
+            return
+        at = self._rows.cursor_block
+        after = next((place for place, each in enumerate(found, start=1) if each.block == at), 0)
+        place = after % len(found)
+        each = found[place]
+        if not len(view.positions_of_blocks(np.array([each.block]))):
+            tell("what cost most to carry is not among the rows shown")
+            return
+        self._rows.timeline.move_to_block(each.block)
+        tool = one_line(history.session.all_blocks[each.block].tool_name)
+        cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)
+        tell(
+            f"most to carry {place + 1}/{len(found)}: {tool} result, {cost} in {ON_SCREEN.plural(each.calls, 'prompt')}"
+        )
 
     def explain(self, part: str, block: int) -> None:
         """Say how the figures the cursor is on are calculated.

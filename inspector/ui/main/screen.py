@@ -92,7 +92,7 @@ class InspectScreen(SessionScreen[None]):
         self.chart = ChartPane(controller, self.timeline)
         self.detail = DetailPane(controller, self.timeline)
         self.plan = PlanPane(controller)
-        self.cost = CostPane(controller)
+        self.cost = CostPane(controller, self.timeline)
         self.pane_focus = PaneFocus(self)
         self.kept = KeptState(controller, self.timeline, self.detail, self.pane_focus)
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
@@ -270,8 +270,9 @@ class InspectScreen(SessionScreen[None]):
             self._says_unopened = True
             self.tell(f"no session is open here: {way_out}")
 
-    def on_resize(self) -> None:
-        """Where the chart has no frame, the one below it says what it would."""
+    def on_resize(self, event: events.Resize) -> None:
+        """Where the chart has no frame, the one below it says what it would; a tall screen has room for more costs."""
+        self.cost.fit(event.size.height)
         self.call_after_refresh(self.timeline.name_rows)
 
     def on_timeline_highlighted(self) -> None:

@@ -69,6 +69,7 @@ class ScreenHost(ScreenJobs):
         """Import what will show a session."""
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
+        import inspector.ui.cost.answers
         import inspector.ui.cost.summary
         import inspector.ui.detail.content
         import inspector.ui.detail.widget

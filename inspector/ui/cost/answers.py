@@ -1,0 +1,223 @@
+"""What the cost pane says while no strategy is on: where the money went, and what could be saved of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from inspector.replay.analysis.breakdown import BESIDE_TEXTS
+from inspector.replay.figure import HowKnown
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.replay.analysis.best_plan import BestPlan, SavingPlan
+    from inspector.replay.analysis.breakdown import BreakdownRow
+    from inspector.replay.explain.spending import RecachedTokens, Spending
+    from inspector.replay.figure import Figure
+
+KEY_OF_CARRIED: Final = "C"
+"""Goes to what cost most to carry."""
+KEY_OF_COMPARE: Final = "c"
+
+CARRIED_TOLD: Final = 3
+CELLS_OF_LONG_WORDS: Final = 130
+"""A line that says everything does so in few words where it has fewer."""
+
+SEARCHING: Final = "looking for the best plan …"
+
+_PART_NAMES: Final = {
+    "cache_read_usd": ("cache reads", "reads"),
+    "cache_write_usd": ("cache writes", "writes"),
+    "uncached_usd": ("uncached input", "uncached"),
+    "output_usd": ("output", "output"),
+}
+"""Of each kind of token its name, and a shorter one."""
+
+_TEXT, _FIGURE, _SAVED, _ATTENTION = "cost--text", "cost--figure", "cost--saved", "cost--attention"
+
+Styled = tuple[tuple[str, str], ...]
+"""Texts and the names of their styles."""
+
+
+class Said(NamedTuple):
+    """A piece of a line.
+
+    Attributes:
+        said: What it says.
+        rank: Where the line is narrow, pieces of the highest rank are shortened or left out first; 0 never.
+        shorter: What it says then; None for nothing.
+        right: It stands at the right end.
+    """
+
+    said: Styled
+    rank: int = 0
+    shorter: Styled | None = None
+    right: bool = False
+
+
+Line = tuple[Said, ...]
+
+
+def answer_lines(
+    spending: Spending, best: BestPlan | None, room: tuple[int, int], *, is_searching: bool, advice: str = ""
+) -> tuple[Line, ...]:
+    """What to say, what matters most first.
+
+    Args:
+        spending: Where the money went.
+        best: What came of trying plans; None while unknown.
+        room: Lines and cells there is room for.
+        is_searching: Plans are being tried.
+        advice: What to do about a model without a price; may hold session text.
+    """
+    lines, width = room
+    money = (*_money(spending), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
+    plan, lost, carried = _plan(best, is_searching=is_searching), _lost(spending), _carried(spending)
+    if advice:
+        # Without a price nothing cost anything: what was carried stands for it.
+        money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
+        found: tuple[Line, ...] = (money, (Said(((one_line(advice), _ATTENTION),)),), plan)
+    elif lines >= 4:
+        found = (money, plan, lost, carried)
+    elif lines == 3:
+        found = (money, (*plan, *lost), carried)
+    else:
+        both = (*plan[:1], *_later(lost[:2], 2), *_later(_with_key(carried), 1))
+        found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
+    return tuple(line for line in found if line)[:lines]
+
+
+def _later(line: Line, rank: int) -> Line:
+    """The pieces of a line where another has more to say."""
+    return tuple(each._replace(rank=each.rank + rank, right=False) for each in line)
+
+
+def _with_key(carried: Line) -> Line:
+    """What cost most, the key that goes there behind the first of it; the others matter less than anything else."""
+    if len(carried) < 2 or not carried[-1].right:
+        return carried[:1]
+    first, key = carried[0], ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), (")", _TEXT))
+    marked = first._replace(said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key))
+    return (marked, *(each._replace(rank=each.rank + CARRIED_TOLD) for each in carried[1:-1]))
+
+
+def _brief(line: Line) -> Line:
+    """The same in as few words as there are."""
+    return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
+
+
+def _money(spending: Spending) -> Iterator[Said]:
+    """The cost, and what of it each kind of token cost, the most first."""
+    yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
+    parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
+    for rank, (name, figure) in enumerate(parts, start=1):
+        if figure.value:
+            long, short = _PART_NAMES[name]
+            share = ON_SCREEN.share(spending.share(figure))
+            longer = ((f"{long} ", _TEXT), (_dollars(figure), _FIGURE), (f" {share}", _TEXT))
+            yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
+
+
+def _lost(spending: Spending) -> Line:
+    """What prompt caches had to take again, the dearer first."""
+    if not spending.replay.ledger.cache_read.any():
+        return ()
+    misses, expired = spending.misses, spending.expired
+    if not misses.calls and not expired.calls:
+        return (Said((("no cache misses", _TEXT),), 6),)
+    word = "expired" if spending.is_all_idle else "expired or dropped"
+    times = "once" if expired.calls == 1 else f"{ON_SCREEN.whole(expired.calls)} times"
+    word_of_misses = "miss" if misses.calls == 1 else "misses"
+    told = [
+        (
+            misses,
+            f"{ON_SCREEN.whole(misses.calls)} cache {word_of_misses}",
+            f"{ON_SCREEN.whole(misses.calls)} {word_of_misses}",
+        ),
+        (expired, f"cache {word} {times}", f"expired {times}"),
+    ]
+    told.sort(key=lambda each: -(each[0].usd.value or 0.0))
+    found = [_recached(*each, rank) for rank, each in enumerate(told, start=1) if each[0].calls]
+    tokens = (misses.tokens.value or 0) + (expired.tokens.value or 0)
+    return (*found, Said(((f"{ON_SCREEN.short(tokens)} tokens re-cached", _TEXT),), 7))
+
+
+def _recached(lost: RecachedTokens, long: str, short: str, rank: int) -> Said:
+    cost = (_dollars(lost.usd), _FIGURE)
+    return Said(((f"{long} ", _TEXT), cost), rank, ((f"{short} ", _TEXT), cost))
+
+
+def _carried(spending: Spending) -> Line:
+    """What cost most to carry along, and the key that goes there."""
+    kinds = spending.kinds
+    if spending.total.value is None:
+        kinds = tuple(sorted(kinds, key=lambda row: -(row.sent.value or 0)))
+    found = [_kind(spending, row, rank) for rank, row in enumerate(kinds[:CARRIED_TOLD], start=1)]
+    if not found:
+        return ()
+    first = found[0]
+    shorter = None if first.shorter is None else (("most: ", _TEXT), *first.shorter)
+    found[0] = first._replace(said=(("most to carry: ", _TEXT), *first.said), shorter=shorter)
+    if spending.heaviest:
+        key = (KEY_OF_CARRIED, _FIGURE)
+        found.append(Said((key, (" goes to the largest", _TEXT)), CARRIED_TOLD + 1, (key,), right=True))
+    return tuple(found)
+
+
+def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
+    name = one_line(f"{row.part} results" if row.part else row.name)
+    short = "system and tools" if row.name == BESIDE_TEXTS else name
+    if row.cost.value is None:
+        share = ON_SCREEN.share(row.share.value)
+        longer = ((f"{name} ", _TEXT), (share, _FIGURE), (" of the tokens", _TEXT))
+        return Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
+    cost = (_dollars(row.cost), _FIGURE)
+    share = ON_SCREEN.share(spending.share(row.cost))
+    return Said(((f"{name} ", _TEXT), cost, (f" {share}", _TEXT)), rank, ((f"{short} ", _TEXT), cost))
+
+
+def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
+    """What the best plan would save."""
+    if best is None:
+        return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
+    key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
+    short_key = ((" (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
+    if best.best is not None:
+        of = "best plan" if best.is_complete else f"best of {best.tried} plans"
+        name = _name(best.best)
+        saved = (f"saves {_saving(best.best)}", _SAVED)
+        shorter = (("best plan ", _TEXT), (f"saves {_saving(best.best, brief=True)}", _SAVED), *short_key)
+        return (Said(((f"{of} ", _TEXT), saved, (f": {name} ·", _TEXT), *key), 1, shorter),)
+    if not best.is_complete:
+        return (Said((("too long to try every plan here ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
+    if best.most is None:
+        return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
+    needed = ON_SCREEN.plural(best.most.needed, "later call")
+    return (
+        Said((("no plan saves without cutting needed text", _TEXT),), 1, (("no safe plan saves", _TEXT),)),
+        Said(
+            ((f"{_name(best.most)} {_saving(best.most)}, {needed} needed cut text ·", _TEXT), *key),
+            4,
+            ((f"at most {_saving(best.most, brief=True)}", _TEXT), *short_key),
+        ),
+    )
+
+
+def _name(saving: SavingPlan) -> str:
+    return one_line(saving.plan.name or " + ".join(strategy.name for strategy in saving.plan.strategies))
+
+
+def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
+    """What a plan saves, in dollars and as a share, or of the prompt tokens where there is no price."""
+    usd, share = saving.savings.usd, ON_SCREEN.share(saving.savings.share.value)
+    if usd.value is None:
+        return share if brief else f"{share} of the tokens"
+    return _dollars(usd) if brief else f"{_dollars(usd)} ({share})"
+
+
+def _dollars(figure: Figure) -> str:
+    """Money; that it is no more than an estimate is told before it."""
+    is_exception = figure.value is not None and figure.known in (HowKnown.ESTIMATED, HowKnown.PROJECTED)
+    return f"~{ON_SCREEN.dollars(figure.value)}" if is_exception else ON_SCREEN.dollars(figure.value)

@@ -1,0 +1,102 @@
+"""The plan that saves most of those that cut nothing the session used again."""
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from inspector.replay.analysis import best_plan
+from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
+from inspector.replay.analysis.comparison import compare, plans_to_compare
+from inspector.replay.analysis.hazards import HazardKind
+from inspector.replay.analysis.reuse import ReuseScan, find_reuse, needed_later
+from inspector.replay.engine.replay import Replay, replay, replay_session
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from tests.conftest import ROOT
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+
+@cache
+def sample() -> Replay:
+    return replay_session(open_session(SAMPLE), Plan(), precise=False)
+
+
+def search() -> BestPlanSearch:
+    return BestPlanSearch(sample(), ReuseScan(sample().history))
+
+
+def wanted() -> bool:
+    return False
+
+
+def at_once(seconds: float) -> None:
+    assert seconds >= 0
+
+
+def cancelled_after(questions: int) -> Callable[[], bool]:
+    asked = 0
+
+    def is_cancelled() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > questions
+
+    return is_cancelled
+
+
+@cache
+def found() -> BestPlan:
+    result = search().run(wanted, at_once)
+    assert result is not None
+    return result
+
+
+def test_it_is_the_best_of_those_that_are_compared_and_cut_nothing_needed() -> None:
+    baseline, best = sample(), found()
+    uses = find_reuse(baseline.history)
+    harmless, all_of_them = [], []
+    for each in compare(baseline.inputs, plans_to_compare(baseline.history.session), baseline):
+        share = each.savings.share.value or 0
+        all_of_them.append(share)
+        needed = needed_later(replay(baseline.inputs, each.plan), uses).calls
+        if not needed and not any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in each.hazards):
+            harmless.append(share)
+
+    assert best.is_complete
+    assert best.tried == len(all_of_them)
+    assert best.best is not None
+    assert best.most is not None
+    assert best.best.savings.share.value == max(harmless)
+    assert best.best.needed == 0
+    assert best.most.savings.share.value == max(all_of_them)
+    assert best.most.needed > 0
+
+
+def test_a_search_called_off_goes_on_where_it_was() -> None:
+    slowly, tries, result = search(), 0, None
+    while result is None:
+        result = slowly.run(cancelled_after(40 + tries), at_once)
+        tries += 1
+
+    assert tries > 1
+    assert result == found()
+
+
+def test_a_session_on_which_it_would_take_too_long_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(best_plan, "MOST_SECONDS", 1e-9)
+    soon = search().run(wanted, at_once)
+    monkeypatch.setattr(best_plan, "MOST_BLOCKS", 10)
+    at_once_given_up = search().run(wanted, at_once)
+
+    assert soon is not None
+    assert not soon.is_complete
+    assert soon.tried <= best_plan._TRIED_FIRST
+    assert at_once_given_up is not None
+    assert (at_once_given_up.tried, at_once_given_up.is_complete) == (0, False)
+
+
+def test_what_is_found_holds_for_the_same_session_on_the_same_terms() -> None:
+    assert search().serves(sample())
+    assert not search().serves(replay_session(open_session(SAMPLE), Plan(), precise=False))

@@ -1,0 +1,126 @@
+"""What the cost pane says while no strategy is on: where the money went, what could be saved, and where to look."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
+from inspector.replay.analysis.reuse import ReuseScan
+from inspector.replay.engine.replay import Replay, replay_session
+from inspector.replay.explain.spending import Spending, spending_of
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from inspector.ui.cost.answers import SEARCHING, answer_lines
+from tests.conftest import ROOT
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+UNPRICED = ROOT / "sample_sessions" / "local-agent.json"
+
+
+@cache
+def plain(path: Path) -> Replay:
+    return replay_session(open_session(path), Plan(), precise=False)
+
+
+@cache
+def spending(path: Path = SAMPLE) -> Spending:
+    return spending_of(plain(path))
+
+
+@cache
+def best(path: Path = SAMPLE) -> BestPlan | None:
+    return BestPlanSearch(plain(path), ReuseScan(plain(path).history)).run(lambda: False, lambda _: None)
+
+
+def said(
+    found: BestPlan | None, lines: int = 4, width: int = 116, *, is_searching: bool = False, path: Path = SAMPLE
+) -> list[str]:
+    told = answer_lines(spending(path), found, (lines, width), is_searching=is_searching)
+    return ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
+
+
+def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
+    money = said(None)[0]
+
+    assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 37 %   output $0.20 12 %")
+
+
+def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
+    assert said(None, is_searching=True)[1] == SEARCHING
+    assert said(best())[1] == "best plan saves $0.24 (13 %): strands-offload · c compares"
+
+
+def test_where_nothing_is_saved_that_is_said() -> None:
+    assert said(BestPlan(None, None, 69, is_complete=True))[1].startswith("no plan saves anything here")
+    assert said(BestPlan(None, None, 12, is_complete=False))[1].startswith("too long to try every plan here")
+
+
+def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_there_is_to_save() -> None:
+    known = best()
+    assert known is not None
+    line = said(BestPlan(None, known.most, 69, is_complete=True))[1]
+
+    assert line.startswith("no plan saves without cutting needed text   ")
+    assert "10 later calls needed cut text" in line
+
+
+def test_cache_misses_and_expired_caches_are_told_with_their_cost() -> None:
+    assert said(None)[1] == "cache expired once $0.30   1 cache miss $0.012   54k tokens re-cached"
+
+
+def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
+    line = said(best())[3]
+
+    assert line.startswith("most to carry: Bash results $0.63 36 %")
+    assert line.endswith("C goes to the largest")
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 4])
+def test_no_more_lines_are_said_than_there_is_room_for(lines: int) -> None:
+    for width in (40, 78, 116, 196):
+        assert len(said(best(), lines, width)) == lines
+
+
+def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_to_look() -> None:
+    first, second = said(best(), 2, 78)
+
+    assert first.startswith("cost $1.75")
+    assert second.startswith(
+        "best plan saves $0.24 (c)   expired once $0.30   1 miss $0.012   most: Bash results $0.63 (C)"
+    )
+
+
+def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
+    told = answer_lines(spending(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price")
+    lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
+
+    assert lines[0].startswith("cost unknown   most to carry: file_read results 42 % of the tokens")
+    assert lines[1] == "name a price"
+    assert lines[2].startswith("best plan saves 16 % of the tokens")
+
+
+async def test_the_pane_answers_with_no_strategy_on_and_tells_of_the_plan_with_one(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 42)) as run:
+        await run.until_shown("cache reads")
+        await run.until(lambda: SEARCHING not in run.text())
+        assert "compares" in run.text()
+        await run.press("1")
+        await run.until_shown("with plan A")
+        assert "cache reads" not in run.text()
+        await run.press("1")
+        await run.until_shown("cache reads")
+        assert "compares" in run.text()
+
+
+async def test_the_key_goes_to_the_dearest_result_and_on_around_the_end(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        heaviest = [each.block for each in spending_of(run.replay).heaviest]
+        gone_to = []
+        for _ in range(len(heaviest) + 1):
+            before = run.text()
+            await run.press("C")
+            await run.until(lambda before=before: "most to carry" in run.status_line and run.text() != before)
+            gone_to.append(run.timeline.cursor_block)
+
+        assert gone_to == [*heaviest, heaviest[0]]
