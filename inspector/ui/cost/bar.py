@@ -81,7 +81,7 @@ class CostBar(Widget, can_focus=True):
 
     def _now(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
-        parts = [LinePiece(self._amount("recorded", summary.recorded), 1, shorter=self._amount("", summary.recorded))]
+        parts = [LinePiece(self._recorded(summary, "recorded"), 1, shorter=self._recorded(summary, ""))]
         if summary.is_idle:
             hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
@@ -113,6 +113,14 @@ class CostBar(Widget, can_focus=True):
         elif summary.saved.value is not None:
             parts.append(LinePiece(Content.styled("never breaks even here", text), 4))
         return parts
+
+    def _recorded(self, summary: CostSummary, label: str) -> Content:
+        """The session's cost; where responses are longer than the file says, what it cost at least."""
+        if not summary.is_least or summary.recorded.value is None:
+            return self._amount(label, summary.recorded)
+        least = f"≥ {ON_SCREEN.dollars(summary.recorded.value)}"
+        words = ("cost " if label else "", self.get_visual_style("cost--text"))
+        return Content.assemble(words, (least, self.get_visual_style("cost--figure")))
 
     def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
         saved = summary.saved.value

@@ -52,17 +52,18 @@ class CostSummary:
         saved: Dollars the plan saves; negative where it costs more.
         saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
         saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
-        rebuilds: What the plan's breaks of the cache cost, dollars; None without a price.
+        rebuilds: What the plan's cache misses cost, dollars; None without a price.
         pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
         per_day: Dollars saved a day.
         per_month: Dollars saved a month.
         plus_minus: How far the projection may be off as a share, 0.12 for ±12 %; None while unknown.
-        breaks: Calls at which the plan broke the cache.
+        breaks: Calls that miss the cache because of the plan.
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
         is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
+        is_least: The session cost more than `recorded`: the file does not say how long all responses were.
         until: The same at the call looked at; None at the present.
     """
 
@@ -82,6 +83,7 @@ class CostSummary:
     is_idle: bool = False
     is_on: bool = False
     advice: str = ""
+    is_least: bool = False
     until: CostUntil | None = None
 
 
@@ -111,6 +113,7 @@ def summarise(
     per_day = None if dollars is None else dollars * runs
     plus_minus = projection.per_run.saving.plus_minus if projection is not None else None
     models = (call.model for call in outcome.replay.history.session.calls)
+    inputs = outcome.inputs
     return CostSummary(
         recorded=_amount(before.cost_usd),
         planned=_amount(totals.figures.cost_usd),
@@ -130,7 +133,8 @@ def summarise(
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
-        advice="" if before.cost_usd.value is not None else outcome.inputs.pricing.advice(models),
+        is_least=bool(inputs.reported.all()) and not inputs.output_known,
+        advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
     )
 
 
