@@ -1,4 +1,4 @@
-from inspector.replay.analysis.hazards import HazardKind, hazards_of, preserves_thinking
+from inspector.replay.analysis.hazards import HazardKind, hazard_label, hazards_of, preserves_thinking
 from inspector.replay.analysis.reuse import find_reuse, needed_later
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
@@ -203,3 +203,10 @@ def test_a_call_made_again_after_its_result_was_cut_was_needed_later():
     found = needed_later(replayed(session, told([(results(session)[0], 1, cut)])), uses)
     assert found.calls == (1,)
     assert found.blocks == (results(session)[0],)
+
+
+def test_every_kind_has_words_of_its_own_for_people_and_none_is_too_long_for_the_panel() -> None:
+    labels = [kind.label for kind in HazardKind]
+    assert len(set(labels)) == len(labels)
+    assert all(len(kind.brief) <= 30 and kind.label.startswith(kind.brief) for kind in HazardKind)
+    assert [hazard_label(kind.value) for kind in HazardKind] == labels

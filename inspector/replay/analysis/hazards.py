@@ -53,12 +53,17 @@ class HazardKind(StrEnum):
         """What people read; the value is what data calls it."""
         return _LABELS[self]
 
+    @property
+    def brief(self) -> str:
+        """The same for a narrow panel: what happens, without what comes of it."""
+        return self.label.partition(",")[0]
+
 
 _LABELS = {
     HazardKind.UNSEEN_SIBLING: "cut before the model read it",
     HazardKind.LONGER_THAN_ORIGINAL: "marker longer than the text",
-    HazardKind.DANGLING_POINTER: "points to a text that is gone",
-    HazardKind.ORPHANED_PAIR: "tool call and result separated",
+    HazardKind.DANGLING_POINTER: "points to text that is gone",
+    HazardKind.ORPHANED_PAIR: "call and result separated",
     HazardKind.LOST_GOAL: "first request no longer sent",
     HazardKind.SLIDING_BOUNDARY: "edits every call, cache never settles",
     HazardKind.NEVER_FIRES: "never applied",

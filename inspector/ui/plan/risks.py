@@ -41,7 +41,7 @@ class Risks:
         if self.needed is not None and self.needed.calls:
             lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'later call')} needed cut text")
         lines += [
-            f"{hazard.kind.label}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.label
+            f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
         ]
         if lines and len(self.blocks):
