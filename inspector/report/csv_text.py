@@ -67,7 +67,7 @@ def calls_csv(report: Report) -> str:
 
 
 def blocks_csv(report: Report) -> str:
-    """One row a block: what it cost to carry along, and what every plan makes of it.
+    """One row a block: what resending it cost, and what every plan makes of it.
 
     Raises:
         ValueError: The report holds no ledger.

@@ -77,7 +77,7 @@ class ContextPart:
         blocks: Its block indices, int32; none for what no block holds.
         tokens: Tokens sent of it in the call's prompt, on the provider's scale.
         recorded: The same with every block whole.
-        carried: Tokens sent of it in all recorded calls together.
+        carried: Its token-calls over all recorded calls.
         cost: Dollars of those; NaN without a price.
     """
 
@@ -119,7 +119,7 @@ class Consumer:
         tokens: Tokens sent of it in the call's prompt, on the provider's scale.
         recorded: The same with it whole; 0 where the prompt does not hold it.
         calls: Recorded calls whose prompt held it.
-        carried: Tokens sent of it in all of them together.
+        carried: Its token-calls.
         cost: Dollars of those; NaN without a price.
     """
 

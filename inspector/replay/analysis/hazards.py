@@ -1,4 +1,4 @@
-"""What may go wrong with a plan on a session, each with the calls and blocks it happens at.
+"""Risks of a plan on a session, each with the calls and blocks it happens at.
 
 The kinds are those seen in systems in use; a hazard is a thing to look at, not an error.
 """

@@ -80,10 +80,10 @@ class PlanOutcome:
     Attributes:
         figures: Totals under the plan: tokens sent, the largest prompt, cache use, cost.
         cache_read_share: Prompt tokens read from the cache, as a share of all; None where nothing is sent.
-        breaks: Calls at which the plan's own changes broke the cache.
-        resent_tokens: Tokens that were sent before and, because of those changes, had to be taken again.
-        rebuild_usd: Dollars of taking them again: what rebuilding the cache cost. None without a price.
-        break_usd: Of these, what is more than reading them from the cache would have cost: what the breaks cost.
+        breaks: Calls that missed the cache because of the plan's own changes.
+        resent_tokens: Tokens that were cached and, because of those changes, re-cached.
+        rebuild_usd: Dollars of re-caching them; None without a price.
+        break_usd: Of these, what is more than reading them from the cache would have cost: the cost of misses.
         savings: Tokens and dollars saved; negative where the plan costs more.
         break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
             never in this session, or without a price.

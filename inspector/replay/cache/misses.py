@@ -25,8 +25,8 @@ class CacheMisses:
     """Per recorded call.
 
     Attributes:
-        resent: Tokens of its prompt that were sent before and are taken again because of an edit, int64.
-        rebuild_cost: Dollars of taking them, NaN without a price, float64.
+        resent: Tokens of its prompt that were cached and are re-cached because of an edit, int64.
+        rebuild_cost: Dollars of re-caching them, NaN without a price, float64.
         extra_cost: Of these, what is more than reading them from the cache would have cost, float64.
     """
 

@@ -1,4 +1,4 @@
-"""What each plan does: to tiers and tools, to the prompt cache, and what may go wrong with it."""
+"""What each plan does: to tiers and tools, to the prompt cache, and its risks."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class CompareScreen(StudyScreen):
         self._replay()
 
     def _saved(self) -> list[Contender]:
-        """The plan put aside, and those the user saved."""
+        """The other plan, and those the user saved."""
         saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
         rival = self.controller.rival
         if rival is not None:

@@ -40,7 +40,7 @@ class Change(Enum):
     SIZES = auto()
     """`sizes`: how large the results are that each limit is about."""
     RIVAL = auto()
-    """`rival`: what the plan put aside would come to."""
+    """`rival`: what the other plan would come to."""
     ANSWERS = auto()
     """`answers`: where the money went, or which plan would save most of it."""
     SUBAGENTS = auto()

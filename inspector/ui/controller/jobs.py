@@ -336,12 +336,12 @@ def measure(
     post: Post[PlanSizes | Rival],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Tell how large the results are that each limit of a plan is about, and what the plan put aside would come to.
+    """Tell how large the results are that each limit of a plan is about, and what the other plan would come to.
 
     Args:
         outcome: The plan's replay.
         known: The sizes found before, for this plan or another.
-        other: What the plan put aside is called, and it; None where there is none.
+        other: What the other plan is called, and it; None where there is none.
         post: Takes what is found.
         is_cancelled: True when nobody waits for it any more.
     """
@@ -368,7 +368,7 @@ def assess(
     post: Post[ProjectionReady | Risks],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Tell how far a plan's saving may be off, what may go wrong with it, and what it cut that was used again.
+    """Tell how far a plan's saving may be off, its risks, and the cut text that later calls needed.
 
     Args:
         outcome: The plan's replay.

@@ -55,7 +55,7 @@ class SessionState(NamedTuple):
 
     @property
     def other(self) -> Plan | None:
-        """The plan put aside."""
+        """The other plan."""
         return next((plan for letter, plan in self.plans.items() if letter != self.letter), None)
 
 

@@ -71,10 +71,10 @@ class SessionController:
         rows: Its rows.
         table: Its token counts, estimated at first.
         changes: Tells of all that becomes something else.
-        plans: The plan, what it was before, and the one put aside; None before there is one.
+        plans: Plans A and B, and what they were before; None before there is one.
         names: What plans were saved or opened as.
         sizes: How large the results are that each limit of the plan is about; None while unknown.
-        rival: What the plan put aside would come to; None while there is none or it is not known.
+        rival: What the other plan would come to; None while there is none or it is not known.
         answers: Where the money went, and which plan would save most of it, while no strategy is on.
         subagents: Those with a file of their own, as far as they are unfolded.
         runs_per_day: How often such a session runs.
@@ -294,7 +294,7 @@ class SessionController:
             self._take_plans(self.plans.redone())
 
     def swap_plans(self) -> None:
-        """Put the plan aside and take the other one; at first, a copy of it to change."""
+        """Switch plan A/B; at first, plan B is a copy of A to change."""
         if self.plans is None:
             return
         self.rival = None
@@ -463,7 +463,7 @@ class SessionController:
             self.changes.publish(Change.RISKS)
 
     def _measure(self, outcome: Outcome) -> None:
-        """Find out what each limit of the plan is about, and what the plan put aside would come to."""
+        """Find out what each limit of the plan is about, and what the other plan would come to."""
         other = None if self.plans is None else self.plans.aside
         work = partial(jobs.measure, outcome, self.sizes, other)
         self.host.run(work, partial(self._take_measure, outcome), group="measure", description="measure the plan")

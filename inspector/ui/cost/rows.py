@@ -214,7 +214,7 @@ def _label(entry: Quantity) -> str:
 
 
 def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
-    """What the plan saves, when it pays off, and what its breaks of the cache cost."""
+    """What the plan saves, when it breaks even, and what its cache misses cost."""
     if sheet.planned is sheet.baseline:
         return []
     found = []

@@ -160,7 +160,7 @@ class PlanPane(SessionPane):
             self.controller.set_value(control.entry, parameter.name, parameter.parsed(text))
 
     def swap(self) -> None:
-        """Put the plan aside and take the other one; at first, a copy of it to change."""
+        """Switch plan A/B; at first, plan B is a copy of A to change."""
         self.controller.swap_plans()
         plans = self.controller.plans
         if plans is not None:

@@ -1,1 +1,1 @@
-"""The plan: editing, undo, saved plans, what may go wrong with it, and the panel with a control for every limit."""
+"""The plan: editing, undo, saved plans, its risks, and the panel with a control for every limit."""

@@ -1,4 +1,4 @@
-"""How the plan on the screen and the one put aside differ: in their limits, and in what comes of them."""
+"""How plans A and B differ: in their limits, and in what comes of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ABSENT = "·"
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """The plan put aside, replayed on the same session; equal only to itself.
+    """The other plan, replayed on the same session; equal only to itself.
 
     Attributes:
         letter: What it is called.

@@ -199,7 +199,7 @@ class PlanPanel(Vertical):
             view.show_sizes(sizes)
 
     def show_rival(self, text: str) -> None:
-        """Show what the plan put aside would come to; empty where there is none."""
+        """Show what the other plan would come to; empty where there is none."""
         rival = self.query_one("#plan-rival", Static)
         rival.update(Content(text))
         rival.display = bool(text)
@@ -211,7 +211,7 @@ class PlanPanel(Vertical):
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
 
     def show_findings(self, lines: Sequence[str], *, is_final: bool = True) -> None:
-        """Show what may go wrong with the plan, one a line; while more is to come, in no less room than before."""
+        """Show the plan's risks, one a line; while more is to come, in no less room than before."""
         if not is_final and lines:
             lines = [*lines, *[""] * (len(self._findings) - len(lines))]
         if tuple(lines) == self._findings:

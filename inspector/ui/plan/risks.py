@@ -1,4 +1,4 @@
-"""What may go wrong with a plan, in the words and places of the screen."""
+"""Risks of a plan, in the words and places of the screen."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Risks:
-    """Everything known to go wrong with one plan.
+    """Every risk known of one plan.
 
     Attributes:
         session: What it was replayed on.
-        hazards: What may go wrong, by kind.
-        needed: What was cut and used again; None while it is being looked for.
+        hazards: Risks, by kind.
+        needed: Cut text that later calls needed; None while it is being looked for.
     """
 
     session: Session
@@ -50,7 +50,7 @@ class Risks:
 
     @cached_property
     def blocks(self) -> NDArray[np.int32]:
-        """The blocks something may go wrong with, rising."""
+        """The blocks with a risk, rising."""
         blocks = {block for hazard in self.hazards for block in hazard.blocks}
         blocks |= set(self.needed.blocks if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
@@ -60,14 +60,14 @@ class Risks:
         return view.positions_of_blocks(self.blocks)
 
     def sentence(self, block: int) -> str:
-        """What may go wrong with a block."""
+        """The risks of a block."""
         kinds = [hazard.kind.label for hazard in self.hazards if block in hazard.blocks]
         if self.needed is not None and block in self.needed.blocks:
             kinds.insert(0, self._needed_again(block))
         return ", ".join(kinds) or "no risk here"
 
     def _needed_again(self, block: int) -> str:
-        """That a block was cut and used again: at which call first, and what of it."""
+        """That cut text of a block was needed: at which call first, and what of it."""
         use = None if self.needed is None else self.needed.first.get(block)
         if use is None:
             return "cut, and needed later"

@@ -1,4 +1,4 @@
-"""The plan and the one put aside, and undo and redo of what was changed: a drag is one change, whatever it passed."""
+"""Plans A and B, and undo and redo of what was changed: a drag is one change, whatever it passed."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class PlanHistory(NamedTuple):
 
 
 class Plans(NamedTuple):
-    """The plan on the screen and the one put aside to compare it with, each with what it was before.
+    """Plans A and B, one on the screen and one to compare it with, each with what it was before.
 
     Attributes:
         shown: The one on the screen.
         letter: Which of the two it is, `A` or `B`.
-        other: The one put aside; None before there is one.
+        other: The other one of A and B; None before there is one.
     """
 
     shown: PlanHistory
@@ -83,12 +83,12 @@ class Plans(NamedTuple):
 
     @property
     def other_letter(self) -> str:
-        """What the plan put aside is called, or would be."""
+        """What the other plan is called, or would be."""
         return "B" if self.letter == "A" else "A"
 
     @property
     def aside(self) -> tuple[str, Plan] | None:
-        """What the plan put aside is called, and it; None before there is one."""
+        """What the other plan is called, and it; None before there is one."""
         return None if self.other is None else (self.other_letter, self.other.plan)
 
     @property

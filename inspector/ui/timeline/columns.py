@@ -63,7 +63,7 @@ class Space(NamedTuple):
         width: Cells there are in all.
         number: The highest message number to be shown.
         tokens: The highest number of tokens to be shown.
-        carried: Rows are ordered by the tokens sent in all prompts together, which are to be seen.
+        carried: Rows are ordered by token-calls, which are to be seen.
     """
 
     width: int

@@ -58,7 +58,7 @@ class TimelineView:
             part of it that made it.
         tiers: Tells of each strategy that sorts tools into tiers, for each tool of the session, its tier.
         order: What the rows follow one another by.
-        carried: Per block, tokens sent for it in all prompts together; None where rows are not ordered by them.
+        carried: Per block, its token-calls; None where rows are not ordered by them.
         hits: Rows that match what is searched for, rising, int32; None without a search.
         pins: Blocks the user marked.
         uncounted: Per block, whether its tokens are an estimate, not counted yet; None where all were counted.
@@ -180,7 +180,7 @@ class TimelineView:
         return folded_amount(self.state, first, end)
 
     def carried_at(self, index: int) -> int:
-        """Tokens sent for a row's block, or its folded message's, in all prompts together; 0 while unknown."""
+        """Token-calls of a row's block, or of its folded message; 0 while unknown."""
         if self.carried is None or not self.rows.is_block[index]:
             return 0
         block = int(self.rows.block[index])
