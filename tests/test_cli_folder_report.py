@@ -143,3 +143,13 @@ def test_calls_that_a_fork_copied_count_once(tmp_path: Path) -> None:
     report = msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
     assert [row.calls for row in report.sessions] == [3, 1]
     assert report.baseline.prompt_tokens == 4 * 1010
+
+
+def test_a_binary_file_named_like_a_session_is_counted_with_what_is_wrong(folder: Path, tmp_path: Path, capsys):
+    shutil.copy(folder / SAMPLES[1], tmp_path)
+    (tmp_path / "damaged.jsonl").write_bytes(b"\x00\x01\x02" * 200)
+
+    assert main(["report", str(tmp_path)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "damaged.jsonl" in told
+    assert "a binary file of no known kind" in told

@@ -20,7 +20,7 @@ from inspector.report.folder import SessionRow, UnreadSession, folder_report, se
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_path, without_home
 from inspector.report.session_report import report_of
-from inspector.session.discovery import describe_folder, sessions_in
+from inspector.session.discovery import describe_folder, found_in
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 
 if TYPE_CHECKING:
@@ -77,8 +77,9 @@ def report_on_folder(options: Namespace) -> FolderReport:
             option = f"--{name.replace('_', '-')}"
             message = f"{option} is for one session; {options.path} is a folder of them"
             raise CommandError(message, ExitCode.WRONG_USAGE)
-    paths = [found.path for found in sessions_in(options.path)]
-    if not paths:
+    found = list(found_in(options.path))
+    paths = [header.path for header in found]
+    if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
     rows, unread = _reported(paths, options)

@@ -89,7 +89,7 @@ def newest(folder: Path | None) -> Header:
 
     best: Header | None = None
     for batch in list_sessions(places(None if folder is None else [folder])):
-        own = [header for header in batch if header.parent is None]
+        own = [header for header in batch if header.parent is None and not header.problem]
         best = max([*own, *([best] if best is not None else [])], key=lambda header: header.modified, default=None)
         if best is not None:
             return best

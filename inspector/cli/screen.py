@@ -59,7 +59,7 @@ def print_list(folders: Sequence[Path] | None) -> int:
     with ProgressLine("reading") as progress:
         for place, header in enumerate(found[:MOST_LISTED]):
             summary = summarise(header.path, pricing)
-            if summary.format or header.is_sniffed:
+            if summary.format or header.is_sniffed or summary.is_unreadable:
                 rows.append((header, summary))
             progress(place + 1, min(len(found), MOST_LISTED))
     if not rows:

@@ -25,7 +25,7 @@ from inspector.atomic_files import cache_folder, replacing
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.duplicate_calls import counted_here
-from inspector.session.errors import SessionError
+from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_reader
 from inspector.session.related import locate, parent_of
@@ -78,6 +78,7 @@ class SessionSummary:
         prompt: The first thing a person said, as recorded.
         last: The last thing the model said, as recorded.
         parent: What opens the session that started it; None for one a person began.
+        is_unreadable: Its file cannot be opened, or is no text, so that it may have been a session all the same.
     """
 
     path: Path
@@ -97,6 +98,7 @@ class SessionSummary:
     prompt: str = ""
     last: str = ""
     parent: Path | None = None
+    is_unreadable: bool = False
 
 
 def summarise(
@@ -123,7 +125,7 @@ def summarise(
                 break
         return summary_of(reader.snapshot(), pricing, is_whole=is_whole)
     except SessionError as error:
-        return SessionSummary(path, problem=error.message)
+        return SessionSummary(path, problem=error.message, is_unreadable=isinstance(error, UnreadableFileError))
 
 
 def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bool = True) -> SessionSummary:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.errors import SessionError
+from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator, exists, is_folder, why_not_opened
 from inspector.session.registry import all_formats, detect
 
@@ -33,6 +33,9 @@ HOME_DEPTH = 9
 
 MOST_DOCUMENT_BYTES = 1 << 26
 """A single JSON document larger than this is not parsed just to find out what it is."""
+
+LINES_SUFFIX = ".jsonl"
+"""Ends the name of a file that should hold a session whatever is in it; documents have all kinds of names."""
 
 OTHER_PROGRAMS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
@@ -83,6 +86,7 @@ class Header:
         title: What the agent calls it, where it was one of several in a file.
         working_directory: Where the agent worked, where it was one of several in a file.
         inode: Of its file.
+        problem: Why a file that is named like one cannot be read as a session; empty for every other.
     """
 
     path: Path
@@ -95,6 +99,7 @@ class Header:
     title: str = ""
     working_directory: str = ""
     inode: int = 0
+    problem: str = ""
 
 
 SniffedFiles = dict[ListedFile, list[Header]]
@@ -106,6 +111,11 @@ def sessions_in(folder: Path) -> Iterator[Header]:
 
     Subagents' and copies are left out, folders of version control and packages passed over.
     """
+    return (header for header in found_in(folder) if not header.problem)
+
+
+def found_in(folder: Path) -> Iterator[Header]:
+    """The same, and among them files that are named like a session's and are no text, with what is wrong."""
     files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
     for file in files[:MOST_FILES]:
         yield from _sniffed(file, with_subagents=False)
@@ -117,10 +127,13 @@ def describe_folder(folder: Path) -> str:
         os.scandir(folder).close()
     except OSError as error:
         return why_not_opened(folder, error)
-    found = list(sessions_in(folder))
+    all_found = list(found_in(folder))
+    found = [header for header in all_found if not header.problem]
     if not found:
+        unread = f" One of {len(all_found)} that cannot be read: {all_found[0].problem}" if all_found else ""
         return (
             f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
+            f"{unread}"
         )
     count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
     return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
@@ -138,6 +151,8 @@ def list_sessions(
     places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles | None = None
 ) -> Iterator[list[Header]]:
     """Sessions in batches: first all that names tell, then those that had to be looked into, newest first in each.
+
+    Files that are named like a session's and are no text are among them, with what is wrong.
 
     Args:
         places: Folders and files, each with the format whose home it is, or None.
@@ -211,6 +226,11 @@ def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
     try:
         format_ = detect(path, most_document_bytes=MOST_DOCUMENT_BYTES).format
         contained = format_.contained_sessions(path)
+    except UnreadableFileError as error:
+        if path.suffix == LINES_SUFFIX:
+            problem = error.message
+            yield Header(path, "", file.size, file.modified, is_sniffed=True, inode=file.inode, problem=problem)
+        return
     except (SessionError, OSError):
         return
     if not contained and not format_.is_copy(path):

@@ -13,3 +13,7 @@ class SessionError(InspectorError):
     """
 
     advice = "`inspector formats` lists what can be read"
+
+
+class UnreadableFileError(SessionError):
+    """A file cannot be opened, or what is in it is not text, whoever wrote it: it may have been a session."""

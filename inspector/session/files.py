@@ -12,7 +12,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.errors import SessionError
+from inspector.session.errors import SessionError, UnreadableFileError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,6 +104,8 @@ def open_for_reading(path: Path) -> BinaryIO:
         # Opening a pipe that took the file's place meanwhile would wait for its other end unless told not to.
         if stat.S_ISREG(status.st_mode):
             return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
+    except PermissionError as error:
+        raise UnreadableFileError(why_not_opened(path, error)) from error
     except (OSError, ValueError) as error:
         raise SessionError(why_not_opened(path, error)) from error
     what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"

@@ -6,12 +6,12 @@ and extensions lie, and the first line of a session is seldom one that tells any
 
 from __future__ import annotations
 
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.session.errors import SessionError
+from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection
 from inspector.session.sniff import Sample
@@ -84,23 +84,35 @@ def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
     for candidate in formats():
         if reason := candidate.recognise(sample):
             return Detection(candidate, reason)
-    raise SessionError(_not_a_session(sample))
+    raise _not_a_session(sample)
 
 
-def _not_a_session(sample: Sample) -> str:
-    advice = "`inspector formats` lists what can be read."
+def _not_a_session(sample: Sample) -> SessionError:
+    path, advice = sample.path, "`inspector formats` lists what can be read."
     if is_zstd(sample.head):
-        return f"{sample.path}: compressed with Zstandard, and cut off or damaged. {advice}"
+        return UnreadableFileError(f"{path}: compressed with Zstandard, and cut off or damaged. {advice}")
     if sample.is_directory:
-        return f"{sample.path}: no sessions in this directory. {advice}"
+        return SessionError(f"{path}: no sessions in this directory. {advice}")
     if sample.tables:
-        return f"{sample.path}: an SQLite database of no known agent. {advice}"
+        return SessionError(f"{path}: an SQLite database of no known agent. {advice}")
     if sample.head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        return f"{sample.path}: text in UTF-16, as some shells write what is sent to a file. Convert it to UTF-8."
+        hint = "as some shells write what is sent to a file. Convert it to UTF-8."
+        return UnreadableFileError(f"{path}: text in UTF-16, {hint}")
     if b"\x00" in sample.head:
-        return f"{sample.path}: a binary file of no known kind, not a session. {advice}"
+        return UnreadableFileError(f"{path}: a binary file of no known kind, not a session. {advice}")
+    if not sample.starts_like_json and not _is_text(sample.head):
+        return UnreadableFileError(f"{path}: neither text in UTF-8 nor a binary file of a known kind. {advice}")
     if not sample.starts_like_json:
-        return f"{sample.path}: neither a JSON object nor a list of them, so not a session. {advice}"
+        return SessionError(f"{path}: neither a JSON object nor a list of them, so not a session. {advice}")
     if sample.records or sample.document is not None:
-        return f"{sample.path}: JSON, but of no known agent. {advice}"
-    return f"{sample.path}: broken JSON (cut off or damaged), not a session. {advice}"
+        return SessionError(f"{path}: JSON, but of no known agent. {advice}")
+    return SessionError(f"{path}: broken JSON (cut off or damaged), not a session. {advice}")
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether the beginning of a file is text in UTF-8, cut off within a character or not."""
+    try:
+        getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -52,10 +52,9 @@ def test_it_serves_a_session_that_grew_a_little_and_none_that_grew_much(history)
         assert ReuseScan(History.of(earlier)).serves(history) is is_enough
 
 
-def test_it_serves_no_session_that_was_written_anew_or_lost_what_it_held(history):
-    session = history.session
-    shorter = replace(session, messages=session.messages[: len(session.messages) // 2])
-    anew = replace(session, messages=tuple(map(replace, session.messages)))
+def test_it_serves_no_session_that_was_written_anew_or_lost_what_it_held(history, tmp_path):
+    lines = SAMPLE.read_bytes().splitlines(keepends=True)
+    (tmp_path / "shorter.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
 
-    assert not ReuseScan(history).serves(History.of(shorter))
-    assert not ReuseScan(history).serves(History.of(anew))
+    assert not ReuseScan(history).serves(History.of(open_session(tmp_path / "shorter.jsonl")))
+    assert not ReuseScan(history).serves(History.of(open_session(SAMPLE)))

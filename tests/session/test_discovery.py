@@ -6,7 +6,16 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from inspector.session.discovery import Header, format_of_name, header_of, list_sessions, places, sessions_in
+from inspector.session.discovery import (
+    Header,
+    describe_folder,
+    format_of_name,
+    found_in,
+    header_of,
+    list_sessions,
+    places,
+    sessions_in,
+)
 from inspector.session.registry import all_formats, detect, format_named
 from tests.session.claude_lines import SESSION, Script, session_at
 from tests.session.codex_lines import Rollout
@@ -174,3 +183,18 @@ def test_what_is_no_session_has_no_header(tmp_path: Path) -> None:
     header = header_of(path)
     assert header is not None
     assert (header.format, header.parent) == ("claude-code", tmp_path / f"{SESSION}.jsonl")
+
+
+def test_a_binary_file_named_like_a_session_is_found_with_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "damaged.jsonl").write_bytes(b"\x00\x01\x02" * 100)
+    (tmp_path / "noise.jsonl").write_bytes(b"\xff\xfe\xfd\xfc no text" * 10)
+    (tmp_path / "picture.png").write_bytes(b"\x00\x01\x02" * 100)
+    (tmp_path / "numbers.jsonl").write_text('{"n": 1}\n')
+
+    found = {header.path.name: header.problem for header in found_in(tmp_path)}
+    assert found.keys() == {"damaged.jsonl", "noise.jsonl"}
+    assert "a binary file of no known kind" in found["damaged.jsonl"]
+    assert "UTF-16" in found["noise.jsonl"]
+    assert not list(sessions_in(tmp_path))
+    assert {header.path.name for batch in list_sessions(places([tmp_path])) for header in batch} == found.keys()
+    assert "One of 2 that cannot be read" in describe_folder(tmp_path)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
-from inspector.ui.sessions.book import SessionBook
+from inspector.ui.sessions.book import Order, SessionBook
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
 
@@ -85,3 +85,22 @@ def test_reading_tells_whether_the_lines_are_others_or_only_say_more() -> None:
     assert not made.read_into([SessionSummary(NEW, "claude-code", title="Named")])
     assert made.read_into([SessionSummary(NEW, "claude-code", parent=OLD)])
     assert made.read_into([SessionSummary(OLD)]), "it is no session"
+
+
+def test_sessions_can_follow_one_another_by_what_they_cost() -> None:
+    made = book()
+    made.read_into([SessionSummary(OLD, "codex", usd=0.5), SessionSummary(GRANDCHILD, "codex", usd=7)])
+    by_cost = [line.entry.header.path for line in made.lines(opened=frozenset({OLD}), order=Order.COST)]
+
+    assert by_cost == [OLD, GRANDCHILD, CHILD, NEW]
+    made.read_into([SessionSummary(NEW, "codex", usd=0.75)])
+    assert [line.entry.header.path for line in made.lines(order=Order.COST)] == [NEW, OLD]
+    assert shown(made) == [("old", 0, 2), ("new", 0, 0)]
+
+
+def test_a_file_that_may_have_been_a_session_stays_and_one_that_was_never_goes() -> None:
+    made = book()
+    made.read_into(
+        [SessionSummary(OLD, problem="binary", is_unreadable=True), SessionSummary(NEW, problem="of no known agent")]
+    )
+    assert [name for name, _, _ in shown(made)] == ["old"]

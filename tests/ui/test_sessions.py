@@ -93,3 +93,34 @@ async def test_a_folder_that_cannot_be_listed_is_said_to_be_so(
     monkeypatch.setattr(os, "scandir", refused)
     async with running((), folders=[tmp_path], size=(160, 30), listing=True) as run:
         await run.until_shown("no permission to read it")
+
+
+async def test_the_list_is_sorted_by_cost_with_a_key_or_a_click_and_by_age_again(
+    running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
+    async with running((), folders=[tmp_path], size=(100, 30), listing=True) as run:
+        headers, sessions = found(tmp_path, 3), SessionList(run)
+        await sessions.find(headers, is_complete=True)
+        await sessions.read(SessionSummary(headers[0].path, "pi", usd=2.0))
+        assert sessions.cursor == (0, "2.jsonl")
+        await run.tap("ctrl+s")
+        await run.until_shown("▾cost")
+        assert sessions.cursor == (0, "0.jsonl")
+        await sessions.read(SessionSummary(headers[1].path, "pi", usd=3.0))
+        assert sessions.cursor == (1, "0.jsonl")
+        await run.click("age")
+        assert sessions.cursor == (0, "2.jsonl")
+        await run.click("cost", after="session")
+        assert sessions.cursor == (0, "1.jsonl")
+
+
+async def test_a_binary_file_named_like_a_session_is_listed_with_what_is_wrong(running, tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "damaged.jsonl").write_bytes(b"\x00\x01\x02" * 200)
+    (folder / "rollout-2026-01-01T00-00-00-damaged.jsonl").write_bytes(b"\x00\x01\x02" * 200)
+    async with running((), folders=[folder], size=(80, 24), listing=True) as run:
+        await run.until_shown("2 shown of 2 sessions")
+        await run.until(lambda: run.text().count("unreadable") == 2)
+        await run.until_shown("a binary file of no known kind")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +13,18 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import SessionSummary
     from inspector.session.discovery import Header
+
+
+class Order(Enum):
+    """What the sessions of a list follow one another by; the value names the column it is in."""
+
+    NEWEST = "age"
+    COST = "cost"
+
+    @property
+    def next(self) -> Order:
+        """The other one."""
+        return Order.COST if self is Order.NEWEST else Order.NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +44,12 @@ class Entry:
         """The session that started it; None for one a person began."""
         told = self.summary.parent if self.summary is not None else None
         return told or self.header.parent
+
+    @property
+    def usd(self) -> float:
+        """What it cost, as far as it was read; less than nothing where that is not known."""
+        usd = None if self.summary is None else self.summary.usd
+        return -inf if usd is None else usd
 
     @property
     def words(self) -> str:
@@ -103,7 +123,7 @@ class SessionBook:
             if entry is None:
                 continue
             self._words.pop(summary.path, None)
-            if summary.format or entry.header.is_sniffed:
+            if summary.format or entry.header.is_sniffed or summary.is_unreadable:
                 now = self._entries[summary.path] = Entry(entry.header, summary)
                 has_other_lines = has_other_lines or now.parent != entry.parent
             else:
@@ -111,13 +131,19 @@ class SessionBook:
                 has_other_lines = True
         return has_other_lines
 
-    def lines(self, filter_text: str = "", opened: frozenset[Path] = frozenset()) -> Sequence[SessionLine]:
-        """The lines to show, the named sessions and then the newest first; a family is as new as its newest member.
+    def lines(
+        self, filter_text: str = "", opened: frozenset[Path] = frozenset(), order: Order = Order.NEWEST
+    ) -> Sequence[SessionLine]:
+        """The lines to show, the newest first, the named sessions before them; or those first that cost most.
+
+        A family is as new as its newest member. What a session costs is what it cost itself, as its line says.
 
         Args:
             filter_text: Words that all have to be found in what is known of a session.
             opened: Sessions whose subagents are listed, besides those with a subagent that the filter finds.
+            order: What they follow one another by.
         """
+        by_cost = order is Order.COST
         words = filter_text.lower().split()
         children: dict[Path, list[Entry]] = {}
         heads: list[Entry] = []
@@ -127,7 +153,7 @@ class SessionBook:
                 heads.append(entry)
             else:
                 children.setdefault(head, []).append(entry)
-        shown: list[tuple[bool, float, SessionLine, list[Entry]]] = []
+        shown: list[tuple[bool, float, float, SessionLine, list[Entry]]] = []
         for entry in heads:
             path = entry.header.path
             below = children.get(path, [])
@@ -136,13 +162,15 @@ class SessionBook:
                 is_open = path in opened or (bool(words) and bool(found))
                 newest = max((child.header.modified for child in below), default=0.0)
                 line = SessionLine(entry, subagents=len(below), is_open=is_open and bool(found))
-                shown.append((path not in self.named, -max(entry.header.modified, newest), line, found))
-        shown.sort(key=lambda each: each[:2])
+                cost = -entry.usd if by_cost else 0.0
+                is_later = path not in self.named and not by_cost
+                shown.append((is_later, cost, -max(entry.header.modified, newest), line, found))
+        shown.sort(key=lambda each: each[:3])
         lines: list[SessionLine] = []
-        for _, _, line, found in shown:
+        for _, _, _, line, found in shown:
             lines.append(line)
             if line.is_open:
-                found.sort(key=lambda child: -child.header.modified)
+                found.sort(key=lambda child: (-child.usd if by_cost else 0.0, -child.header.modified))
                 lines += (SessionLine(child, depth=1) for child in found)
         return lines
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.message import Message
 from textual.reactive import var
 
-from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
+from inspector.ui.sessions.book import Order
 from inspector.ui.sessions.rows import COLUMNS, row_of
 from inspector.ui.toolkit.line_view import LineView
 
@@ -32,6 +33,7 @@ class SessionList(LineView, can_focus=False):
         height: 1fr;
         background: $background;
         & > .table--header { color: $text-muted; }
+        & > .table--sorted { color: $foreground; text-style: bold; }
         & > .table--mark { color: $success; text-style: bold; }
         & > .table--known { color: $text-muted; text-style: italic; }
         & > .table--faint { color: $text-muted; }
@@ -45,6 +47,7 @@ class SessionList(LineView, can_focus=False):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "table--header",
+        "table--sorted",
         "table--mark",
         "table--known",
         "table--faint",
@@ -75,8 +78,15 @@ class SessionList(LineView, can_focus=False):
 
         path: Path
 
+    @dataclass
+    class OrderAsked(Message):
+        """The sessions should follow one another by something else."""
+
+        order: Order
+
     def __init__(self) -> None:
         super().__init__()
+        self.order = Order.NEWEST
         self._lines: Sequence[SessionLine] = ()
         self._widths: dict[str, int] = {}
         self._width = -1
@@ -120,8 +130,14 @@ class SessionList(LineView, can_focus=False):
             self.post_message(self.Moved())
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the line clicked; a second click opens it."""
-        line = self.line_at(event)
+        """Put the cursor on the line clicked; a second click opens it. The title of a column to sort by sorts."""
+        line, place = self.line_at(event), event.get_content_offset(self)
+        if line is not None and line < 0 and place is not None:
+            column = column_at(COLUMNS, self._column_widths(self.line_width), place.x)
+            order = next((each for each in Order if column is not None and each.value == column.name), None)
+            if order is not None:
+                self.post_message(self.OrderAsked(order))
+            return
         if line is not None and line >= 0:
             if line == self.cursor:
                 self.post_message(self.Chosen(self._lines[line].entry.header.path))
@@ -146,9 +162,9 @@ class SessionList(LineView, can_focus=False):
 
     def draw_header(self, width: int) -> Strip:
         """The titles."""
-        return self.strip_of_pieces(
-            header_pieces(COLUMNS, self._column_widths(width), Sorting()), width, selected=False
-        )
+        sorting = Sorting() if self.order is Order.NEWEST else Sorting(self.order.value)
+        pieces = header_pieces(COLUMNS, self._column_widths(width), sorting)
+        return self.strip_of_pieces(pieces, width, selected=False)
 
     def _column_widths(self, width: int) -> dict[str, int]:
         if self._width != width:

@@ -54,7 +54,8 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells["project"] = Cell(one_line(project_of(header.working_directory)), style="table--faint")
         cells |= {name: Cell("…", style=waits) for name in ("model", "tokens", "cost")}
     elif summary.problem:
-        cells["model"] = Cell("unreadable", style="table--lost")
+        # In place of the agent, which is shown wherever there is room for more than the title.
+        cells["agent"] = Cell("unreadable", style="table--lost")
     else:
         folder = summary.working_directory or header.working_directory
         cells["project"] = Cell(one_line(project_of(folder)), style="table--faint")

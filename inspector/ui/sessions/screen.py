@@ -18,7 +18,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
-from inspector.ui.sessions.book import SessionBook
+from inspector.ui.sessions.book import Order, SessionBook
 from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
 from inspector.ui.sessions.rows import preview_lines
@@ -94,6 +94,7 @@ class SessionsScreen(Screen[None]):
         )
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
+        self._order = Order.NEWEST
         self._is_complete = False
         self._lines: list[SessionLine] = []
         self._places: dict[Path, int] = {}
@@ -102,7 +103,7 @@ class SessionsScreen(Screen[None]):
         """A filter, the list, what is known of the session under the cursor, and what to do."""
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
-            box.border_subtitle = Content("type to filter · enter opens · tab shows subagents · esc goes back")
+            box.border_subtitle = Content("type filters · enter opens · tab subagents · ctrl+s by cost · esc back")
             yield Input(placeholder="filter by project, title, path, model or format")
             yield SessionList()
             yield Static(id="session-preview", markup=False)
@@ -144,7 +145,8 @@ class SessionsScreen(Screen[None]):
 
     @on(WasRead)
     def _was_read(self, message: WasRead) -> None:
-        if self._book.read_into(message.summaries) or self.query_one(Input).value.split():
+        by_cost = self._order is Order.COST
+        if self._book.read_into(message.summaries) or by_cost or self.query_one(Input).value.split():
             self._fill()
         else:
             self._tell_in_place(message.summaries)
@@ -164,7 +166,7 @@ class SessionsScreen(Screen[None]):
 
     def _fill(self, *, to_top: bool = False) -> None:
         words = self.query_one(Input).value
-        self._lines = list(self._book.lines(words, self._opened))
+        self._lines = list(self._book.lines(words, self._opened, self._order))
         self._places = {line.entry.header.path: place for place, line in enumerate(self._lines)}
         self.query_one(SessionList).show(self._lines, to_top=to_top)
         self._tell_count()
@@ -220,6 +222,17 @@ class SessionsScreen(Screen[None]):
         """Move in the list by pages."""
         shown = self.query_one(SessionList)
         shown.move(pages * max(shown.page_height - 1, 1))
+
+    def action_sort(self) -> None:
+        """Sort the sessions by what they cost, or by age again."""
+        self._order = self._order.next
+        self.query_one(SessionList).order = self._order
+        self._fill(to_top=True)
+
+    @on(SessionList.OrderAsked)
+    def _sort(self, event: SessionList.OrderAsked) -> None:
+        if event.order is not self._order:
+            self.action_sort()
 
     def action_unfold(self) -> None:
         """Show or hide the sessions that the one under the cursor started."""
