@@ -56,7 +56,7 @@ def old_session(session_file, monkeypatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "size", "keys"),
     [
-        ("120x36.txt", (120, 36), ("1", "X", "x", "x", "p", "down")),
+        ("120x36.txt", (120, 36), ("1", "x", "x", "p", "down")),
         ("80x24.txt", (80, 24), ("1", "x", "x")),
         ("80x24-plan.txt", (80, 24), ("1", "p", "down", "down")),
         ("120x36-help.txt", (120, 36), ("question_mark",)),
@@ -77,7 +77,7 @@ async def test_the_screen_is_laid_out_as_kept(
 async def test_without_colour_the_same_is_shown(running, old_session: Path, monkeypatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with running(old_session, size=(120, 36)) as run:
-        for key in ("1", "X", "x", "x", "p", "down"):
+        for key in ("1", "x", "x", "p", "down"):
             await run.press(key)
         await run.until(lambda: run.knows_needed)
         run.forget_notice()

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.ui.recordings import Recording
+
 STALE = Plan.from_specs(["tiered-stale"])
 
 CLAUDE_CODE = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
@@ -94,3 +96,24 @@ async def test_what_was_held_of_a_longer_session_fails_nothing(
         assert run.call is None or run.call < run.replay.history.call_count
         assert all(block < fewer for block in run.pins)
         assert 0 <= run.timeline.cursor_block < fewer
+
+
+@pytest.mark.parametrize("study", ["c", "t", "v", "dollar_sign"])
+async def test_a_study_goes_on_while_its_file_becomes_shorter(running, session_file: Recording, study: str) -> None:
+    async with running(session_file.path, plan=STALE) as run:
+        await run.tap(study)
+        await run.until(lambda: run.on_top != "session")
+        on_top = run.on_top
+        in_place(session_file.path, fewer_lines(session_file.path.read_bytes()))
+        # What is explained is of the file as it was, or as it is: for a moment nothing of it is replayed.
+        await run.until(lambda: not run.has_replay or run.replay.history.call_count < session_file.turns)
+        await run.tap("E")
+        await run.until_open("explain")
+        await run.tap("escape")
+        await run.until(lambda: run.has_replay and run.replay.history.call_count < session_file.turns)
+        await run.until_open(on_top)
+        await run.tap("escape")
+        await run.until_open("session")
+        await run.settled()
+
+        assert "failed" not in run.happened
