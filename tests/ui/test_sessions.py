@@ -98,7 +98,7 @@ async def test_a_folder_that_cannot_be_listed_is_said_to_be_so(
 async def test_the_list_is_sorted_by_cost_with_a_key_or_a_click_and_by_age_again(
     running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.ui.sessions.finding.SessionFinder.run", lambda *_: None)
+    monkeypatch.setattr("inspector.ui.sessions.finder.SessionFinder.run", lambda *_: None)
     async with running((), folders=[tmp_path], size=(100, 30), listing=True) as run:
         headers, sessions = found(tmp_path, 3), SessionList(run)
         await sessions.find(headers, is_complete=True)
