@@ -370,10 +370,14 @@ async def test_a_session_that_is_being_written_is_opened_at_its_end(running, ses
         assert run.standing.new == 0
 
 
-async def test_an_old_session_is_opened_at_its_beginning(running, session_file) -> None:
+async def test_a_finished_session_is_opened_at_its_end_and_not_followed(running, session_file) -> None:
     os.utime(session_file.path, (1_700_000_000, 1_700_000_000))
     async with running(session_file.path) as run:
         assert not run.timeline.is_followed
+        assert run.timeline.cursor == run.view.count - 1
+        await run.press("home")
+
+    async with running(session_file.path) as run:
         assert run.timeline.cursor == 0
 
 

@@ -188,7 +188,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
     again = sum(dollars_of(session, model, ("cache_read",)) for model in models)
     everything = sum(dollars_of(session, model, EVERY_KIND) for model in models)
     async with running(path, size=NARROW) as run:
-        await shows(run, f"recorded ${everything:.2f} exact")
+        await shows(run, f"cost ${everything:.2f} ")
         await run.tap("dollar_sign")
         await shows(run, "  cache reads", f"${again:.2f}")
         sent = sum(prompt_of(each) for _, each in usage)
@@ -323,7 +323,7 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
             + each.output * rates.output
             for each in calls
         )
-        await shows(run, f"recorded ${costs / 1e6:.2f} exact")
+        await shows(run, f"cost ${costs / 1e6:.2f} ")
         await run.tap("space")
         await shows(run, f"▶ call 2 of {len(calls)}")
         await run.tap("space")

@@ -29,7 +29,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
     session: Path, tmp_path: Path
 ) -> None:
     with TerminalProgram(tmp_path, str(session)) as program:
-        program.until(lambda: "press 1" in program.text, "the costs")
+        program.until(lambda: "cost " in program.text, "the costs")
         program.press("home", "-", shows="2 blocks · ")
         program.press("-", hides="2 blocks · ")
         program.press("down", "enter", shows="hidden 1")
@@ -60,7 +60,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
 
 def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path, tmp_path: Path) -> None:
     with TerminalProgram(tmp_path, str(session)) as program:
-        program.until(lambda: "press 1" in program.text, "the costs")
+        program.until(lambda: "cost " in program.text, "the costs")
         program.press("end", "tab", "tab", shows="s as sent")
         program.press("d", shows="there is no difference")
         program.press("z", hides="Timeline")

@@ -56,7 +56,7 @@ SECONDS_TO_SETTLE = 1.0
 SECONDS_TO_STAND = 0.06
 """A plan that lasts as long is assessed; the next of many changes comes sooner, and would be held up."""
 SECONDS_TO_IDLE = 300
-"""A file left alone for longer is followed all the same, but not opened at its end."""
+"""A file left alone for longer is followed all the same, but the cursor does not go on to what is added."""
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
 
 

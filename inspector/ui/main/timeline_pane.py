@@ -150,10 +150,12 @@ class TimelinePane(SessionPane):
         self.search.look_through(self.view)
 
     def _begin(self) -> None:
-        """Stay on the newest rows of a session that is being written."""
+        """Begin at the end, and stay there where the session is being written."""
         if self._timeline is not None:
             self._timeline.mark_all_seen()
             self._timeline.follow = self.controller.is_being_written
+            if not self._timeline.follow and self._timeline.cursor == 0:
+                self._timeline.move_to_last()
 
     def show_rows(self) -> None:
         """Rows and bars at the call looked at."""

@@ -251,6 +251,11 @@ class Timeline(LineView):
         self.cursor = position
         self.scroll_to_show(position)
 
+    def move_to_last(self) -> None:
+        """Put the cursor on the last row shown, without following what is added."""
+        if self.view is not None:
+            self.move_to(self.view.count - 1)
+
     def mark_all_seen(self) -> None:
         """Count new rows from here."""
         self._seen_rows = self.view.own_count if self.view is not None else 0
