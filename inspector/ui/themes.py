@@ -29,7 +29,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "recorded": "text-warning",
     "cut": "text-warning",
     "grown": "text-error",
-    "outside": "text-disabled",
+    "outside": "text-muted",
     "inserted": "warning-muted",
     "added": "text-success",
     "removed": "text-error",

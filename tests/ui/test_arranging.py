@@ -1,12 +1,22 @@
 import re
+import shutil
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.timeline.arrangement import Order
+from tests.conftest import ROOT
 
 PLAN = Plan.from_specs(["tiered-stale"])
+
+
+@pytest.fixture
+def compacted(tmp_path: Path) -> Path:
+    """A finished session that was compacted once."""
+    return Path(shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", tmp_path / "compacted.jsonl"))
 
 
 async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(running, session_file) -> None:
@@ -156,3 +166,30 @@ async def test_a_word_of_a_query_is_completed(running, session_file) -> None:
         await run.until(lambda: run.found is not None and len(run.found))
         await run.press("n")
         assert "2 of " in run.text()
+
+
+async def test_one_key_folds_away_what_is_no_longer_sent_and_shows_it_again(running, compacted) -> None:
+    async with running(compacted, size=(120, 36)) as run:
+        await run.press("home")
+        all_rows = run.view.count
+        gone = [row for row in range(all_rows) if run.rows.is_block[row] and not run.view.amount_at(row).in_prompt]
+        assert gone
+
+        await run.press("underscore")
+        assert run.view.count == all_rows - len(gone)
+        assert "no longer sent folded away" in run.status_line
+        assert all(
+            run.view.amount_at(run.view.row_at(place)).in_prompt
+            for place in range(run.view.count)
+            if run.rows.is_block[run.view.row_at(place)]
+        )
+        await run.press("underscore")
+        assert run.view.count == all_rows
+
+
+async def test_where_nothing_was_removed_the_key_says_so(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        count = run.view.count
+        await run.press("underscore")
+        assert run.view.count == count
+        assert "no row was removed" in run.status_line

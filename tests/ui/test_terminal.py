@@ -84,7 +84,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         pytest.skip("the session is not in the corpus")
     opened = Terminal(str(path))
     try:
-        opened.until(lambda text: "recorded $" in text and "tokens fitted" in text, "the session is shown")
+        opened.until(lambda text: "cache reads" in text and "tokens fitted" in text, "the session is shown")
         yield opened
     finally:
         kill(opened.child)
@@ -140,6 +140,9 @@ STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("R", "R", None),
     ("full_stop", ".", None),
     ("comma", ",", None),
+    ("C", "C", has(r"most to carry 1/10: \w+ result, ")),
+    ("underscore", "_", has("no row was removed|no longer sent folded away")),
+    ("underscore", "_", has("no row was removed|shown again")),
     ("u", "u", has("pin")),
     ("U", "U", has("pin")),
     ("slash", "/", has("find ")),

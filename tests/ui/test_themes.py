@@ -1,9 +1,11 @@
 from itertools import combinations
 
 import pytest
+from textual.app import ComposeResult
 from textual.color import Color
 
 from inspector.ui.themes import ANSI, CONTRAST, MEANINGS, THEME_WORDS, THEMES, ThemedApp
+from inspector.ui.timeline.widget import Timeline
 
 DRAWN = {name: theme for name, theme in THEMES.items() if theme is not ANSI}
 
@@ -86,3 +88,26 @@ async def test_a_colour_a_theme_has_for_a_meaning_reaches_what_has_it(running, s
     async with running(session_file.path) as run:
         await run.press("1")
         assert "#123456" in run.all_colors()
+
+
+@pytest.mark.parametrize("name", DRAWN)
+async def test_rows_that_are_no_longer_sent_are_faint_and_can_be_read(name: str) -> None:
+    class Rows(ThemedApp):
+        def compose(self) -> ComposeResult:
+            yield Timeline()
+
+    app = Rows()
+    async with app.run_test():
+        app.theme = DRAWN[name].name
+        timeline = app.query_one(Timeline)
+        outside, usual = (
+            timeline.get_component_rich_style(f"timeline--{each}").color for each in ("outside", "tokens")
+        )
+        behind = timeline.rich_style.bgcolor
+        assert outside is not None
+        assert usual is not None
+        assert behind is not None
+        back = behind.get_truecolor().hex
+
+        assert contrast(outside.get_truecolor().hex, back) >= 4.5
+        assert contrast(outside.get_truecolor().hex, back) < contrast(usual.get_truecolor().hex, back)

@@ -236,6 +236,14 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "order",
         "Sort rows as recorded, by size, or by token-calls",
     ),
+    UserAction(
+        "rows.fold-removed",
+        "underscore",
+        lambda main: main.timeline.fold_removed(),
+        "removed",
+        "Fold away rows that are no longer sent, or show them",
+        named=Named("rows: Fold removed", "Rows a compaction removed from the prompt, or show them again"),
+    ),
     UserAction("timeline.next-pin", "u", lambda main: main.timeline.to_pin(1), "pin", "To the next pinned row"),
     UserAction("timeline.previous-pin", "U", lambda main: main.timeline.to_pin(-1), "pin", "To the pinned row before"),
     UserAction(

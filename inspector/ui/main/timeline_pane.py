@@ -40,6 +40,7 @@ class TimelinePane(SessionPane):
         self._arrangement: Arrangement | None = None
         self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
         self._carried: NDArray[np.int64] | None = None
+        self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._begins_anew = False
         self._goes_to_found = False
         self._landed: tuple[str, Landing] | None = None
@@ -114,7 +115,7 @@ class TimelinePane(SessionPane):
 
     def _forget(self) -> None:
         self.search.stop()
-        self._arrangement = self._carried = self._arranged = None
+        self._arrangement = self._carried = self._arranged = self._removed = None
         self.name_rows()
 
     def _show_session(self) -> None:
@@ -182,13 +183,15 @@ class TimelinePane(SessionPane):
         arrangement = self.arrangement
         carried = self._carried if arrangement.order is Order.CARRIED else None
         weight = view.tokens if carried is None else carried
+        removed = self._removed_blocks() if arrangement.hides_removed else None
         # A drag changes what is sent, not which rows there are.
-        about = (view.rows, weight, arrangement.order, arrangement.folds, self.search.rows, self.search.is_filter)
+        shown_by = (arrangement.order, arrangement.folds, self.search.rows, self.search.is_filter, removed)
+        about = (view.rows, weight, *shown_by)
         if self._arranged is not None and all(old is new for old, new in zip(self._arranged[0], about, strict=True)):
             done = self._arranged[1]
             shown, folded = done.visible, done.folded
         else:
-            shown, folded = arrange(view.rows, arrangement, weight, view.visible)
+            shown, folded = arrange(view.rows, arrangement, weight, view.visible, removed)
         view = replace(
             view,
             visible=shown,
@@ -200,6 +203,30 @@ class TimelinePane(SessionPane):
         )
         self._arranged = (about, view)
         return view
+
+    def _removed_blocks(self) -> NDArray[np.bool_] | None:
+        """Per block, whether it is no longer sent at the call looked at; the same array until anything changes."""
+        from inspector.ui.timeline.arrangement import removed_blocks
+
+        history, call = self.controller.history, self.controller.call
+        if history is None:
+            return None
+        at = history.call_count if call is None else min(call, history.call_count)
+        if self._removed is None or self._removed[0] is not history or self._removed[1] != at:
+            self._removed = (history, at, removed_blocks(history, at))
+        return self._removed[2]
+
+    def fold_removed(self) -> None:
+        """Fold away the rows that are no longer sent, those a compaction removed above all, or show them again."""
+        removed = self._removed_blocks()
+        if self.arrangement.hides_removed:
+            self._arrange_by(hides_removed=False)
+            self.tell("rows that are no longer sent are shown again")
+        elif removed is None or not removed.any():
+            self.tell("no row was removed from this prompt")
+        else:
+            self._arrange_by(hides_removed=True)
+            self.tell(f"{ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent folded away: _ shows them")
 
     def _arrange_by(self, **changes: Any) -> None:
         """Arrange the rows in another way; the arguments are fields of `Arrangement`."""
@@ -305,8 +332,8 @@ class TimelinePane(SessionPane):
 
         if self.find_bar is not None and self.search.is_filter:
             self.find_bar.action_close()
-        if self.arrangement.folds != Folds():
-            self._arrange_by(folds=Folds())
+        if self.arrangement.folds != Folds() or self.arrangement.hides_removed:
+            self._arrange_by(folds=Folds(), hides_removed=False)
 
     def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
         """Pin or unpin a row."""

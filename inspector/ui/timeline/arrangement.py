@@ -74,11 +74,13 @@ class Arrangement:
         order: How they follow one another.
         folds: What is folded.
         pins: Blocks the user marked.
+        hides_removed: Rows that are no longer sent are folded away.
     """
 
     order: Order = Order.RECORDED
     folds: Folds = Folds()
     pins: frozenset[int] = frozenset()
+    hides_removed: bool = False
 
     def of_later(self, before: Session, after: Session) -> Arrangement:
         """The same for another state of the session: a pin stays where its block says what it said."""
@@ -108,7 +110,35 @@ class Arranged(NamedTuple):
     folded: NDArray[np.bool_] | None
 
 
-def arrange(rows: Rows, arrangement: Arrangement, weight: Weight, found: NDArray[np.int32] | None = None) -> Arranged:
+def removed_blocks(history: History, call: int) -> NDArray[np.bool_]:
+    """Per block, whether a call no longer sends it, bool: an earlier one did, or what stands around it is gone.
+
+    Blocks of subagents are in prompts of their own, and are none of these.
+
+    Args:
+        history: The session's columns.
+        call: The call; the number of recorded calls for the next one.
+    """
+    own = history.message_thread[history.message] == 0
+    in_prompt = np.zeros(len(own), dtype=np.bool_)
+    in_prompt[history.prompt(call)] = True
+    removed: NDArray[np.bool_] = (history.enters < call) & own & ~in_prompt
+    if removed.any():
+        # The answer that a compaction came upon was in no prompt, and is gone with what stands before it.
+        last = int(np.flatnonzero(removed)[-1])
+        kept_after = np.flatnonzero(in_prompt[last:])
+        end = last + int(kept_after[0]) if len(kept_after) else last
+        removed[:end] |= (own & ~in_prompt)[:end]
+    return removed
+
+
+def arrange(
+    rows: Rows,
+    arrangement: Arrangement,
+    weight: Weight,
+    found: NDArray[np.int32] | None = None,
+    removed: NDArray[np.bool_] | None = None,
+) -> Arranged:
     """Which rows to show, in which order.
 
     Args:
@@ -116,12 +146,15 @@ def arrange(rows: Rows, arrangement: Arrangement, weight: Weight, found: NDArray
         arrangement: How.
         weight: Per block, what the order goes by, the most first; may be shorter than the session while it grows.
         found: The only rows to show, rising; None for all.
+        removed: Per block, whether its row is folded away with what stands below it; None where none is.
     """
-    if arrangement.is_plain:
+    if arrangement.is_plain and removed is None:
         return Arranged(found, None)
     folded = folded_messages(rows, arrangement.folds)
     shown = np.arange(len(rows), dtype=np.int32) if found is None else found
     shown = shown[~_folded_away(rows, shown, folded, arrangement.folds.threads)]
+    if removed is not None:
+        shown = shown[rows.is_boundary[shown] | ~removed[rows.block[shown]]]
     if arrangement.order is not Order.RECORDED:
         shown = _sorted(rows, shown, weight, folded)
     return Arranged(shown, folded)
