@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind, Role
-
 if TYPE_CHECKING:
     from inspector.session.model import Session
 
@@ -22,6 +20,8 @@ def named(*told: str) -> str:
 
 def first_prompt(session: Session) -> str:
     """What was said first in the session itself; in the one it goes on from, where nothing was said since."""
+    from inspector.session.model import BlockKind, Role
+
     inherited = ""
     for message in session.messages:
         if message.role is Role.USER and not (message.is_meta or message.is_summary):

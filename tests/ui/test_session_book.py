@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
-from inspector.ui.sessions.book import Order, SessionBook
+from inspector.ui.sessions.book import SessionBook, SessionOrder
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
 
@@ -90,11 +90,11 @@ def test_reading_tells_whether_the_lines_are_others_or_only_say_more() -> None:
 def test_sessions_can_follow_one_another_by_what_they_cost() -> None:
     made = book()
     made.read_into([SessionSummary(OLD, "codex", usd=0.5), SessionSummary(GRANDCHILD, "codex", usd=7)])
-    by_cost = [line.entry.header.path for line in made.lines(opened=frozenset({OLD}), order=Order.COST)]
+    by_cost = [line.entry.header.path for line in made.lines(opened=frozenset({OLD}), order=SessionOrder.COST)]
 
     assert by_cost == [OLD, GRANDCHILD, CHILD, NEW]
     made.read_into([SessionSummary(NEW, "codex", usd=0.75)])
-    assert [line.entry.header.path for line in made.lines(order=Order.COST)] == [NEW, OLD]
+    assert [line.entry.header.path for line in made.lines(order=SessionOrder.COST)] == [NEW, OLD]
     assert shown(made) == [("old", 0, 2), ("new", 0, 0)]
 
 

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
 
 
-class Order(Enum):
+class SessionOrder(Enum):
     """What the sessions of a list follow one another by; the value names the column it is in."""
 
     NEWEST = "age"
     COST = "cost"
 
     @property
-    def next(self) -> Order:
+    def next(self) -> SessionOrder:
         """The other one."""
-        return Order.COST if self is Order.NEWEST else Order.NEWEST
+        return SessionOrder.COST if self is SessionOrder.NEWEST else SessionOrder.NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class SessionBook:
         return has_other_lines
 
     def lines(
-        self, filter_text: str = "", opened: frozenset[Path] = frozenset(), order: Order = Order.NEWEST
+        self, filter_text: str = "", opened: frozenset[Path] = frozenset(), order: SessionOrder = SessionOrder.NEWEST
     ) -> Sequence[SessionLine]:
         """The lines to show, the newest first, the named sessions before them; or those first that cost most.
 
@@ -143,7 +143,7 @@ class SessionBook:
             opened: Sessions whose subagents are listed, besides those with a subagent that the filter finds.
             order: What they follow one another by.
         """
-        by_cost = order is Order.COST
+        by_cost = order is SessionOrder.COST
         words = filter_text.lower().split()
         children: dict[Path, list[Entry]] = {}
         heads: list[Entry] = []

@@ -11,7 +11,7 @@ from textual.reactive import var
 
 from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
-from inspector.ui.sessions.book import Order
+from inspector.ui.sessions.book import SessionOrder
 from inspector.ui.sessions.rows import COLUMNS, row_of
 from inspector.ui.toolkit.line_view import LineView
 
@@ -82,11 +82,11 @@ class SessionList(LineView, can_focus=False):
     class OrderAsked(Message):
         """The sessions should follow one another by something else."""
 
-        order: Order
+        order: SessionOrder
 
     def __init__(self) -> None:
         super().__init__()
-        self.order = Order.NEWEST
+        self.order = SessionOrder.NEWEST
         self._lines: Sequence[SessionLine] = ()
         self._widths: dict[str, int] = {}
         self._width = -1
@@ -134,7 +134,7 @@ class SessionList(LineView, can_focus=False):
         line, place = self.line_at(event), event.get_content_offset(self)
         if line is not None and line < 0 and place is not None:
             column = column_at(COLUMNS, self._column_widths(self.line_width), place.x)
-            order = next((each for each in Order if column is not None and each.value == column.name), None)
+            order = next((each for each in SessionOrder if column is not None and each.value == column.name), None)
             if order is not None:
                 self.post_message(self.OrderAsked(order))
             return
@@ -162,7 +162,7 @@ class SessionList(LineView, can_focus=False):
 
     def draw_header(self, width: int) -> Strip:
         """The titles."""
-        sorting = Sorting() if self.order is Order.NEWEST else Sorting(self.order.value)
+        sorting = Sorting() if self.order is SessionOrder.NEWEST else Sorting(self.order.value)
         pieces = header_pieces(COLUMNS, self._column_widths(width), sorting)
         return self.strip_of_pieces(pieces, width, selected=False)
 

@@ -18,7 +18,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
-from inspector.ui.sessions.book import Order, SessionBook
+from inspector.ui.sessions.book import SessionBook, SessionOrder
 from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
 from inspector.ui.sessions.rows import preview_lines
@@ -94,7 +94,7 @@ class SessionsScreen(Screen[None]):
         )
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
-        self._order = Order.NEWEST
+        self._order = SessionOrder.NEWEST
         self._is_complete = False
         self._lines: list[SessionLine] = []
         self._places: dict[Path, int] = {}
@@ -145,7 +145,7 @@ class SessionsScreen(Screen[None]):
 
     @on(WasRead)
     def _was_read(self, message: WasRead) -> None:
-        by_cost = self._order is Order.COST
+        by_cost = self._order is SessionOrder.COST
         if self._book.read_into(message.summaries) or by_cost or self.query_one(Input).value.split():
             self._fill()
         else:
