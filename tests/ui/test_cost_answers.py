@@ -72,7 +72,7 @@ def test_cache_misses_and_expired_caches_are_told_with_their_cost() -> None:
 def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
-    assert line.startswith("most to carry: Bash results $0.63 36 %")
+    assert line.startswith("most for resending: Bash results $0.63 36 %")
     assert line.endswith("C goes to the largest")
 
 
@@ -95,7 +95,7 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
     told = answer_lines(spending(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price")
     lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
 
-    assert lines[0].startswith("cost unknown   most to carry: file_read results 42 % of the tokens")
+    assert lines[0].startswith("cost unknown   most for resending: file_read results 42 % of the tokens")
     assert lines[1] == "name a price"
     assert lines[2].startswith("best plan saves 16 % of the tokens")
 
@@ -120,7 +120,7 @@ async def test_the_key_goes_to_the_dearest_result_and_on_around_the_end(running,
         for _ in range(len(heaviest) + 1):
             before = run.text()
             await run.press("C")
-            await run.until(lambda before=before: "most to carry" in run.status_line and run.text() != before)
+            await run.until(lambda before=before: "most to resend" in run.status_line and run.text() != before)
             gone_to.append(run.timeline.cursor_block)
 
         assert gone_to == [*heaviest, heaviest[0]]

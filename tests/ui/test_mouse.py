@@ -74,7 +74,7 @@ async def test_a_row_of_the_help_does_what_it_says(running, session_file) -> Non
     async with running(session_file.path, size=(120, 50)) as run:
         await run.click("? help")
         await run.until_open("help")
-        await run.click("Fold every message, or none")
+        await run.click("Fold or unfold every message")
         await run.until(lambda: not run.has_dialog)
         await run.until(lambda: run.folds_everything)
 

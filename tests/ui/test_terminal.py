@@ -140,7 +140,7 @@ STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
     ("R", "R", None),
     ("full_stop", ".", None),
     ("comma", ",", None),
-    ("C", "C", has(r"most to carry 1/10: \w+ result, ")),
+    ("C", "C", has(r"most to resend 1/10: \w+ result, ")),
     ("underscore", "_", has("no row was removed|no longer sent folded away")),
     ("underscore", "_", has("no row was removed|shown again")),
     ("u", "u", has("pin")),

@@ -45,7 +45,7 @@ class CostSheet:
         outcome: The plan's totals.
         kinds: What every tool's results and every other kind of block take up of the prompts, most first.
         tiers: What every part of every strategy did, and what its blocks take up; None where it changed none.
-        results: The tool results that cost most to carry.
+        results: The tool results that cost most to resend.
         compactions: What would have become of recorded compactions.
         runs: The saving over many runs; None without a price.
         next_calls: The session going on; None without a price, or where no call grew from another.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
 
 MOST_CARRIED = 10
-"""So many of the tool results that cost most to carry are told."""
+"""So many of the tool results that cost most to resend are told."""
 
 TOLERANCE, LEAST_TOKENS = 0.01, 64
 """A read that ends so close before the end of what the cache held, as a share and in tokens, is no miss."""
@@ -48,8 +48,8 @@ class Spending:
         replay: The session.
         total: Dollars in all; None without a price.
         parts: Dollars of each kind of token, by its name among `COST_PARTS`.
-        kinds: What every tool's results, and every other kind of block, cost to carry, the most first.
-        heaviest: The tool results that cost most to carry, the most first.
+        kinds: What every tool's results, and every other kind of block, cost to resend, the most first.
+        heaviest: The tool results that cost most to resend, the most first.
         misses: Calls whose prompt departs from the one before it ahead of its end.
         expired: Other calls that did not find in the cache what the one before left there.
         is_all_idle: All of these came later than the cache keeps anything; otherwise it dropped some of it sooner.

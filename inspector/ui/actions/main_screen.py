@@ -438,7 +438,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "C",
         lambda main: main.cost.to_carried(),
         "carried",
-        "To the next of the results that cost most to carry",
+        "To the next of the results that cost most to resend",
         named=Named("cost: Go to what cost most", "Results that were resent for the most dollars", _has_outcome),
     ),
     UserAction(

@@ -70,7 +70,7 @@ class Divided(NamedTuple):
 
     Attributes:
         replay: What it is of.
-        carriage: What each of its blocks cost to carry.
+        carriage: What each of its blocks cost to resend.
         composition: The prompt, divided.
     """
 

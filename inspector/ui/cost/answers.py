@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.breakdown import BESIDE_TEXTS
+from inspector.replay.analysis.breakdown import BESIDE_TEXTS, NOT_RECORDED_SHORT
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
 
 KEY_OF_CARRIED: Final = "C"
-"""Goes to what cost most to carry."""
+"""Goes to what cost most to resend."""
 KEY_OF_COMPARE: Final = "c"
 
 CARRIED_TOLD: Final = 3
@@ -150,7 +150,7 @@ def _recached(lost: RecachedTokens, long: str, short: str, rank: int) -> Said:
 
 
 def _carried(spending: Spending) -> Line:
-    """What cost most to carry along, and the key that goes there."""
+    """What cost most to resend, and the key that goes there."""
     kinds = spending.kinds
     if spending.total.value is None:
         kinds = tuple(sorted(kinds, key=lambda row: -(row.sent.value or 0)))
@@ -159,7 +159,7 @@ def _carried(spending: Spending) -> Line:
         return ()
     first = found[0]
     shorter = None if first.shorter is None else (("most: ", _TEXT), *first.shorter)
-    found[0] = first._replace(said=(("most to carry: ", _TEXT), *first.said), shorter=shorter)
+    found[0] = first._replace(said=(("most for resending: ", _TEXT), *first.said), shorter=shorter)
     if spending.heaviest:
         key = (KEY_OF_CARRIED, _FIGURE)
         found.append(Said((key, (" goes to the largest", _TEXT)), CARRIED_TOLD + 1, (key,), right=True))
@@ -167,8 +167,9 @@ def _carried(spending: Spending) -> Line:
 
 
 def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
-    name = one_line(f"{row.part} results" if row.part else row.name)
-    short = "system and tools" if row.name == BESIDE_TEXTS else name
+    name = short = one_line(f"{row.part} results" if row.part else row.name)
+    if row.name == BESIDE_TEXTS:
+        name, short = NOT_RECORDED_SHORT, "system and tools"
     if row.cost.value is None:
         share = ON_SCREEN.share(row.share.value)
         longer = ((f"{name} ", _TEXT), (share, _FIGURE), (" of the tokens", _TEXT))

@@ -41,7 +41,7 @@ class CostPane(CostBar):
 
     With none on: what each kind of token cost; what the best plan would save that cuts nothing a later call used,
     found in the background; what prompt caches had to take again, because the prompt changed (misses) or because they
-    no longer held it (expired or dropped), for how much more than reading it; and what cost most to carry from prompt
+    no longer held it (expired or dropped), for how much more than reading it; and what cost most to resend from prompt
     to prompt. ~ stands before what is estimated or projected."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
@@ -137,7 +137,7 @@ class CostPane(CostBar):
         subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
 
     def to_carried(self) -> None:
-        """To the next of the tool results that cost most to carry under the plan, the dearest first, around the end."""
+        """To the next of the tool results that cost most to resend under the plan, the dearest first, and around."""
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
             session.host.tell("there is nothing to go to yet")
@@ -154,7 +154,7 @@ class CostPane(CostBar):
             post(Breakdown(baseline, replay).heaviest(MOST_CARRIED))
 
         take = partial(self._take_carried, replay)
-        session.host.run(work, take, group="most carried", description="find what cost most to carry")
+        session.host.run(work, take, group="most resent", description="find what cost most to resend")
 
     def _take_carried(self, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
         self._carried = (replay, found)
@@ -172,14 +172,13 @@ class CostPane(CostBar):
         place = after % len(found)
         each = found[place]
         if not len(view.positions_of_blocks(np.array([each.block]))):
-            tell("what cost most to carry is not among the rows shown")
+            tell("what cost most to resend is not among the rows shown")
             return
         self._rows.timeline.move_to_block(each.block)
         tool = one_line(history.session.all_blocks[each.block].tool_name)
         cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)
-        tell(
-            f"most to carry {place + 1}/{len(found)}: {tool} result, {cost} in {ON_SCREEN.plural(each.calls, 'prompt')}"
-        )
+        prompts = ON_SCREEN.plural(each.calls, "prompt")
+        tell(f"most to resend {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
 
     def explain(self, part: str, block: int) -> None:
         """Say how the figures the cursor is on are calculated.
