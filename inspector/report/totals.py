@@ -128,8 +128,8 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
     """From which call on a plan has paid off, in a word; `-` where it changes nothing."""
     plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
     if plan.edits == 0:
-        text = NOTHING
-    elif plan.break_even_call is None:
+        return Cell(NOTHING)
+    if plan.break_even_call is None:
         text = UNKNOWN if plan.saved.usd is None else "never"
     else:
         text = found.text
