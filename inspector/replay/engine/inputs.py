@@ -128,6 +128,11 @@ class ReplayInputs:
         return replace(self, renderer=Renderer(self.history, self.table, self.renderer.precise, cancelled))
 
     @property
+    def lacks_output(self) -> bool:
+        """Every call reported its usage, but not of every response how long it was: it cost more than was reported."""
+        return bool(self.reported.all()) and not self.output_known
+
+    @property
     def looks_back(self) -> bool:
         """A prompt cache of the session finds entries only so many positions back."""
         return any(cache.lookback is not None for cache in self.cache_models.values())

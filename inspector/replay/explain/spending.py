@@ -64,6 +64,11 @@ class Spending:
     expired: RecachedTokens
     is_all_idle: bool
 
+    @property
+    def is_least(self) -> bool:
+        """The session cost more than `total`: the file does not say how long all responses were."""
+        return self.total.value is not None and self.replay.inputs.lacks_output
+
     def share(self, figure: Figure) -> float | None:
         """A figure in dollars as a share of the whole cost, 0.25 for a quarter; None where that is unknown."""
         return figure.value / self.total.value if figure.value is not None and self.total.value else None

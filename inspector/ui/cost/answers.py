@@ -110,7 +110,8 @@ def _brief(line: Line) -> Line:
 
 def _money(spending: Spending) -> Iterator[Said]:
     """The cost, and what of it each kind of token cost, the most first."""
-    yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
+    total = f"≥ {ON_SCREEN.dollars(spending.total.value)}" if spending.is_least else _dollars(spending.total)
+    yield Said((("cost ", _TEXT), (total, _FIGURE)))
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
     for rank, (name, figure) in enumerate(parts, start=1):
         if figure.value:

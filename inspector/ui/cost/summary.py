@@ -133,7 +133,7 @@ def summarise(
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
-        is_least=bool(inputs.reported.all()) and not inputs.output_known,
+        is_least=inputs.lacks_output,
         advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
     )
 
