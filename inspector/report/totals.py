@@ -129,10 +129,8 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
     plan, found = report.plans[index], figures.cell("plans", index, "break_even_call")
     if plan.edits == 0:
         return Cell(NOTHING)
-    if plan.break_even_call is None:
-        text = UNKNOWN if plan.saved.usd is None else "never"
-    else:
-        text = found.text
+    never = UNKNOWN if plan.saved.usd is None else "never"
+    text = never if plan.break_even_call is None else found.text
     return replace(found, text=text, known=plan.known.get("break_even_call", ""))
 
 

@@ -216,7 +216,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.until(lambda: "●current plan: keep" in program.text, "the plan with the strategy")
     act("study.undo", "ctrl+z", hides="●current plan: keep")
     act("study.redo", "ctrl+y", shows="●current plan: keep")
-    act("study.window", "v", shows="Window now")
+    act("study.window", "v", shows="Window at the next prompt")
     act("study.costs", "$", shows="Totals over all calls")
     act("study.tune", "t", shows="Tune ")
     act("study.compare", "c", shows="Compare ")
@@ -268,7 +268,7 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     for place in (2, 3, 4, 5, 6, 1):
         act(f"composition.divide-{place}", str(place), changes=REST)
     act("composition.scope", "s", changes=r"╭─ (?:Window|Everything).*")
-    program.go("s", shows="Window now")
+    program.go("s", shows="Window at the next prompt")
     act("composition.call-before", "[", changes=r"╭─ Window.*")
     act("composition.far-before", "{", changes=r"╭─ Window.*")
     act("composition.call-after", "]", changes=r"╭─ Window.*")
