@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from textual.app import ComposeResult
 from textual.pilot import Pilot
-from textual.worker import WorkerFailed
+from textual.worker import WorkerCancelled, WorkerFailed
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.rendition import Action, Rendition, Slice
@@ -44,7 +44,10 @@ class DetailApp(ThemedApp):
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    await pilot.app.workers.wait_for_complete()
+    while any(not worker.is_finished for worker in pilot.app.workers):
+        with suppress(WorkerCancelled):  # another took its place, and is waited for
+            await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
     await pilot.pause()
     await pilot.pause()
 
