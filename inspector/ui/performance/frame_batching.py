@@ -53,6 +53,11 @@ class PaintingApp(App[None]):
             self._held.close()
             self._held = None
             self._is_owed = True
+            self._ask_for_painting()
+
+    def _ask_for_painting(self) -> None:
+        """Have what waits painted; an application that is closing has no screen any more."""
+        if self.screen_stack:
             self.screen.check_idle()
 
     def _give_up(self, held: ExitStack) -> None:
@@ -78,7 +83,7 @@ class PaintingApp(App[None]):
                 await asyncio.sleep(0)
             self._is_owed = True
         # A screen that had nothing left to do meanwhile has found that it may not paint yet, and asks no more.
-        self.screen.check_idle()
+        self._ask_for_painting()
 
 
 def hold_painting(widget: Widget) -> None:
