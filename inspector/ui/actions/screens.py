@@ -47,12 +47,12 @@ COMPARE: Table = (
 
 TUNE_CURVES: Table = (
     UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True),
-    UserAction("tune.lower", "left", "step(-1)", "move", "Look at a lower value", is_shown=True, rank=8),
-    UserAction("tune.raise", "right", "step(1)", "move", "Look at a higher value", is_shown=True, rank=8),
-    UserAction("tune.far-lower", "shift+left", "step(-10)", "far", "Ten steps lower"),
-    UserAction("tune.far-higher", "shift+right", "step(10)", "far", "Ten steps higher"),
-    UserAction("tune.lowest", "home", "edge(0)", "lowest", "To the lowest value"),
-    UserAction("tune.highest", "end", "edge(1)", "highest", "To the highest value"),
+    UserAction("tune.lower", "left", "screen.step(-1)", "move", "Look at a lower value", is_shown=True, rank=8),
+    UserAction("tune.raise", "right", "screen.step(1)", "move", "Look at a higher value", is_shown=True, rank=8),
+    UserAction("tune.far-lower", "shift+left", "screen.step(-10)", "far", "Ten steps lower"),
+    UserAction("tune.far-higher", "shift+right", "screen.step(10)", "far", "Ten steps higher"),
+    UserAction("tune.lowest", "home", "screen.edge(0)", "lowest", "To the lowest value"),
+    UserAction("tune.highest", "end", "screen.edge(1)", "highest", "To the highest value"),
     UserAction("tune.next", "tab", "screen.next_limit(1)", "limit", "The next limit of the plan", is_shown=True),
     UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "The limit before"),
     UserAction("tune.map", "h", "screen.map", "map", "Two limits at once, as a map", is_shown=True),

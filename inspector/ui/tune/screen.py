@@ -258,6 +258,18 @@ class TuneScreen(StudyScreen):
         self._apart, self._is_map = apart, False
         self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
 
+    def action_step(self, steps: int) -> None:
+        """Move the limit by steps of its range, whether or not its curve is known yet."""
+        if self.limits.axes:
+            axis = self.limits.axis
+            self._take(self.limits.looking(axis, axis.scale.stepped(self.limits.here(axis), steps)))
+
+    def action_edge(self, end: int) -> None:
+        """Move the limit to its lowest value (0) or its highest."""
+        if self.limits.axes:
+            scale = self.limits.axis.scale
+            self._take(self.limits.looking(self.limits.axis, scale.maximum if end else scale.minimum))
+
     def action_map(self) -> None:
         """Two limits at once, or one again."""
         self._is_map = not self._is_map
@@ -265,7 +277,10 @@ class TuneScreen(StudyScreen):
 
     def action_mark(self, name: Literal["knee", "least", "plan"]) -> None:
         """Look at a value that is marked."""
-        limits, known = self.limits, self.sweeps.curves.get(key_of(self.limits.axis))
+        limits = self.limits
+        if not limits.axes:
+            return
+        known = self.sweeps.curves.get(key_of(limits.axis))
         if name == "plan":
             for axis in (limits.axis, limits.down):
                 limits = limits.looking(axis, limits.in_plan(axis))

@@ -87,7 +87,7 @@ class Drawing(Widget, can_focus=True):
 
 
 class TuneCurves(Drawing):
-    """Set `chart` to show a sweep. Keys and the mouse ask for another value; whoever answers sets another chart."""
+    """Set `chart` to show a sweep. The mouse asks for another value; whoever answers sets another chart."""
 
     HELP = """What the cost, the prompt tokens and the cache misses of this session come to over the whole range of one
     limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
@@ -173,21 +173,9 @@ class TuneCurves(Drawing):
     def point(self, x: int, y: int) -> None:  # noqa: ARG002  a value has no height
         """Look at the value under the mouse."""
         if self.chart is not None:
-            self._move(self.chart.value_at(x - LABELS, plot_columns(self.size.width)))
-
-    def action_step(self, steps: int) -> None:
-        """Move by a number of steps."""
-        if self.chart is not None:
-            self._move(self.chart.scale.stepped(self.chart.here, steps))
-
-    def action_edge(self, end: int) -> None:
-        """Move to the lowest or highest value."""
-        if self.chart is not None:
-            self._move(self.chart.scale.maximum if end else self.chart.scale.minimum)
-
-    def _move(self, value: float) -> None:
-        if self.chart is not None and value != self.chart.here:
-            self.post_message(self.Moved(self, value))
+            value = self.chart.value_at(x - LABELS, plot_columns(self.size.width))
+            if value != self.chart.here:
+                self.post_message(self.Moved(self, value))
 
 
 class HeatMap(Drawing):
