@@ -235,6 +235,19 @@ async def test_another_call_is_looked_at_without_another_replay(session_file) ->
     assert controller.call is None
 
 
+async def test_a_call_chosen_while_a_replay_is_under_way_is_the_one_it_is_shown_at(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+
+    controller.set_value(0, "confirmation", 10)
+    controller.look_further(-1)
+    await opened.bench.settle()
+
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+    assert controller.outcome.state.call == controller.call
+
+
 async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file, monkeypatch) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller = opened.controller

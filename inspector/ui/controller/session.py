@@ -375,7 +375,7 @@ class SessionController:
         request = self._wanted
         self.host.run(
             partial(jobs.replay_plan, history, table, plan, self.call, self._replayed, self.given_terms),
-            partial(self._take_outcome, request),
+            partial(self._take_outcome, request, self.call),
             group="replay",
             description="replay the plan",
             failed=self._replay_failed,
@@ -395,7 +395,9 @@ class SessionController:
         self.is_replaying = False
         self._tell_replayed()
 
-    async def _take_outcome(self, request: int, outcome: Outcome) -> None:
+    async def _take_outcome(self, request: int, asked_at: int | None, outcome: Outcome) -> None:
+        if self.call != asked_at:
+            outcome = outcome.at(self.call)
         self._replayed = outcome
         async with self.host.one_frame():
             self._tell_replayed()

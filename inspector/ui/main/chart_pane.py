@@ -99,6 +99,9 @@ class ChartPane(SessionPane):
     def go_to_call(self, call: int) -> None:
         """Show everything at a call, and the rows its prompt ends with; for the next prompt, the last row."""
         self.controller.look_at_place(call)
+        self._take_rows_along()
+
+    def _take_rows_along(self) -> None:
         history, looked_at = self.controller.history, self.controller.call
         if not self._rows.is_open or history is None:
             return
@@ -108,9 +111,9 @@ class ChartPane(SessionPane):
 
     def step(self, calls: int) -> None:
         """Go so many calls on, or back."""
-        outcome, call = self.controller.outcome, self.controller.call
-        if outcome is not None:
-            self.go_to_call((outcome.replay.history.call_count if call is None else call) + calls)
+        if self.controller.outcome is not None:
+            self.controller.look_further(calls)
+            self._take_rows_along()
 
     def to_call_here(self) -> None:
         """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
