@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from hypothesis import settings
 # Machines that run tests are busy: how long one example takes says nothing.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# The program is started hundreds of times, and every process of a run imports every test: each would compile it all anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
 

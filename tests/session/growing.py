@@ -36,14 +36,14 @@ class Growing:
         name: Of its file or folder.
         family: `lines`, `document`, `folder` or `database`.
         write: Brings what stands at a path, perhaps nothing, to so many turns, as the agent would.
-        most: Turns that make many records: ten thousand, where each turn does not repeat those before it.
+        most: Turns that make many records: thousands, where each turn does not repeat those before it.
     """
 
     format: str
     name: str
     family: str
     write: Write
-    most: int = 5_000
+    most: int = 1_250
 
 
 def remove(path: Path) -> None:
@@ -268,10 +268,10 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 
 GROWING: dict[str, Growing] = {
-    "claude-code": Growing("claude-code", "s.jsonl", "lines", _lines(claude)),
+    "claude-code": Growing("claude-code", "s.jsonl", "lines", _lines(claude), 5_000),
     "claude-code printed": Growing("claude-code", "s.jsonl", "lines", _lines(claude_printed)),
-    "codex": Growing("codex", "rollout.jsonl", "lines", _lines(codex), 3_400),
-    "codex printed": Growing("codex", "stream.jsonl", "lines", _lines(codex_stream), 3_400),
+    "codex": Growing("codex", "rollout.jsonl", "lines", _lines(codex), 900),
+    "codex printed": Growing("codex", "stream.jsonl", "lines", _lines(codex_stream), 900),
     "copilot-cli": Growing("copilot-cli", "events.jsonl", "lines", _lines(copilot)),
     "gemini-cli": Growing("gemini-cli", "session.jsonl", "lines", _lines(lambda turns: _gemini(turns).encoded())),
     "pi": Growing("pi", "session.jsonl", "lines", _lines(pi)),
@@ -280,7 +280,7 @@ GROWING: dict[str, Growing] = {
     ),
     "goose lines": Growing("goose", "s.jsonl", "lines", _lines(_goose_lines)),
     "claude-trace lines": Growing("claude-trace", "log.jsonl", "lines", _encoded_lines(run_files.log_of_requests), 60),
-    "openhands lines": Growing("openhands", "e.jsonl", "lines", _encoded_lines(run_files.openhands_events), 2_500),
+    "openhands lines": Growing("openhands", "e.jsonl", "lines", _encoded_lines(run_files.openhands_events), 700),
     "openai-chat lines": Growing("openai-chat", "chat.jsonl", "lines", _encoded_lines(chat)),
     "anthropic lines": Growing("anthropic-messages", "chat.jsonl", "lines", _encoded_lines(messages)),
     "openai-responses lines": Growing("openai-responses", "items.jsonl", "lines", _encoded_lines(items)),

@@ -9,7 +9,7 @@ import pytest
 from inspector.tokens.counter import Counter, load_counter
 from tests.ui.facade import started
 from tests.ui.recordings import Recording, recording
-from tests.ui.waiting import use_in_textual
+from tests.ui.waiting import paint_seldom, use_in_textual
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +28,13 @@ def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None
 def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pauses and keys wait for what is due, and no longer."""
     use_in_textual(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def few_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paint seldom, but in tests of painting."""
+    if request.node.get_closest_marker("paints") is None:
+        paint_seldom(monkeypatch)
 
 
 @pytest.fixture

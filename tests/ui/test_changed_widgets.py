@@ -67,6 +67,7 @@ class ThreeLines(Screen[None]):
         yield from (Asked(name, id=name) for name in ("first", "second", "third"))
 
 
+@pytest.mark.paints
 async def test_a_widget_between_two_that_changed_is_not_asked_for_its_lines():
     app = App[None]()
     async with app.run_test() as pilot:

@@ -170,11 +170,13 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
             assert found is None, shown[max(found.start() - 40, 0) : found.start() + 40]
 
 
-@pytest.mark.parametrize("size", [(20, 6), (40, 10), (80, 24), (200, 60)])
-async def test_every_size_of_terminal_is_drawn(running, session_file, size: tuple[int, int]) -> None:
-    async with running(session_file.path, size=size) as run:
+async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
+    async with running(session_file.path, size=(20, 6)) as run:
         await studies.Composition.opened(run, "2")
-        assert len(run.lines()) == size[1]
+        assert len(run.lines()) == 6
+        for size in ((40, 10), (80, 24), (200, 60), (20, 6)):
+            await run.resize(*size)
+            assert len(run.lines()) == size[1]
 
 
 def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:

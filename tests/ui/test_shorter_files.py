@@ -44,16 +44,15 @@ def in_its_place(path: Path, data: bytes) -> None:
 
 
 SHORTER = [
-    pytest.param(CLAUDE_CODE, fewer_lines, in_place, id="claude-code, written again"),
-    pytest.param(CLAUDE_CODE, fewer_lines, in_its_place, id="claude-code, replaced"),
-    pytest.param(CODEX, fewer_lines, in_place, id="codex, written again"),
-    pytest.param(GEMINI_CLI, fewer_messages, in_place, id="gemini-cli, written again"),
-    pytest.param(GEMINI_CLI, fewer_messages, in_its_place, id="gemini-cli, replaced"),
+    pytest.param(CLAUDE_CODE, fewer_lines, in_place, "ampersand", id="claude-code, filtered, written again"),
+    pytest.param(CLAUDE_CODE, fewer_lines, in_its_place, "slash", id="claude-code, searched, replaced"),
+    pytest.param(CODEX, fewer_lines, in_place, "slash", id="codex, searched, written again"),
+    pytest.param(GEMINI_CLI, fewer_messages, in_place, "slash", id="gemini-cli, searched, written again"),
+    pytest.param(GEMINI_CLI, fewer_messages, in_its_place, "ampersand", id="gemini-cli, filtered, replaced"),
 ]
 
 
-@pytest.mark.parametrize(("name", "shorten", "write"), SHORTER)
-@pytest.mark.parametrize("looks_for", ["ampersand", "slash"], ids=["filtered", "searched"])
+@pytest.mark.parametrize(("name", "shorten", "write", "looks_for"), SHORTER)
 async def test_what_was_held_of_a_longer_session_fails_nothing(
     running,
     corpus: Path,

@@ -12,14 +12,20 @@ import time
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
+from textual._compositor import Compositor
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pytest
+    from rich.console import RenderableType
     from textual.pilot import Pilot
+    from textual.screen import Screen
 
 PATIENCE = 60
 """Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
+SECONDS_BETWEEN_FRAMES = 0.25
+"""An application without a terminal paints for nobody: so often is enough to see that nothing it paints fails."""
 LOOKS = (0.002, 0.005, 0.01, 0.02)
 """Seconds between looks whether something has happened, the last of them from then on."""
 SOON = 0.025
@@ -63,6 +69,26 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
         if due - now < SOON and now < end:
             await asyncio.sleep(max(due - now, 0))
             quiet = 0
+
+
+def paint_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work out few frames, and none of them less than whole: what changed in those between is painted with the next.
+
+    What a test reads of the screen is asked of the widgets, not of a frame.
+    """
+    render_update = Compositor.render_update
+    painted: dict[Compositor, float] = {}
+
+    def seldom(
+        compositor: Compositor, full: bool = False, screen_stack: list[Screen[Any]] | None = None, simplify: bool = False
+    ) -> RenderableType | None:
+        now = time.monotonic()
+        if not full and now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
+            return None
+        painted[compositor] = now
+        return render_update(compositor, full, screen_stack, simplify)
+
+    monkeypatch.setattr(Compositor, "render_update", seldom)
 
 
 def use_in_textual(monkeypatch: pytest.MonkeyPatch) -> None:
