@@ -12,7 +12,7 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# The program is started hundreds of times, and every process of a run imports every test: each would compile it all anew.
+# The program is started hundreds of times, and every process of a run imports every test: compile all that once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 

@@ -15,14 +15,14 @@ DOCUMENT = ROOT / "docs" / "benchmarks.md"
 
 def test_benchmarks_without_a_screen_run_and_write_their_document(tmp_path: Path):
     document = tmp_path / "benchmarks.md"
-    command = [sys.executable, "-m", "benchmarks", "replay", "counting", "recorded-usage", "--quick"]
+    command = [sys.executable, "-m", "benchmarks", "replay", "recorded-usage", "--quick"]
     done = subprocess.run(
         [*command, "--write", str(document)], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
 
     assert done.returncode in (0, 1), done.stderr  # 1 says that a promise is not kept, which a loaded machine decides
     assert "Traceback" not in done.stderr
-    for name in ("replay of a plan over every call", "a 100 MB Claude Code file"):
+    for name in ("replay of a plan over every call", "calibrated prompt size", "baseline cost"):
         assert name in done.stdout
         assert f"| {name} |" in document.read_text(encoding="utf-8")
 

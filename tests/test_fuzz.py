@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inspector.session.registry import all_formats
+from tests.examples import examples
 from tests.fuzz import main, play, seeds
 
 
@@ -19,7 +20,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
 
 
 @pytest.mark.parametrize("name", [known.name for known in all_formats()])
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32))
 def test_a_damaged_session_is_read_or_refused(
     name: str, known: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory, seed: int

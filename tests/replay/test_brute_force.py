@@ -14,6 +14,7 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Call, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.cache_by_hand import Served, common_prefix
 from tests.replay.resending import AROUND_BLOCK, Resent, served_anew, served_with_misses
 from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, SessionBuilder, agent_sessions
@@ -61,7 +62,7 @@ def check_usage(ledger, served: list[Served], within: int = 0) -> None:
 
 @pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
 @given(agent_sessions(), st.sampled_from(sorted(CACHE_MODELS)))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_a_simulated_replay_equals_sending_every_prompt(strategy, session, cache: str):
     outcome = replay(inputs_of(session, cache), Plan((PlanEntry(strategy),)))
     resent = Resent(session, [strategy])
@@ -72,7 +73,7 @@ def test_a_simulated_replay_equals_sending_every_prompt(strategy, session, cache
 
 
 @given(agent_sessions(), st.sampled_from(EAGER), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_cache_that_looks_back_a_few_positions_finds_nothing_further_back(session, strategy, lookback: int):
     """With so few positions that the small sessions of a test reach them."""
     near = dataclasses.replace(CACHE_MODELS["anthropic-20"], minimum_prefix=1, lookback=lookback)
@@ -86,7 +87,7 @@ def test_a_cache_that_looks_back_a_few_positions_finds_nothing_further_back(sess
 
 
 @given(agent_sessions(), st.lists(st.sampled_from(EAGER), min_size=2, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_strategies_in_a_row_equal_sending_every_prompt(session, strategies):
     outcome = replay(inputs_of(session, "openai"), Plan(tuple(PlanEntry(strategy) for strategy in strategies)))
 
@@ -131,7 +132,7 @@ REPORTING = CacheModel("reporting", "for tests", minimum_prefix=1, lifetime=1e9,
 
 @pytest.mark.parametrize("strategy", EAGER, ids=lambda strategy: strategy.name)
 @given(agent_sessions(cleared=False), st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_a_replay_of_reported_usage_equals_sending_every_prompt_to_a_cache_that_misses_alike(strategy, session, data):
     recorded = Resent(session, [])
     calls = session.calls
@@ -169,7 +170,7 @@ def is_clear_miss(recorded: Resent, call: int, miss: int | None) -> bool:
 
 
 @given(agent_sessions(cleared=False), st.sampled_from(sorted(CACHE_MODELS)), st.sampled_from(EAGER))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_cache_that_is_named_serves_prompts_whatever_was_reported(session, cache: str, strategy):
     none: list[int | None] = [None for _ in session.calls]
     reported = served_with_misses(Resent(session, []), REPORTING, none, [0 for _ in session.calls])

@@ -20,6 +20,7 @@ from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
+from tests.examples import examples
 from tests.replay.resending import Resent, served_anew
 from tests.replay.synthetic import COUNTED_BY_CHARACTERS, CharacterTable, SessionBuilder
 
@@ -57,7 +58,7 @@ def automatic(session) -> list[int]:
 
 
 @given(compacted_sessions())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_without_a_compaction_a_prompt_holds_what_was_said_since_the_context_before_it_began(session):
     for index in automatic(session):
         without = without_compaction(session, index)
@@ -79,7 +80,7 @@ def test_without_a_compaction_a_prompt_holds_what_was_said_since_the_context_bef
 
 
 @given(compacted_sessions())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_what_is_left_out_ends_before_a_rewind_and_a_compaction_that_was_asked_for(session):
     contexts = session.contexts
     asked = {first_call_after(session, at) for at, one in enumerate(session.compactions) if one.trigger == "manual"}
@@ -100,7 +101,7 @@ def test_what_is_left_out_ends_before_a_rewind_and_a_compaction_that_was_asked_f
 @given(
     compacted_sessions(), st.sampled_from([None, strategy("tiered-stale", data=20), strategy("keep-recent", keep=2)])
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_a_forecast_equals_sending_the_session_without_the_compaction(session, made):
     plan = Plan() if made is None else Plan((PlanEntry(made),))
     strategies = [] if made is None else [made]

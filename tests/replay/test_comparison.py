@@ -8,12 +8,13 @@ from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind, Compaction, Role
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy_for
+from tests.examples import examples
 from tests.replay.synthetic import SessionBuilder, Told, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
 from tests.replay.test_prompt_layout import order_by_call, sent_prompts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_a_plan_fires_first_where_a_prompt_is_first_another_than_without_it(data):
     session = data.draw(sessions())
@@ -43,7 +44,7 @@ def test_what_the_agent_cleared_itself_is_no_firing_of_the_plan():
     assert compared(nothing, replay(inputs, Plan.from_specs(["keep-recent:keep=1000"]))).first_firing is None
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(sessions())
 def test_every_strategy_is_compared_as_a_plan_of_its_own_that_fits_the_session(session):
     plans = plans_to_compare(session)

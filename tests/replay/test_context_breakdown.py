@@ -23,6 +23,7 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.synthetic import SessionBuilder, Told, agent_sessions, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
 from tests.replay.test_prompt_layout import order_by_call, sent_prompts
@@ -32,7 +33,7 @@ def planned(session, orders):
     return replay(inputs_of(session), Plan((PlanEntry(Told(orders)),)))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_blocks_and_rest_add_up_to_every_prompt_the_ledger_has(data):
     session = data.draw(st.one_of(sessions(), agent_sessions()))
@@ -47,7 +48,7 @@ def test_blocks_and_rest_add_up_to_every_prompt_the_ledger_has(data):
             )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_a_block_takes_what_is_sent_of_it(data):
     session = data.draw(sessions())
@@ -89,7 +90,7 @@ def expected_name(session: Session, grouping: Grouping, block: int, age: int) ->
             return f"{low} to {2 * low - 1} calls ago"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
     session = data.draw(agent_sessions())
@@ -120,7 +121,7 @@ def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
         assert found.everything.tokens == context.prompt.value
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_over_the_whole_session_parts_add_up_to_every_prompt_and_its_dollars(data):
     session = data.draw(sessions())

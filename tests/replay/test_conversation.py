@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from inspector import Conversation, Plan, compact
 from inspector.strategies.registry import STRATEGIES
+from tests.examples import examples
 from tests.strategies.odd_lists import lists
 from tests.strategies.test_every_strategy import EAGER
 
@@ -38,7 +39,7 @@ def conversations(draw):
 
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=examples(3), deadline=None)
 @given(messages=lists())
 def test_every_strategy_fed_message_by_message_gives_what_it_gives_for_the_whole_list(made, messages):
     plan = Plan.of(made)
@@ -50,7 +51,7 @@ def test_every_strategy_fed_message_by_message_gives_what_it_gives_for_the_whole
 
 
 @pytest.mark.parametrize("plan", PLANS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(entries=conversations())
 def test_fed_one_by_one_it_gives_what_the_whole_list_gives(plan, entries):
     held = Conversation(plan)

@@ -22,6 +22,7 @@ from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
+from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, agent_sessions
 from tests.strategies.test_every_strategy import EAGER
 
@@ -52,7 +53,7 @@ def numbers(explanation: Explanation, *labels: str) -> list[float]:
 
 
 @given(agent_sessions(), st.sampled_from(EAGER))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_figure_has_an_explanation_with_its_own_value(session, strategy):
     inputs = ReplayInputs.of(History.of(session), CountedTable(session), pricing=PRICING)
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(strategy),)))

@@ -14,6 +14,7 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.session.model import BlockKind, Call, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, orders_for, sessions
 from tests.replay.test_prompt_layout import order_by_call, sent_prompts
 
@@ -36,7 +37,7 @@ usages = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_without_a_plan_the_ledger_is_what_the_provider_reported(data):
     session = data.draw(sessions())
@@ -58,7 +59,7 @@ def test_without_a_plan_the_ledger_is_what_the_provider_reported(data):
         assert outcome.figures.prompt_tokens.known is HowKnown.EXACT
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_without_reports_the_cache_reads_what_two_prompts_share(data):
     session = data.draw(sessions())
@@ -129,7 +130,7 @@ def _cut():
     return Decision(CutText(limit=50, head=50, tail=0, marker="~"), "stale")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_a_state_adds_up_to_the_prompt_of_its_call(data):
     session = data.draw(sessions())

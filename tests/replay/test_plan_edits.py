@@ -11,6 +11,7 @@ from inspector.replay.message_lists import inputs_of_messages
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
+from tests.examples import examples
 from tests.strategies.odd_lists import lists
 from tests.strategies.test_every_strategy import EAGER
 
@@ -35,7 +36,7 @@ def tools_of(messages) -> tuple[Counter, Counter]:
 
 
 @given(lists(), ROWS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_what_no_strategy_takes_away_is_sent_once(messages, plan):
     session = read_conversation(messages)
     gone = taken_away(replay(inputs_of_messages(session), plan))
@@ -52,7 +53,7 @@ def test_what_no_strategy_takes_away_is_sent_once(messages, plan):
 
 
 @given(lists(), ROWS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_only_a_strategy_that_removes_makes_a_block_go(messages, plan):
     session = read_conversation(messages)
     replayed = replay(inputs_of_messages(session), plan)

@@ -20,6 +20,7 @@ from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.resending import AROUND_BLOCK, Resent
 from tests.replay.synthetic import (
     COUNTED_BY_CHARACTERS,
@@ -41,7 +42,7 @@ def inputs_of(session) -> ReplayInputs:
 
 
 @given(agent_sessions(), st.sampled_from(EAGER))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_break_resends_what_stood_behind_the_change_and_could_have_been_read(session, strategy):
     outcome = replay(inputs_of(session), Plan((PlanEntry(strategy),)))
     resent = Resent(session, [strategy])
@@ -89,7 +90,7 @@ def test_a_break_costs_writing_less_reading_of_the_suffix():
 
 
 @given(agent_sessions(), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_rows_add_up_to_the_prompts_and_their_dollars(session, data):
     inputs = inputs_of(session)
     baseline = replay(inputs, Plan())
@@ -114,7 +115,7 @@ def test_rows_add_up_to_the_prompts_and_their_dollars(session, data):
 
 
 @given(agent_sessions(), st.sampled_from(EAGER))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_a_tools_tokens_are_those_of_its_results_in_every_prompt(session, strategy):
     inputs = inputs_of(session)
     tallies = Breakdown(replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(strategy),))))
@@ -139,7 +140,7 @@ def test_a_tools_tokens_are_those_of_its_results_in_every_prompt(session, strate
 
 
 @given(agent_sessions(cleared=False), st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_tiers_hold_the_blocks_they_changed_and_what_that_cut(session, data):
     inputs = inputs_of(session)
     orders = data.draw(orders_for(session))

@@ -16,6 +16,7 @@ from inspector.replay.pricing.price_file import PriceFile, PriceFileError, defau
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.tokens.model_names import model_version, parse_model_name
+from tests.examples import examples
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC).timestamp()
 CENT = 0.005
@@ -64,7 +65,7 @@ times = st.floats(datetime(2025, 1, 1, tzinfo=UTC).timestamp(), datetime(2027, 6
 calls = st.lists(st.tuples(st.sampled_from(MODELS), times, counts), min_size=1, max_size=12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(calls)
 def test_calls_of_any_models_and_days_cost_what_genai_prices_says(sample: list[tuple[str, float, tuple[int, ...]]]):
     models, moments, rows = (list(part) for part in zip(*sample, strict=True))

@@ -9,6 +9,7 @@ from inspector.replay.analysis.bootstrap import Band, CostComparison
 from inspector.replay.analysis.forecast import RunProjection, project_next_calls, project_runs
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateRow, Rates
+from tests.examples import examples
 
 FLAT = Rates("flat", "", (RateRow(0, 3.0, 0.3, 3.75, 6.0, 15.0),))
 UNCACHED_DOLLARS_PER_TOKEN = 3.00 / 1_000_000
@@ -46,7 +47,7 @@ def test_the_founding_documents_example_from_calls_stays_within_what_it_says():
 costs = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_size=80)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(costs, st.floats(0, 1000))
 def test_a_run_is_projected_to_cost_what_it_did_within_its_band(pairs: list[tuple[float, float]], runs: float):
     baseline, plan = np.array(pairs).T

@@ -18,6 +18,7 @@ from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told, ToldStepByStep, orders_for, sessions
 
 
@@ -109,7 +110,7 @@ def order_by_call(orders):
     return tuple(sorted(orders, key=lambda order: order[1]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_one_scheduled_strategy_equals_sending_every_prompt(data):
     session = data.draw(sessions())
@@ -120,7 +121,7 @@ def test_one_scheduled_strategy_equals_sending_every_prompt(data):
     check_against_sending(session, [orders], layout, placed)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_strategies_in_a_row_equal_sending_every_prompt(data):
     session = data.draw(sessions())
@@ -131,7 +132,7 @@ def test_strategies_in_a_row_equal_sending_every_prompt(data):
     check_against_sending(session, layers, layout, placed)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_decisions_given_at_once_equal_decisions_given_call_by_call(data):
     session = data.draw(sessions())

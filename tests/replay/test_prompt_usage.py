@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from inspector.replay.cache.cache_models import CacheColumns, CacheModel
 from inspector.replay.cache.prompt_usage import UNCHANGED, PromptUsage, anchored_usage, simulated_usage
 from inspector.session.model import Usage
+from tests.examples import examples
 from tests.replay.cache_by_hand import CacheByHand, Served, common_prefix
 
 WRITING = CacheModel("writing", "", minimum_prefix=12, lifetime=300, writes=True)
@@ -84,7 +85,7 @@ def column(values: list[int]) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sessions(), caches)
 def test_simulated_usage_equals_sending_every_prompt_token_by_token(session: Session, cache: CacheModel):
     by_hand, served, shared, gap, same = CacheByHand(cache), [], [], [], []
@@ -103,7 +104,7 @@ def test_simulated_usage_equals_sending_every_prompt_token_by_token(session: Ses
     assert table(usage) == served
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(sessions(one_model=True), st.sampled_from([WRITING, HOURLY]), st.data())
 def test_anchored_usage_equals_sending_the_plan_through_a_cache_with_the_same_misses(
     session: Session, cache: CacheModel, data: st.DataObject

@@ -9,6 +9,7 @@ from inspector.replay.pricing.prices import Pricing
 from inspector.strategies.history.history import History
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, agent_sessions
 
 PRICING = Pricing()
@@ -24,7 +25,7 @@ PLANS = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(agent_sessions(), st.lists(PLANS, min_size=2, max_size=5))
 def test_a_plan_replays_as_if_no_other_had_been_replayed_before_it(session, strategies):
     history, table = History.of(session), CharacterTable(session)

@@ -4,12 +4,13 @@ from hypothesis import strategies as st
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.examples import examples
 from tests.replay.synthetic import Told, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
 from tests.replay.test_prompt_layout import order_by_call, sent_prompts
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.data())
 def test_what_blocks_carried_equals_going_through_every_prompt(data):
     session = data.draw(sessions())

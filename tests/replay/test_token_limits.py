@@ -11,6 +11,7 @@ from inspector.strategies.core.rendition import Action, Slice
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
+from tests.examples import examples
 from tests.strategies.conversations import session_of
 
 WORDS = ("alpha", " beta", "\n", "é", "🦊🦊", " 12345678", "    ", "def f(x):\n    return x\n", "漢字", "x" * 30)
@@ -42,7 +43,7 @@ def renderer_of(counter, *texts):
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=7), cut=CUTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_head_and_tail_end_where_tokens_end_and_no_token_more_is_kept(counter, texts, cut):
     renderer = renderer_of(counter, *texts)
     for block, text in zip(renderer.history.results.tolist(), texts, strict=True):
@@ -60,7 +61,7 @@ def test_head_and_tail_end_where_tokens_end_and_no_token_more_is_kept(counter, t
 
 
 @given(texts=st.lists(TEXTS, min_size=1, max_size=9), cut=CUTS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_all_blocks_at_once_come_to_what_each_of_them_comes_to(counter, texts, cut):
     renderer = renderer_of(counter, *texts)
     blocks = renderer.history.results

@@ -16,6 +16,7 @@ from inspector.report.conversion import FORMS, PARTS, convert
 from inspector.session.formats.plain.reader import read_conversation
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.program import run_here
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def results_of_tools(session: Session) -> list[tuple[str, str]]:
     return sorted((block.tool_name, session.text(block)) for block in blocks)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=conversations(), form=st.sampled_from(sorted(FORMS)))
 def test_any_conversation_says_the_same_in_any_form(tmp_path: Path, messages: list[dict[str, Any]], form: str) -> None:
     session = read_conversation(messages)

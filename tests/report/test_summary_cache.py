@@ -19,6 +19,7 @@ from inspector.report.session_summary import (
     summarise,
 )
 from inspector.ui.sessions.finder import SessionFinder
+from tests.examples import examples
 from tests.session.growing import GROWING
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
     cache.forget()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data())
 def test_a_damaged_file_is_as_good_as_none(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     cache = SummaryCache(tmp_path_factory.mktemp("cache"))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session.claude_lines import Script, outline, texts
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ def test_values_nested_deeply_never_raise(tmp_path: Path, depth: int) -> None:
     assert session.text(session.blocks[-1]) == "end"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_damage_anywhere_never_raises_and_never_loses_other_lines(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -303,7 +304,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     value=json_values, where=st.sampled_from(["message", "content", "part", "usage", "attachment", "metadata", "line"])
 )

@@ -15,6 +15,7 @@ from inspector.session.formats import codex
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.codex_lines import Rollout
 from tests.session.following import tailed
 from tests.session.mutations import mutated, short
@@ -647,7 +648,7 @@ def rollouts(draw: st.DrawFn) -> list[bytes]:
     return rollout.encoded()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(lines=rollouts(), cuts=st.lists(st.floats(0, 1), max_size=6))
 def test_a_tailed_rollout_is_a_loaded_one_at_every_cut(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[float]
@@ -680,7 +681,7 @@ def real_lines(corpus: Path) -> list[bytes]:
     return [*short(lines), *Rollout().encoded()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_whatever_a_rollout_holds_it_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, real_lines: list[bytes], data: st.DataObject

@@ -13,6 +13,7 @@ from inspector.session.formats import codex
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.following import tailed
 from tests.session.mutations import mutated
 from tests.session.other_process import append, quiet_moments
@@ -178,7 +179,7 @@ def test_a_stream_written_by_another_process_is_followed(tmp_path: Path) -> None
     assert len(follower.session.calls) == len(open_session(path).calls) > 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(cuts=st.lists(st.floats(0, 1), max_size=6))
 def test_a_tailed_stream_is_a_loaded_one_at_every_cut(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[float]
@@ -189,7 +190,7 @@ def test_a_tailed_stream_is_a_loaded_one_at_every_cut(
         assert_sound(session)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_whatever_a_stream_holds_it_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

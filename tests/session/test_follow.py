@@ -21,6 +21,7 @@ from inspector.session.errors import SessionError
 from inspector.session.follow import Follower, Update, follow, is_awaited, why_still_awaited
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.following import assert_same_objects
@@ -318,7 +319,7 @@ def test_a_document_replaced_by_one_of_another_format_is_read_anew(tmp_path: Pat
     assert follower.session.format == "claude-code"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     sizes=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90), st.booleans()), min_size=1, max_size=8),
 )

@@ -14,6 +14,7 @@ from inspector.session.formats.gemini import GeminiFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.following import assert_same_objects, tailed
 from tests.session.gemini_lines import ABOUT, GeminiScript, Record, call, response
 from tests.session.mutations import mutated
@@ -457,7 +458,7 @@ class Author:
 STEPS = ["user", "answer", "info", "again", "reworded", "rewind", "checkpoint", "title"]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 40)), min_size=1, max_size=40),
     cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6),
@@ -527,7 +528,9 @@ def test_the_last_view_stays_while_a_document_is_broken(tmp_path: Path) -> None:
     assert len(follower.session.calls) == 1
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data(), form=st.sampled_from(["log", "document", "checkpoint"]))
 def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, files: list[Path], data: st.DataObject, form: str

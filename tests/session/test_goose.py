@@ -19,6 +19,7 @@ from inspector.session.formats.goose import GooseFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.databases import change_rows, row_changes, run
 from tests.session.goose_store import (
     FIRST_TABLES,
@@ -348,7 +349,9 @@ def odd_lines() -> list[bytes]:
     return [line for line in script.lines().split(b"\n") if line]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data(), is_export=st.booleans())
 def test_nothing_in_changed_files_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, is_export: bool
@@ -370,7 +373,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return create(path, session("s1", model_config_json=MODEL), *script.statements("s1"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=row_changes(9))
 def test_nothing_in_changed_rows_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, changes: list[tuple[str, int, int, Any]]

@@ -19,6 +19,7 @@ from inspector.session.formats.hermes import HermesFormat
 from inspector.session.model import BlockKind, ContextCause, Role, TextUnavailableError
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.databases import Statement, change_rows, row_changes, run
 from tests.session.hermes_store import SUMMARY, HermesStore, create
 from tests.session.mutations import mutated
@@ -467,7 +468,9 @@ def test_an_agent_that_writes_files_at_random_moments_is_followed(tmp_path: Path
         assert len(follower.session.calls) == done
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data(), is_document=st.booleans())
 def test_nothing_in_changed_files_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, is_document: bool
@@ -492,7 +495,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=row_changes(30))
 def test_nothing_in_changed_rows_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, changes: list[tuple[str, int, int, Any]]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.session.snapshot_list import unchanged
+from tests.examples import examples
 from tests.session.claude_lines import Script
 from tests.session.following import assert_same_objects, settle, tailed
 from tests.session.generated import files
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(lines=files(), cuts=st.lists(st.floats(0, 1), min_size=1, max_size=8))
 def test_a_tailed_session_is_a_loaded_one_at_every_cut(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], cuts: list[float]
@@ -37,7 +38,7 @@ def test_a_tailed_session_is_a_loaded_one_at_every_cut(
         assert [session.text(block) for block in session.blocks] == [fresh.text(block) for block in fresh.blocks]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_a_real_session_tailed_at_random_cuts_is_the_loaded_one(
     tmp_path_factory: pytest.TempPathFactory, corpus: Path, data: st.DataObject

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session.following import assert_same_objects
 from tests.session.mutations import ODD, changed, places
 from tests.session.opencode_store import SCHEMA, Store, tokens
@@ -240,7 +241,7 @@ def mutated_document(data: st.DataObject, document: Any) -> Any:
     return value
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_whatever_an_export_holds_it_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, real: dict[str, Any], data: st.DataObject
@@ -263,7 +264,7 @@ def test_whatever_an_export_holds_it_is_read_or_refused(
     assert_sound(reader.snapshot())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_whatever_the_rows_hold_they_are_read(
     tmp_path_factory: pytest.TempPathFactory, real: dict[str, Any], data: st.DataObject

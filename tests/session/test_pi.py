@@ -14,6 +14,7 @@ from inspector.session.formats.pi import PiFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
+from tests.examples import examples
 from tests.session.following import tailed
 from tests.session.mutations import mutated, short
 from tests.session.other_process import append, quiet_moments, rewrite
@@ -482,7 +483,7 @@ class Author:
 STEPS = ["user", "answer", "call", "result", "aborted", "compaction", "branch", "label", "again", "reset", "unknown"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 60)), min_size=1, max_size=45),
     cuts=st.lists(st.floats(0, 1), min_size=1, max_size=6),
@@ -517,7 +518,9 @@ def test_an_agent_that_writes_at_random_moments_is_followed(tmp_path: Path) -> N
     assert len(follower.session.messages) > 40
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 @given(data=st.data())
 def test_nothing_in_a_changed_real_file_makes_the_reader_raise(
     tmp_path_factory: pytest.TempPathFactory, files: list[Path], data: st.DataObject

@@ -13,6 +13,7 @@ from inspector.session.follow import Follower
 from inspector.session.formats import codex, responses
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session.mutations import mutated
 from tests.session.other_process import quiet_moments, replace, rewrite
 from tests.session.soundness import assert_reads, assert_sound
@@ -291,7 +292,7 @@ def test_a_document_written_anew_by_another_process_is_followed(tmp_path: Path) 
         assert len(follower.session.calls) == done + 1
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(data=st.data(), as_document=st.booleans())
 def test_whatever_it_holds_it_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, as_document: bool

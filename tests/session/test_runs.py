@@ -16,6 +16,7 @@ from inspector.session.follow import Follower
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
+from tests.examples import examples
 from tests.session import run_files
 from tests.session.mutations import mutated
 from tests.session.run_files import Record, encoded, event, jsonl, text
@@ -599,7 +600,7 @@ PARTS: dict[str, tuple[Callable[[], list[Record]], Callable[[bytes], bytes]]] = 
 
 
 @pytest.mark.parametrize("name", sorted(PARTS))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_content_makes_a_reader_fail(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject
@@ -614,7 +615,7 @@ def test_no_content_makes_a_reader_fail(
     assert_reads(known, path)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_no_event_makes_reading_a_folder_fail(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["openhands", "openhands-v0"]))
@@ -629,7 +630,7 @@ def test_no_event_makes_reading_a_folder_fail(tmp_path_factory: pytest.TempPathF
     assert_reads(next(one for one in all_formats() if one.name == name), folder)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_nothing_that_is_shown_makes_reading_a_task_fail(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

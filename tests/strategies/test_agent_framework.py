@@ -13,6 +13,7 @@ from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import strategy
+from tests.examples import examples
 from tests.replay.synthetic import CharacterTable, SessionBuilder, Told
 from tests.strategies.plain_groups import GONE, PlainFramework
 
@@ -79,7 +80,7 @@ CASES = (
 
 @pytest.mark.parametrize("is_cut_before", [False, True], ids=["alone", "after another"])
 @given(conversations(), some.data())
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_every_call_sends_what_working_everything_out_anew_sends(is_cut_before, session, data):
     texts = {}
     before = ()

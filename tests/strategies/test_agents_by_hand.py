@@ -9,6 +9,7 @@ from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.library.cline import allowed_tokens, messages_to_remove
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
+from tests.examples import examples
 from tests.strategies.plain_lists import openai_list, results_in
 
 TOOLS = ("read_file", "bash", "skill", "run_shell_command", "ask_user")
@@ -41,7 +42,7 @@ def prompts(entries):
 
 
 @given(conversations(), some.integers(0, 3), some.sampled_from((0, 40)), some.booleans())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_langchain_s_clearing_keeps_nothing_in_mind(entries, keep, least, inputs):
     values = {"trigger": 200, "keep": keep, "clear_at_least": least, "clear_tool_inputs": inputs}
     plan = Plan.of(strategy("langchain-clear-tool-uses", **values))
@@ -68,7 +69,7 @@ def opencode_loop(entries, cleared, protect, minimum):
 
 
 @given(conversations(), some.sampled_from((0, 5, 300)), some.sampled_from((0, 5, 230)))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_opencode_s_pruning_is_its_loop_at_the_end_of_every_turn(entries, protect, minimum):
     cleared = set()
     for at, entry in enumerate(entries):
@@ -115,7 +116,7 @@ def gemini_loop(messages, texts, protect, minimum):
 
 
 @given(conversations(), some.integers(0, 50) | some.just(300), some.sampled_from((0, 30, 500)))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_gemini_s_masking_is_its_loop_before_every_request(entries, protect, minimum):
     texts = {entry["id"]: entry["content"] for entry in entries if entry["role"] == "tool"}
     for length in prompts(entries):

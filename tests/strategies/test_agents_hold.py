@@ -7,6 +7,7 @@ from hypothesis import strategies as some
 from inspector.replay.message_lists import apply_once, compact
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
+from tests.examples import examples
 from tests.strategies.odd_lists import assert_holds_odd_texts, lists
 from tests.strategies.plain_lists import results_in
 from tests.strategies.work import work
@@ -40,14 +41,14 @@ AT_INSERTION = [
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(lists())
-@settings(max_examples=16)
+@settings(max_examples=examples(16))
 def test_no_text_is_too_odd(made, messages):
     assert_holds_odd_texts(made, messages)
 
 
 @pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
 @given(lists(), some.data())
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_what_was_sent_once_is_sent_again_the_same(made, messages, data):
     length = data.draw(some.integers(1, len(messages)))
     now, later = compact(messages[:length], Plan.of(made)), compact(messages, Plan.of(made))
@@ -56,7 +57,7 @@ def test_what_was_sent_once_is_sent_again_the_same(made, messages, data):
 
 @pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
 @given(lists())
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_results_shortened_at_insertion_are_shortened_whenever_they_are_looked_at(made, messages):
     assert compact(messages, Plan.of(made)) == apply_once(messages, Plan.of(made))
 

@@ -12,6 +12,7 @@ from inspector.strategies.history.history import History
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.registry import STRATEGIES, strategy
+from tests.examples import examples
 from tests.replay.synthetic import Told, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
 from tests.replay.test_prompt_layout import order_by_call
@@ -35,7 +36,7 @@ def changes(outcome):
     return sorted(zip(found.call.tolist(), found.block.tolist(), found.tokens.tolist(), strict=True))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_edits_of_what_was_sent_come_only_at_every_nth_call_or_with_a_new_context(data):
     session = data.draw(sessions())
@@ -48,7 +49,7 @@ def test_edits_of_what_was_sent_come_only_at_every_nth_call_or_with_a_new_contex
         assert call == history.enters[block] or (call + 1) % every == 0 or begins
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_batching_worked_out_at_once_equals_batching_call_by_call(data):
     session = data.draw(sessions())
@@ -87,7 +88,7 @@ class _Walked:
         return BatchedRun(self.batching, lambda moment: [Choice(*item) for item in by_call.get(moment.call, [])])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_a_gate_opens_only_for_enough_tokens(data):
     session = data.draw(sessions())
@@ -104,7 +105,7 @@ def test_a_gate_opens_only_for_enough_tokens(data):
     assert all(tokens >= least for tokens in reclaimed.values())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_with_an_idle_gate_a_warm_cache_is_never_broken(data):
     session = data.draw(sessions())
@@ -127,7 +128,7 @@ def test_own_parameters_come_before_the_shared_ones(name):
     assert names[-4:] == ["batch-calls", "batch-tokens", "batch-idle", "batch-before"]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(sessions())
 def test_a_schedule_batched_at_every_call_is_the_schedule(session):
     history = History.of(session)

@@ -7,6 +7,7 @@ from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.conversation_items import Event
 from inspector.strategies.library.openhands import AmortizedForgetting, EventLog, MaskBrowserOutput, RecentEvents
 from inspector.strategies.plan import Plan
+from tests.examples import examples
 from tests.strategies.conversations import Sent, session_of, steps
 from tests.strategies.plain_lists import openai_list
 
@@ -58,7 +59,7 @@ def test_a_call_goes_with_its_forgotten_observation_and_the_other_way_round():
 
 
 @given(some.text("mob", max_size=30), some.integers(2, 12), some.integers(0, 5))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_forgetting_grows_to_the_limit_and_halves_at_every_call(letters, max_size, keep_first):
     keep_first = min(keep_first, max_size // 2 - 1)
     entries, view, number = [], [], 0

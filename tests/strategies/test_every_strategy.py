@@ -12,6 +12,7 @@ from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import ScheduledStrategy, SequentialStrategy, in_use
 from inspector.strategies.history.history import NEVER, History
 from inspector.strategies.registry import STRATEGIES, strategy
+from tests.examples import examples
 from tests.strategies.conversations import Sent, session_of
 
 # Small limits, so that small conversations set everything off.
@@ -162,7 +163,7 @@ def test_every_strategy_is_tried_here():
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans(), some.data())
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped, data):
     whole = session_of(entries, grouped=grouped)
     length = data.draw(some.integers(1, len(whole.messages)))
@@ -181,7 +182,7 @@ def test_what_was_sent_does_not_depend_on_what_came_later(made, entries, grouped
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8))
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entries):
     whole = session_of(entries)
     history = None
@@ -199,7 +200,7 @@ def test_a_history_grown_message_by_message_gives_the_same_decisions(made, entri
 
 @pytest.mark.parametrize("made", AT_INSERTION, ids=lambda made: made.name)
 @given(conversations())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
     sent = Sent(session_of(entries), made)
     for call in range(1, sent.history.call_count + 1):
@@ -209,7 +210,7 @@ def test_strategies_at_insertion_never_change_what_was_sent(made, entries):
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(), some.booleans())
-@settings(max_examples=9)
+@settings(max_examples=examples(9))
 def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, entries, grouped):
     sent = Sent(session_of(entries, grouped=grouped), made)
     history = sent.history
@@ -229,7 +230,7 @@ def test_only_results_calls_and_texts_are_touched_and_pairs_go_together(made, en
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(conversations(longest=8), some.data())
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 def test_a_compaction_or_a_rewind_is_a_new_beginning(made, entries, data):
     """After a rewind to a point that was never passed before, the prompt is what a session without the detour sends."""
     straight = session_of(entries)
@@ -284,7 +285,7 @@ def test_an_empty_session_and_one_without_calls_are_fine(made):
     "made", [each for each in EAGER if isinstance(each, ScheduledStrategy)], ids=lambda made: made.name
 )
 @given(conversations(longest=6))
-@settings(max_examples=9)
+@settings(max_examples=examples(9))
 def test_scheduled_decisions_concern_blocks_that_are_sent(made, entries):
     history = History.of(session_of(entries))
     schedule = made.schedule(history)

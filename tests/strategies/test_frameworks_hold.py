@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from inspector.strategies.registry import strategy
+from tests.examples import examples
 from tests.strategies.odd_lists import assert_holds_odd_texts, lists
 from tests.strategies.work import work
 
@@ -41,7 +42,7 @@ EAGER = (
 
 @pytest.mark.parametrize("made", EAGER, ids=lambda made: made.name)
 @given(lists())
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 def test_no_text_is_too_odd(made, messages):
     assert_holds_odd_texts(made, messages)
 

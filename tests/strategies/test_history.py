@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from inspector.session.follow import Follower
 from inspector.session.model import Context, Session
 from inspector.strategies.history.history import NEVER, History
+from tests.examples import examples
 from tests.replay.synthetic import sessions
 
 RECORDED = (
@@ -40,7 +41,7 @@ def columns(history: History) -> dict[str, list]:
     return {**found, "tool_names": history.tool_names, "context_members": members}
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_a_history_that_grew_equals_one_made_afresh(data):
     session = data.draw(sessions())
@@ -52,7 +53,7 @@ def test_a_history_that_grew_equals_one_made_afresh(data):
     assert columns(history) == columns(History.of(session))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(RECORDED), st.data())
 def test_the_history_of_a_recorded_session_that_grew_equals_one_made_afresh(corpus, tmp_path, name, data):
     """Compactions, rewinds and subagents among other conversations' lines."""
@@ -92,7 +93,7 @@ def test_what_a_session_adds_line_by_line_changes_no_earlier_history_of_it(corpu
     assert then[-1] == columns(History.of(follower.session))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(sessions())
 def test_blocks_enter_with_the_first_prompt_that_holds_them_and_leave_with_the_first_that_does_not(session):
     history = History.of(session)
@@ -104,7 +105,7 @@ def test_blocks_enter_with_the_first_prompt_that_holds_them_and_leave_with_the_f
         assert history.leaves[block] == (later[0] if later else NEVER)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(sessions())
 def test_a_prompt_is_its_messages_blocks_in_order(session):
     history = History.of(session)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from inspector.strategies.library.openclaw import OpenClawPrune, weighted
+from tests.examples import examples
 from tests.strategies.conversations import Sent, blocks_of_entries, session_of, steps
 
 PLACEHOLDER = "[Old tool result content cleared]"
@@ -70,7 +71,7 @@ def runs(draw):
 
 
 @given(runs(), some.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_every_call_after_an_expired_cache_sends_what_openclaw_s_function_makes_of_the_list(entries, data):
     window = data.draw(some.sampled_from([50, 200, 1_000]))
     strategy = OpenClawPrune(

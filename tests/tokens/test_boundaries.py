@@ -2,6 +2,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from inspector.tokens.tokenizer import first_boundary, last_boundary
+from tests.examples import examples
 from tests.tokens.texts import TEXTS
 
 
@@ -9,7 +10,7 @@ def all_boundaries(text, start, stop):
     return [position for position in range(start + 1, stop) if first_boundary(text, position - 1, position + 1) > 0]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(TEXTS)
 @example("a \n b")
 @example("x,\n/y")
@@ -22,7 +23,7 @@ def test_the_tokens_of_a_text_are_those_of_both_sides_of_every_boundary(referenc
             assert encode(text[:position]) + encode(text[position:]) == whole, (encoding, position)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS, st.integers(0, 80), st.integers(0, 80))
 def test_the_first_and_last_boundaries_are_the_outermost_of_all(text, start, length):
     stop = min(start + length, len(text))

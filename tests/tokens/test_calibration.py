@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from inspector.tokens.calibration import PromptContents, Reading, calibrate
 from inspector.tokens.model_fit import LEAST_CALLS, Expectation, robust_fit, segment_medians
 from inspector.tokens.typical_ratios import typical_coefficients
+from tests.examples import examples
 
 MODEL = "claude-opus-4-8"
 
@@ -48,7 +49,7 @@ class Sessions:
 coefficients = st.tuples(st.floats(0.9, 1.9), st.floats(0, 50), st.floats(0.1, 0.35), st.floats(0, 80_000))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(coefficients, st.integers(25, 300), st.integers(0, 1000))
 def test_a_provider_that_counts_by_the_rule_is_met(truth: tuple[float, float, float, float], calls: int, seed: int):
     session = Sessions(calls, seed)
@@ -187,7 +188,7 @@ def test_a_session_without_calls_can_be_calibrated():
     assert (found.ratio, found.overhead, found.calls, found.is_fitted) == (1.0, 0.0, 0, False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(*(st.integers(0, 10**7) for _ in range(4)), st.integers(0, 3), st.sampled_from(["a", MODEL])),

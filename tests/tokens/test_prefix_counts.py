@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.tokens.prefix_counts import CountedTexts, digest_of
+from tests.examples import examples
 from tests.tokens.texts import TEXTS
 
 
@@ -19,7 +20,7 @@ def tokens_within(counter, text, characters):
     return within, (int(ends[within - 1]) if within else 0) < characters
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=12), st.data())
 def test_tokens_within_a_position_are_found_for_every_text_and_position(counter, wanted, data):
     texts = CountedTexts(counter)

@@ -10,6 +10,7 @@ from inspector.tokens.count_cache import CountCache
 from inspector.tokens.counter import EstimateCounter, load_counter
 from inspector.tokens.prefix_counts import CountedTexts
 from inspector.tokens.token_table import TokenTable, count_session
+from tests.examples import examples
 from tests.tokens.conftest import TextsInMemory, block_of, session_of
 from tests.tokens.texts import TEXTS
 
@@ -43,7 +44,7 @@ def test_every_block_has_the_tokens_of_its_text(counter, long_table):
     assert not long_table.beyond_text.any()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, len(LONG_TEXTS) - 1), st.integers(0, 3000), st.integers(0, 3000))
 def test_heads_and_tails_are_at_most_three_tokens_off(counter, long_table, block, head, tail):
     text = LONG_TEXTS[block]
@@ -72,7 +73,7 @@ def test_the_head_up_to_any_position_and_the_tail_from_there_make_up_the_whole(l
 MIDDLES = st.one_of(TEXTS, st.sampled_from(["", "\n... [cut] ...\n", "'s", "1", "/", " "]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.integers(0, len(LONG_TEXTS) - 1), st.integers(0, 2000), MIDDLES, st.integers(0, 2000))
 def test_a_cut_has_exactly_the_tokens_of_what_is_left(reference_of, long_table, block, head, middle, tail):
     text = LONG_TEXTS[block]
@@ -81,7 +82,7 @@ def test_a_cut_has_exactly_the_tokens_of_what_is_left(reference_of, long_table, 
     assert long_table.cut_tokens(block, head, middle, tail) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS, st.lists(st.one_of(TEXTS, st.tuples(st.integers(0, 90), st.integers(0, 90))), max_size=5))
 def test_pieces_have_exactly_the_tokens_of_the_text_they_make_up(counter, text, pieces):
     session, texts = session_of([text]), CountedTexts(counter)

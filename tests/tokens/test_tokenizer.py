@@ -6,20 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.tokens import tokenizer
+from tests.examples import examples
 from tests.tokens.texts import TEXTS
 
 ENCODINGS = ("o200k_base", "cl100k_base")
 SURROGATES = st.lists(st.one_of(st.characters(categories=["Cs"]), TEXTS), max_size=12).map("".join)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.one_of(TEXTS, SURROGATES))
 def test_a_count_is_that_of_tiktoken(counter_of, reference_of, text):
     for encoding in ENCODINGS:
         assert counter_of(encoding).count(text) == len(reference_of(encoding).encode_ordinary(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(TEXTS)
 def test_token_lengths_are_the_characters_that_begin_in_each_token(counter_of, reference_of, text):
     for encoding in ENCODINGS:
@@ -29,7 +30,7 @@ def test_token_lengths_are_the_characters_that_begin_in_each_token(counter_of, r
         assert counter_of(encoding).encode(text).tolist() == begun
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(SURROGATES)
 def test_token_lengths_add_up_to_the_length_of_any_text(counter, text):
     lengths = counter.encode(text)
@@ -41,7 +42,7 @@ def test_token_lengths_add_up_to_the_length_of_any_text(counter, text):
 SPECIAL = st.sampled_from(["<|endoftext|>", "<|endof", "text|>", "<|endofprompt|>"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.one_of(TEXTS, SURROGATES, SPECIAL), max_size=8))
 def test_texts_encoded_together_are_encoded_as_if_alone(counter_of, texts):
     for encoding in ENCODINGS:
@@ -56,7 +57,7 @@ def test_texts_too_long_to_be_encoded_together_are_encoded_alone(counter):
     assert [len(lengths) for lengths in together] == [counter.count(text) for text in texts]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=8).map("".join), st.integers(1, 30))
 def test_a_text_counted_in_pieces_has_the_count_of_the_whole(counter_of, reference_of, text, longest):
     for encoding in ENCODINGS:

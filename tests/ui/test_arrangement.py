@@ -7,6 +7,7 @@ from inspector.session.model import BlockKind, Role
 from inspector.strategies.history.history import History
 from inspector.ui.timeline.arrangement import Arrangement, Folds, Order, arrange
 from inspector.ui.timeline.rows import Rows
+from tests.examples import examples
 from tests.ui import synthetic
 from tests.ui.synthetic import block, message
 
@@ -64,7 +65,7 @@ def test_a_subagent_folds_to_the_row_it_begins_at() -> None:
 
 
 @pytest.mark.parametrize("order", [Order.SIZE, Order.CARRIED])
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.booleans(), st.data())
 def test_the_heaviest_come_first_and_nothing_but_boundaries_is_lost(
     order: Order, folds: bool, data: st.DataObject
@@ -86,7 +87,7 @@ def test_the_heaviest_come_first_and_nothing_but_boundaries_is_lost(
     assert all(first < second for first, second in ties)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.sets(st.integers(0, len(ROWS) - 1)), st.sampled_from(Order), st.booleans())
 def test_nothing_that_was_not_found_is_shown(found: set[int], order: Order, folds: bool) -> None:
     rows = np.array(sorted(found), dtype=np.int32)

@@ -12,6 +12,7 @@ from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.detail.difference import difference_page, stretches_of
 from inspector.ui.detail.layout import input_sections, layout_sections
 from inspector.ui.detail.views import VIEWS, Shown, prepare
+from tests.examples import examples
 from tests.hostile import HOSTILE_TEXTS
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -49,7 +50,7 @@ def test_one_side_of_a_difference_is_what_was_recorded_and_the_other_what_is_sen
     assert "".join(stretch.kept + stretch.put_in for stretch in stretches) == rendition.text(text)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(renditions(), st.integers(1, 160))
 def test_every_row_of_a_difference_fits_and_both_sides_scroll_as_one(made: tuple[str, Rendition], width: int) -> None:
     text, rendition = made
@@ -136,7 +137,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(values)
 def test_any_input_can_be_laid_out(value: object) -> None:
     for is_tool_call in (True, False):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from inspector.safe_text import cell_width, one_line
 from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table
+from tests.examples import examples
 
 COLUMNS = (
     Column("name", "plan", 8, 12, is_text=True, falls=False),
@@ -54,7 +55,7 @@ def test_where_it_is_narrow_numbers_are_short_and_columns_give_way_the_least_imp
     assert drawn(18)[1] == "  whole      4.0M"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(1, 120), st.lists(st.text(max_size=20), max_size=4))
 def test_rows_are_never_wider_than_the_screen_once_everything_that_may_go_is_gone(width: int, texts: list[str]) -> None:
     widths = widths_for(COLUMNS, width)

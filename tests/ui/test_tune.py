@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from inspector.replay.analysis.sweep import POINTS
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan

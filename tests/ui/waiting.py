@@ -80,7 +80,10 @@ def paint_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     painted: dict[Compositor, float] = {}
 
     def seldom(
-        compositor: Compositor, full: bool = False, screen_stack: list[Screen[Any]] | None = None, simplify: bool = False
+        compositor: Compositor,
+        full: bool = False,
+        screen_stack: list[Screen[Any]] | None = None,
+        simplify: bool = False,
     ) -> RenderableType | None:
         now = time.monotonic()
         if not full and now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
