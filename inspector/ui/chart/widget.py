@@ -179,8 +179,9 @@ class ContextChart(Widget, can_focus=True):
         row = self._drawn[y]
         if self.here is not None and y == layout_of(self.series, width, height).rows:
             row = self._with_here(row)
-        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style) for run in row)
-        return strip_of(parts, width, self.rich_style)
+        plain = self.rich_style
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else plain) for run in row)
+        return strip_of(parts, width, plain)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Look at the call under the mouse, and at others as long as it is held."""

@@ -60,11 +60,9 @@ class Drawing(Widget, can_focus=True):
             return Strip.blank(width, self.rich_style)
         if self._drawn_of != (self.subject, width, height):
             self._drawn, self._drawn_of = self.draw(width, height), (self.subject, width, height)
-        parts = (
-            (run.text, self.get_component_rich_style(run.style) if run.style else self.rich_style)
-            for run in self._drawn[y]
-        )
-        return strip_of(parts, width, self.rich_style)
+        plain = self.rich_style
+        parts = ((run.text, self.get_component_rich_style(run.style) if run.style else plain) for run in self._drawn[y])
+        return strip_of(parts, width, plain)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Point, and follow the mouse as long as it is held."""
