@@ -61,6 +61,27 @@ def test_steps_are_as_large_as_the_value_asks_for() -> None:
     assert scale.stepped(400, LARGE_STEP) == 500
 
 
+@given(scales, st.data())
+def test_a_coarse_step_leads_as_far_as_a_fine_one_or_further(scale: ValueScale, data: st.DataObject) -> None:
+    value = data.draw(st.integers(int(scale.minimum), int(scale.maximum)))
+
+    assert scale.stepped(value, 1) <= scale.stepped(value, 1, coarse=True) <= scale.maximum
+    assert scale.stepped(value, -1) >= scale.stepped(value, -1, coarse=True) >= scale.minimum
+
+
+def test_coarse_steps_lead_to_numbers_with_one_digit_that_counts() -> None:
+    scale = ValueScale(0, 100_000, logarithmic=True)
+    values = (0, 9, 10, 42, 150, 900, 4_000)
+
+    assert [scale.stepped(value, 1, coarse=True) for value in values] == [1, 10, 20, 50, 200, 1_000, 5_000]
+    assert [scale.stepped(value, -1, coarse=True) for value in (1, 10, 42, 150, 1_000)] == [0, 9, 40, 100, 900]
+
+
+def test_a_short_range_is_walked_one_by_one_and_a_long_one_in_about_twenty_coarse_steps() -> None:
+    assert ValueScale(0, 12).stepped(3, 1, coarse=True) == 4
+    assert ValueScale(0, 1_000).stepped(100, 1, coarse=True) == 150
+
+
 def test_ratios_are_equally_far_apart_on_a_logarithmic_line() -> None:
     scale = ValueScale(0, 100_000, logarithmic=True)
 

@@ -12,7 +12,7 @@ import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textual.events import MouseScrollUp
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
@@ -20,6 +20,7 @@ from inspector.ui.app import InspectorApp
 from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded, TokensCounted
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.outcome import Outcome
+from inspector.ui.plan.slider import MARGIN, TRACK
 from inspector.ui.session_screen import how_tokens_are_known
 from inspector.ui.settings import Settings
 from inspector.ui.toolkit.screen_jobs import JobResult
@@ -297,18 +298,61 @@ class SliderPart(Part):
         """It says what the limit does."""
         return bool(self._widget.effect.is_known)
 
+    @property
+    def end(self) -> float:
+        """The value its line ends at."""
+        return float(self._widget.scale.maximum)
+
+    @property
+    def largest(self) -> int | None:
+        """The largest thing it is known to be held against."""
+        return self._widget.largest  # type: ignore[no-any-return]
+
+    @property
+    def cells(self) -> int:
+        """Cells of its line."""
+        return int(self._widget.track.cells)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where its line begins on the screen."""
+        region = self._widget.region
+        return region.x + MARGIN, region.y + TRACK
+
+    @property
+    def lines_taken(self) -> int:
+        """Its own lines, shown or scrolled away."""
+        return int(self._widget.region.height)
+
     def text(self) -> str:
         return str(self._widget.render().plain)
 
+    async def press(self, cell: int) -> None:
+        """Press the mouse on a cell of its line, and hold it."""
+        await self.run.pilot_of_facade().mouse_down(self._widget, offset=(MARGIN + cell, TRACK))
+
+    async def drag_over(self, *cells: int) -> None:
+        """Move the mouse over cells of its line."""
+        for cell in cells:
+            await self.run.pilot_of_facade().hover(self._widget, offset=(MARGIN + cell, TRACK))
+
+    async def release(self, cell: int) -> None:
+        """Let the mouse go on a cell of its line."""
+        await self.run.pilot_of_facade().mouse_up(self._widget, offset=(MARGIN + cell, TRACK))
+        await self.run.settled()
+
+    async def turn_wheel(self, steps: int) -> None:
+        """Turn the wheel over its line: up by so many steps, or down when negative."""
+        kind = MouseScrollUp if steps > 0 else MouseScrollDown
+        for _ in range(abs(steps)):
+            self._widget.post_message(kind(self._widget, MARGIN + 3, TRACK, 0, 0, 0, False, False, False))
+        await self.run.settled()
+
     async def drag_to_end(self) -> None:
         """Drag its handle from the left over every cell to the right end."""
-        pilot = self.run.pilot_of_facade()
-        first, width = self._widget._track
-        await pilot.mouse_down(self._widget, offset=(first + 1, 0))
-        for cell in range(2, width):
-            await pilot.hover(self._widget, offset=(first + cell, 0))
-        await pilot.mouse_up(self._widget, offset=(first + width - 1, 0))
-        await self.run.settled()
+        await self.press(1)
+        await self.drag_over(*range(2, self.cells))
+        await self.release(self.cells - 1)
 
 
 class Running:

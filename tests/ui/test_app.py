@@ -63,14 +63,14 @@ async def test_a_limit_moves_with_the_arrows_and_switches_its_strategy_on(runnin
         await run.press("p", "down", "right")
         strategy = run.plan.entries[0].strategy
         assert (run.focus.kind, run.focus.name) == ("limit", "confirmation")
-        assert (strategy.confirmation, run.plan.entries[0].enabled) == (160, True)
+        assert (strategy.confirmation, run.plan.entries[0].enabled) == (200, True)
 
         await run.press("shift+right")
-        assert run.plan.entries[0].strategy.confirmation == 260
+        assert run.plan.entries[0].strategy.confirmation == 210
         await run.press("home")
         assert run.plan.entries[0].strategy.confirmation == 0
         await run.press("end")
-        assert run.plan.entries[0].strategy.confirmation == 100_000
+        assert run.plan.entries[0].strategy.confirmation == run.slider("confirmation").end
         await run.press("u")
         assert run.plan.entries[0].strategy.confirmation == 150
 
@@ -99,14 +99,15 @@ async def test_a_value_out_of_range_is_refused_with_the_range(running, session_f
 async def test_a_drag_is_one_change_to_take_back(running, session_file) -> None:
     async with running(session_file.path) as run:
         slider = run.slider("data")
+        await run.until(lambda: slider.has_sizes)
         await slider.drag_to_end()
-        assert run.plan.entries[0].strategy.data == 100_000
+        assert run.plan.entries[0].strategy.data == slider.end
 
         await run.press("ctrl+z")
         assert run.plan.entries[0].strategy.data == 400
         assert slider.value == 400
         await run.press("ctrl+y")
-        assert run.plan.entries[0].strategy.data == 100_000
+        assert run.plan.entries[0].strategy.data == slider.end
 
 
 async def test_strategies_are_added_moved_and_removed(running, session_file) -> None:

@@ -2,23 +2,204 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.tunable_limits import LimitSizes
+from inspector.replay.analysis.tunable_limits import LimitSizes, sizes_for
+from inspector.strategies.core.parameters import Parameter, ParameterKind
 from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
+from inspector.strategies.registry import STRATEGIES
 from inspector.ui.plan.difference import setting_rows
-from inspector.ui.plan.sizes import histogram, shape_of
-from inspector.ui.plan.slider import MARK
+from inspector.ui.plan.drawing import (
+    DEFAULT,
+    KNOB,
+    KNOB_BEYOND,
+    MARK,
+    Effect,
+    hint_lines,
+    name_row,
+    number_text,
+    risk_lines,
+    sizes_row,
+    track_row,
+)
+from inspector.ui.plan.sizes import counts_sizes, histogram, range_of, shape_of
 from inspector.ui.plan.tools import tool_choices, with_tools
+from inspector.ui.plan.track import KnobHold, LimitTrack
+
+limits = st.builds(
+    lambda default, reach, logarithmic: Parameter(
+        "keep", ParameterKind.WHOLE_NUMBER, default, "How many.", "characters", 0, reach, logarithmic=logarithmic
+    ),
+    st.integers(0, 500),
+    st.integers(500, 10_000_000),
+    st.booleans(),
+)
+tracks = st.builds(
+    lambda end, logarithmic, cells: LimitTrack(ValueScale(0, end, logarithmic), cells),
+    st.integers(1, 1_000_000),
+    st.booleans(),
+    st.integers(2, 80),
+)
 
 
-@given(st.lists(st.integers(0, 500_000), max_size=50), st.integers(1, 60))
-def test_a_histogram_has_one_glyph_a_column_and_shows_every_size(sizes: list[int], columns: int) -> None:
-    bars = histogram(
-        LimitSizes(np.array(sizes, dtype=np.int64), "result"), ValueScale(0, 100_000, logarithmic=True), columns
-    )
+@given(limits, st.integers(1, 20_000_000))
+def test_a_range_ends_a_little_above_the_largest_result_and_never_beyond_what_is_allowed(
+    limit: Parameter, largest: int
+) -> None:
+    scale = range_of(limit, 0, largest)
 
-    assert len(bars) == columns
-    assert bool(bars.strip()) == bool(sizes)
+    assert scale.minimum == limit.minimum
+    assert limit.maximum is not None
+    assert scale.maximum <= limit.maximum
+    if scale.maximum < limit.maximum:
+        assert largest < scale.maximum <= max(largest * 1.2, largest + 2)
+
+
+@given(limits, st.integers(1, 20_000_000), st.integers(1, 20_000_000))
+def test_a_larger_result_never_makes_a_range_shorter(limit: Parameter, one: int, other: int) -> None:
+    low, high = sorted((one, other))
+
+    assert range_of(limit, 0, low).maximum <= range_of(limit, 0, high).maximum
+
+
+def test_a_range_ends_at_a_round_number_and_takes_every_value_where_no_result_is_known() -> None:
+    limit = Parameter("keep", ParameterKind.WHOLE_NUMBER, 400, "How many.", "characters", 0, 100_000, logarithmic=True)
+
+    assert [range_of(limit, 400, largest).maximum for largest in (3, 53, 2_841, 94_000, 99_999)] == [
+        4,
+        56,
+        3_000,
+        99_000,
+        100_000,
+    ]
+    assert range_of(limit, 400, None).maximum == 100_000
+
+
+@given(tracks, st.integers(0, 1_200_000), st.integers(0, 1_200_000))
+def test_a_larger_value_never_stands_further_left(track: LimitTrack, one: int, other: int) -> None:
+    low, high = sorted((one, other))
+
+    assert 0 <= track.cell(low) <= track.cell(high) <= track.cells - 1
+
+
+@given(tracks, st.integers(0, 79))
+def test_the_value_of_a_cell_stands_on_it_where_whole_numbers_are_close_enough(track: LimitTrack, cell: int) -> None:
+    cell = min(cell, track.cells - 1)
+    value = track.value(cell)
+    apart = abs(track.scale.fraction(value + 1) - track.scale.fraction(value)) * (track.cells - 1)
+
+    assert abs(track.cell(value) - cell) <= (apart + 1 if apart > 0.1 else 0.6)
+
+
+@given(tracks, st.integers(0, 1_200_000), st.booleans())
+def test_steps_end_where_the_line_does_and_lead_back_to_it_from_beyond(
+    track: LimitTrack, value: int, coarse: bool
+) -> None:
+    up, down = (track.stepped(value, steps, coarse=coarse) for steps in (1, -1))
+
+    if track.is_beyond(value):
+        assert (up, down) == (value, track.scale.maximum)
+    else:
+        assert down <= value <= up <= track.scale.maximum
+        assert up > value or value == track.scale.maximum
+
+
+@given(tracks, st.integers(0, 1_200_000), st.integers(-20, 100), st.integers(-20, 100))
+def test_the_mouse_on_the_knob_changes_nothing_until_it_moves_and_back_there_nothing_again(
+    track: LimitTrack, value: int, elsewhere: int, rested: int
+) -> None:
+    hold = KnobHold.taken(track, value, track.cell(value))
+
+    assert hold.value(track.cell(value)) == value
+    there = hold.value(elsewhere)
+    assert there == value or 0 <= there <= track.scale.maximum
+    assert hold.resting(rested, 7).value(rested) == 7
+
+
+@given(tracks, st.lists(st.integers(0, 1_200_000), max_size=50), st.integers(0, 1_200_000))
+def test_a_histogram_has_a_glyph_a_cell_and_shows_every_size_where_the_limit_would_stand(
+    track: LimitTrack, sizes: list[int], limit: int
+) -> None:
+    bars = histogram(LimitSizes(np.array(sizes, dtype=np.int64), "result"), track)
+
+    assert len(bars) == track.cells
+    assert {cell for cell, glyph in enumerate(bars) if glyph != " "} == {track.cell(size) for size in sizes}
+    row = sizes_row(bars, track.cell(limit))
+    assert "".join(text for text, _ in row) == bars[: track.cell(limit)] + MARK + bars[track.cell(limit) + 1 :]
+
+
+@given(tracks, st.integers(0, 1_200_000), st.integers(0, 1_200_000), st.booleans())
+def test_a_line_is_as_wide_as_it_may_be_with_its_knob_where_the_value_is(
+    track: LimitTrack, value: int, default: int, is_moving: bool
+) -> None:
+    text = "".join(piece for piece, _ in track_row(track, value, default, is_moving=is_moving))
+
+    assert len(text) == track.cells
+    assert text[track.cell(value)] == (KNOB_BEYOND if track.is_beyond(value) else KNOB)
+
+
+def test_while_it_is_moved_the_value_stands_beside_the_knob_on_the_side_with_room() -> None:
+    track = LimitTrack(ValueScale(0, 100), 21)
+
+    def drawn(value: float, *, is_moving: bool = True) -> str:
+        return "".join(piece for piece, _ in track_row(track, value, 50, is_moving=is_moving))
+
+    assert drawn(20) == "━━━━● 20 ─┼──────────"
+    assert drawn(90) == "━━━━━━━━━━━━━━ 90 ●──"
+    assert drawn(20, is_moving=False) == "━━━━●─────┼──────────"
+    assert drawn(5_000, is_moving=False) == "━━━━━━━━ beyond 100 ▶"
+    assert DEFAULT not in drawn(90)
+
+
+labels = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=24)
+
+
+@given(labels, st.integers(0, 9_999), st.integers(0, 10_000_000), st.integers(24, 60), st.integers(8, 14))
+def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
+    label: str, touched: int, value: int, width: int, label_width: int
+) -> None:
+    effect = Effect("many", "+191k tk", f"{touched:,} of 9,999")
+
+    pieces = name_row(f"  {label}", effect, (number_text(value), "parameter--value"), width, 2 + label_width)
+
+    assert sum(len(text) for text, _ in pieces) == width
+    assert pieces[-1][0].strip() == number_text(value)
+    assert pieces[0][0].strip()
+
+
+def test_what_a_limit_does_is_told_as_fully_as_there_is_room_for() -> None:
+    effect = Effect("20 of 53 results", "+21k tk", "20 of 53")
+
+    assert [effect.within(width) for width in (20, 15, 8, 3)] == ["20 of 53 +21k tk", "20/53 +21k tk", "+21k tk", ""]
+
+
+@given(st.lists(labels, max_size=6), st.integers(30, 60), st.integers(0, 4))
+def test_risks_never_take_more_room_than_is_kept_for_them(risks: list[str], width: int, rows: int) -> None:
+    lines = risk_lines(risks, width, rows)
+
+    assert len(lines) == min(len(risks), rows)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_the_last_line_of_risks_says_how_many_more_there_are_and_where_they_are() -> None:
+    risks = ["13 later calls needed cut text", "never applied", "first request no longer sent"]
+
+    assert risk_lines(risks[:1], 40, 2) == ["! 13 later calls needed cut text · h"]
+    assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied, 1 more · h"]
+    assert risk_lines(risks, 36, 1) == ["! 13 later calls needed cut text +2"]
+    assert risk_lines([], 36, 1) == []
+
+
+def test_a_hint_that_is_too_long_ends_in_a_sign() -> None:
+    assert hint_lines(["one two three four five"], 9, 2) == ["one two", "three …"]
+    assert hint_lines(["one two"], 9, 2) == ["one two"]
+    assert hint_lines(["one two"], 0, 2) == []
+
+
+def test_every_limit_that_has_sizes_keeps_a_line_for_them() -> None:
+    for name in STRATEGIES:
+        for parameter in STRATEGIES[name].parameters:
+            if parameter.kind in (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER) and not counts_sizes(parameter):
+                assert sizes_for(None, STRATEGIES[name](), parameter) is None  # asks for no session where it has none
 
 
 def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
@@ -29,16 +210,65 @@ def test_sizes_do_not_depend_on_limits_but_on_tiers() -> None:
     assert shape_of(one) != shape_of(third)
 
 
-async def test_results_are_counted_by_size_under_their_limit(running, session_file) -> None:
-    async with running(session_file.path) as run:
-        await run.until(lambda: any(slider.has_sizes for slider in run.sliders()))
-        slider = next(slider for slider in run.sliders() if slider.has_sizes)
-        line, below = slider.text().split("\n")
+async def test_nothing_moves_while_a_limit_is_dragged_and_what_it_comes_to_arrives(running, session_file) -> None:
+    """Name, line and sizes keep their places from before anything is known until risks are, and the value is shown."""
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.press("p", "down")
+        slider = run.slider("confirmation")
+        await run.until(lambda: slider.has_sizes)
+        place, taken, end = slider.place, [each.lines_taken for each in run.sliders()], slider.end
+        header = next(line for line in run.lines() if " who " in line)
+        assert " tokens " in header
+        assert " change " in header
+
+        await slider.press(10)
+        await slider.drag_over(12, 3)
+        await run.settled()
+        value = run.plan.entries[0].strategy.confirmation
+        assert f" {value} " in slider.text().split("\n")[1]
+        await run.until(lambda: slider.has_effect and run.knows_needed and run.risks.lines())
+        assert "! " in run.text()
+        assert slider.place == place
+
+        session_file.turn("x" * 60_000, "Edit")
+        session_file.turn()
+        await run.until(lambda: slider.largest == 60_000)
+        await slider.drag_over(4)
+        await run.settled()
+        assert slider.end == end
+        await slider.release(4)
+        line, below = slider.text().split("\n")[1:]
         assert line.index("●") == below.index(MARK)
-        assert below.endswith(" " * 8)
-        await run.press("1")
-        await run.until(lambda: slider.has_effect)
-        assert " tk" in slider.text()
+        assert ([each.lines_taken for each in run.sliders()], slider.place) == (taken, place)
+
+        await run.press("ctrl+z")
+        assert run.plan.entries[0].strategy.confirmation == 150
+        await run.press("right")
+        assert slider.end == 63_000
+
+
+async def test_the_wheel_moves_a_limit_finely_where_it_has_the_focus_and_a_typed_value_goes_beyond(
+    running, session_file
+) -> None:
+    async with running(session_file.path) as run:
+        slider = run.slider("confirmation")
+        await run.until(lambda: slider.has_sizes)
+        await slider.turn_wheel(2)
+        assert (slider.value, run.plan.entries[0].enabled) == (150, False)
+
+        await run.press("p", "down")
+        await slider.turn_wheel(2)
+        assert slider.value == 170
+        await slider.turn_wheel(-1)
+        assert slider.value == 160
+
+        await run.press(*"99000", "enter")
+        assert slider.value == 99_000
+        name, line, _ = slider.text().split("\n")
+        assert name.endswith("99,000")
+        assert line.endswith(f" beyond {slider.end:,.0f} ▶")
+        await run.press("left")
+        assert slider.value == slider.end
 
 
 async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, session_file) -> None:

@@ -1,8 +1,8 @@
 """Where a parameter's value stands on a line, and which value comes next: what sliders, curves and sweeps move along.
 
 A logarithmic scale moves in ratios, so that 150 and 600 are as far apart as 15,000 and 60,000. Its lower end may be 0:
-positions are taken of `value - minimum + 1`. Steps are round numbers of the value's own size, so that a key press at 40
-moves by 1 and at 40,000 by 1,000.
+positions are taken of `value - minimum + 1`. Steps are round numbers of the value's own size: a fine one leads from 40
+to 41 and from 40,000 to 41,000, a coarse one from 40 to 50 and from 40,000 to 50,000.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from inspector.strategies.core.parameters import Parameter
 
 LARGE_STEP = 10
-"""How many small steps a large one is."""
+"""How many fine steps a coarse one is, where values are in ratios."""
 
 _LINEAR_STEPS = 200
+_COARSE_LINEAR_STEPS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +72,38 @@ class ValueScale:
             return self._fitted(self.minimum + span * fraction)
         above = math.expm1(fraction * math.log1p(span)) if self.logarithmic else span * fraction
         raw = self.minimum + above
-        unit = self._step_at(raw) if self.logarithmic else self._linear_step
+        unit = self._unit_at(raw)
         return self._fitted(round(raw / unit) * unit)
 
-    def stepped(self, value: float, steps: int) -> float:
-        """The value `steps` small steps up, or down when negative; never beyond the ends.
+    def stepped(self, value: float, steps: int, *, coarse: bool = False) -> float:
+        """The value so many steps up, or down when negative; never beyond the ends.
 
         A step from a value between two round ones lands on the next round one.
+
+        Args:
+            value: Where to begin.
+            steps: How many, and which way.
+            coarse: To numbers of one digit that counts, instead of two.
         """
         upward = steps > 0
         for _ in range(abs(steps)):
-            unit = self._step_at(value if upward else value * (1 - 1e-9)) if self.logarithmic else self._linear_step
+            unit = self._unit_at(value if upward else value * (1 - 1e-9), coarse=coarse)
             position = value / unit
             value = (math.floor(position + 1e-6) + 1 if upward else math.ceil(position - 1e-6) - 1) * unit
         return self._fitted(value)
 
-    @property
-    def _linear_step(self) -> float:
-        rough = (self.maximum - self.minimum) / _LINEAR_STEPS
+    def _unit_at(self, value: float, *, coarse: bool = False) -> float:
+        """What values near this one are multiples of."""
+        if not self.logarithmic:
+            return self._linear_step(_COARSE_LINEAR_STEPS if coarse else _LINEAR_STEPS)
+        unit = 10.0 ** math.floor(math.log10(max(abs(value), 1.0))) / (1 if coarse else LARGE_STEP)
+        return max(unit, 1.0) if self.whole else max(unit, (self.maximum - self.minimum) / 1e6)
+
+    def _linear_step(self, steps: int) -> float:
+        rough = (self.maximum - self.minimum) / steps
         unit = 10 ** math.floor(math.log10(rough)) if rough > 0 else 1.0
         unit = next((unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough), unit * 10)
         return max(unit, 1.0) if self.whole else unit
-
-    def _step_at(self, value: float) -> float:
-        size = max(abs(value), 1.0)
-        unit = 10.0 ** (math.floor(math.log10(size)) - 1)
-        return max(unit, 1.0) if self.whole else max(unit, (self.maximum - self.minimum) / 1e6)
 
     def _fitted(self, value: float) -> float:
         if value <= self.minimum or value >= self.maximum:

@@ -103,12 +103,16 @@ MORE_SETTINGS: Table = (
 """The row that shows a strategy's other settings."""
 
 SLIDER: Table = (
-    UserAction("slider.lower", "left", "step(-1)", "Move", "Lower the limit by one step", is_shown=True, rank=8),
-    UserAction("slider.raise", "right", "step(1)", "Move", "Raise the limit by one step", is_shown=True, rank=8),
-    UserAction("slider.lower-much", "shift+left", "step(-10)", "Far", "Lower by ten steps"),
-    UserAction("slider.raise-much", "shift+right", "step(10)", "Far", "Raise by ten steps"),
+    UserAction(
+        "slider.lower-much", "left", "stride(-1)", "Move", "Lower the limit by a coarse step", is_shown=True, rank=8
+    ),
+    UserAction(
+        "slider.raise-much", "right", "stride(1)", "Move", "Raise the limit by a coarse step", is_shown=True, rank=8
+    ),
+    UserAction("slider.lower", "shift+left", "step(-1)", "Fine", "Lower by a fine step, as the wheel does"),
+    UserAction("slider.raise", "shift+right", "step(1)", "Fine", "Raise by a fine step, as the wheel does"),
     UserAction("slider.lowest", "home", "edge(0)", "Lowest", "Set the lowest value"),
-    UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value"),
+    UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value the slider shows"),
     UserAction("slider.reset", "u", "reset", "Reset", "Reset to the default", is_shown=True),
 )
 """A limit of a strategy."""

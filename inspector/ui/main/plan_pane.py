@@ -64,20 +64,22 @@ class PlanPane(SessionPane):
     def _show_risks(self) -> None:
         if self._panel is not None:
             risks = self.controller.risks
-            is_final = risks is None or risks.needed is not None
-            self._panel.show_findings(() if risks is None else risks.lines(), is_final=is_final)
+            self._panel.show_risks(() if risks is None else risks.lines())
 
     def _show_sizes(self) -> None:
         sizes, plan = self.controller.sizes, self.controller.plan
         if sizes is not None and plan is not None and self._panel is not None and sizes.serves(sizes.history, plan):
-            self._panel.show_sizes(sizes.of)
+            self._panel.show_sizes(sizes)
 
     def _show_rival(self) -> None:
         from inspector.ui.plan.difference import brief
 
         if self._panel is not None:
-            rival, outcome = self.controller.rival, self.controller.outcome
-            self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
+            rival, outcome, plans = self.controller.rival, self.controller.outcome, self.controller.plans
+            if plans is None or plans.aside is None:
+                self._panel.show_rival(None)
+            else:
+                self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
 
     def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
         """A control was moved."""

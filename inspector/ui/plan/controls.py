@@ -15,11 +15,11 @@ from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHOICE, MORE_SETTINGS, SWITCH, TEXT
 from inspector.ui.performance.frame_batching import hold_painting
+from inspector.ui.plan.drawing import clipped
 
 if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
-    from textual.geometry import Size
 
     from inspector.strategies.core.parameters import Parameter, ParameterValue
 
@@ -28,40 +28,12 @@ FOCUS_MARK = "▸"
 FAINT = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a limit or a strategy does to the session.
-
-    Attributes:
-        touched: How many results it changed, in words; empty while unknown.
-        tokens: What that leaves out, signed.
-        brief: What is touched in as few letters as stand below a label: `49 of 102`.
-    """
-
-    touched: str = ""
-    tokens: str = ""
-    brief: str = ""
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is anything to tell."""
-        return bool(self.touched or self.tokens)
-
-    def line(self, width: int) -> str:
-        """One line: what is touched on the left, tokens on the right."""
-        room = max(width - 4 - len(self.tokens), 0)
-        return f"    {self.touched[:room]:<{room}}{self.tokens}"
-
-
-NO_EFFECT = Effect()
-
-
 class ParameterControl(Widget, can_focus=True):
     """A control for one parameter of one entry of the plan. It shows a new value at once and reports it."""
 
     DEFAULT_CSS = """
     ParameterControl {
-        height: auto;
+        height: 1;
         width: 1fr;
         pointer: pointer;
         &:focus { background: $primary 20%; }
@@ -86,12 +58,10 @@ class ParameterControl(Widget, can_focus=True):
 
     value: reactive[ParameterValue] = reactive(0, init=False)
     """The value shown."""
-    effect: reactive[Effect] = reactive(NO_EFFECT)
-    """What the value does to the session."""
     is_off: reactive[bool] = reactive(False)
     """The strategy is switched off."""
     label_width: reactive[int] = reactive(12)
-    """Cells for the label, equal for all controls of a panel so that tracks line up."""
+    """Cells for the label, equal for all controls of a strategy so that what stands beside it lines up."""
 
     @dataclass
     class Changed(Message):
@@ -130,17 +100,22 @@ class ParameterControl(Widget, can_focus=True):
         """What it controls."""
         self.set_reactive(ParameterControl.value, value)
 
-    def watch_effect(self, before: Effect, effect: Effect) -> None:
-        """Ask for another height only where it is another: that lays out the whole screen."""
-        if before.is_known != effect.is_known:
-            self.refresh(layout=True)
-
     def watch_is_off(self, is_off: bool) -> None:
         """Draw it faintly. A class of its own would match every rule of the control anew, and its parts' too."""
         if self.app.no_color or self.app.current_theme.ansi:
             self.styles.text_style = "dim" if is_off else None
         else:
             self.styles.opacity = FAINT if is_off else 1.0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the mouse holds a part of it: then it stays where it is."""
+        return False
+
+    @property
+    def mark(self) -> str:
+        """Says before its name whether the control has the focus."""
+        return FOCUS_MARK if self.has_focus else " "
 
     @property
     def label(self) -> str:
@@ -151,17 +126,17 @@ class ParameterControl(Widget, can_focus=True):
     @property
     def explanation(self) -> str:
         """One sentence, the range and the default."""
-        parameter = self.parameter
-        default = parameter.default
+        return f"{self.parameter.help} Takes {self.parameter.range}; default {self.default_text}."
+
+    @property
+    def default_text(self) -> str:
+        """The default in words."""
+        default = self.parameter.default
         if isinstance(default, tuple):
-            shown = ", ".join(default) or "none"
-        elif isinstance(default, bool):
-            shown = "on" if default else "off"
-        elif isinstance(default, int):
-            shown = f"{default:,}"
-        else:
-            shown = str(default) or "none"
-        return f"{parameter.help} Takes {parameter.range}; default {shown}."
+            return ", ".join(default) or "none"
+        if isinstance(default, bool):
+            return "on" if default else "off"
+        return f"{default:,}" if isinstance(default, int) else str(default) or "none"
 
     def choose(self, value: ParameterValue, *, is_final: bool = True) -> None:
         """Show `value` and report it, where it is another one."""
@@ -178,24 +153,10 @@ class ParameterControl(Widget, can_focus=True):
 
     def label_content(self) -> Content:
         """The focus mark and the label, in the label's width."""
-        mark = FOCUS_MARK if self.has_focus else " "
-        label = self.label
-        if len(label) > self.label_width:
-            label = label[: self.label_width - 1] + "…"
+        label = clipped(self.label, self.label_width)
         return Content.assemble(
-            (f"{mark} {label:<{self.label_width}} ", self.get_visual_style("parameter--label")),
+            (f"{self.mark} {label:<{self.label_width}} ", self.get_visual_style("parameter--label")),
         )
-
-    def with_effect(self, row: Content) -> Content:
-        """The row, and the effect on a second one where there is any."""
-        if not self.effect.is_known:
-            return row
-        line = self.effect.line(self.content_size.width)
-        return Content("\n").join([row, Content.styled(line, self.get_visual_style("parameter--effect"))])
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
-        """Two rows when there is an effect to tell."""
-        return 2 if self.effect.is_known else 1
 
 
 BEFORE = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"
@@ -212,9 +173,7 @@ class SwitchControl(ParameterControl):
     def render(self) -> Content:
         """The label and the state, as glyph and word."""
         state = "[x] on" if self.value else "[ ] off"
-        return self.with_effect(
-            Content.assemble(self.label_content(), (state, self.get_visual_style("parameter--value")))
-        )
+        return Content.assemble(self.label_content(), (state, self.get_visual_style("parameter--value")))
 
     def action_switch(self) -> None:
         """The other state."""

@@ -13,7 +13,6 @@ from textual.reactive import reactive
 from textual.style import Style
 from textual.widget import Widget
 
-from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.actions.action import bindings
@@ -21,14 +20,13 @@ from inspector.ui.actions.main_screen import NUMBERED
 from inspector.ui.actions.parts import STRATEGY
 from inspector.ui.plan.controls import (
     FOCUS_MARK,
-    NO_EFFECT,
     ChoiceControl,
-    Effect,
     FoldRow,
     ParameterControl,
     SwitchControl,
     TextControl,
 )
+from inspector.ui.plan.drawing import NO_EFFECT, Effect, clipped, effect_of
 from inspector.ui.plan.slider import LimitSlider
 
 if TYPE_CHECKING:
@@ -39,12 +37,11 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
     from textual.geometry import Size
 
-    from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import Parameter, ParameterValue
     from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import PlanEntry
-    from inspector.ui.plan.sizes import LimitName
+    from inspector.ui.plan.sizes import PlanSizes
 
 
 _DOES = "inspector_does"
@@ -101,6 +98,7 @@ class StrategyToggle(Widget, can_focus=True):
 
     def __init__(self, entry: int, strategy: Strategy, *, enabled: bool) -> None:
         super().__init__()
+        self._title = "" if has_tiers(strategy) else strategy.title
         self.entry = entry
         """Index of the plan's entry."""
         self.strategy_name = strategy.name
@@ -110,36 +108,31 @@ class StrategyToggle(Widget, can_focus=True):
         self.set_reactive(StrategyToggle.enabled, enabled)
         self._pressed = ""
 
-    def watch_effect(self, before: Effect, effect: Effect) -> None:
-        """Ask for another height only where it is another: that lays out the whole screen."""
-        if before.is_known != effect.is_known:
-            self.refresh(layout=True)
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
-        """Two rows when there is an effect to tell."""
-        return 2 if self.effect.is_known else 1
+        """Two rows where no limit says what its tier does, whether there is anything to say or not."""
+        return 2 if self._title else 1
 
     def render(self) -> Content:
-        """The row, and the effect below."""
+        """The row; below it what the strategy does, or would, where no limit tells."""
         key = str(self.entry + 1) if self.entry < NUMBERED else " "
-        is_pointed_at = self.has_focus or self.mouse_hover
-        name_width = max(self.content_size.width - 8 - (MOVES_CELLS if is_pointed_at else 0), 4)
-        name = self.strategy_name
-        if len(name) > name_width:
-            name = name[: name_width - 1] + "…"
+        width = self.content_size.width
+        moves = self._moves() if self.has_focus or self.mouse_hover else ()
+        doing = "" if moves or self._title else self.effect.within(width - 9 - len(self.strategy_name))
+        name_width = max(width - 8 - (MOVES_CELLS if moves else len(doing)), 4)
         row = Content.assemble(
             f"{FOCUS_MARK if self.has_focus else ' '} ",
             (
-                f"[{'x' if self.enabled else ' '}] {name:<{name_width}}",
+                f"[{'x' if self.enabled else ' '}] {clipped(self.strategy_name, name_width):<{name_width}}",
                 self.get_visual_style("strategy--on" if self.enabled else "strategy--off"),
             ),
-            *(self._moves() if is_pointed_at else ()),
+            (doing, self.get_visual_style("strategy--effect")),
+            *moves,
             (f" {key}", self.get_visual_style("strategy--key")),
         )
-        if not self.effect.is_known:
+        if not self._title:
             return row
-        effect = self.effect.line(self.content_size.width)
-        return Content("\n").join([row, Content.styled(effect, self.get_visual_style("strategy--effect"))])
+        below = self.effect.line(width) if self.effect.is_known else f"      {clipped(self._title, width - 6)}"
+        return Content("\n").join([row, Content.styled(below, self.get_visual_style("strategy--effect"))])
 
     def _moves(self) -> list[Content]:
         """What the mouse can do besides: move the strategy up or down, take it out."""
@@ -260,23 +253,32 @@ class PlanEntryView(Vertical):
             control.value = value_of(entry, control.parameter)
             control.is_off = not entry.enabled
 
-    def show_sizes(self, sizes: Mapping[LimitName, LimitSizes]) -> None:
+    def show_sizes(self, sizes: PlanSizes) -> None:
         """Show how large the results are that each limit is about."""
-        for control in self._parameters:
-            if isinstance(control, LimitSlider):
-                control.sizes = sizes.get((self.index, control.parameter.name))
+        for control in self._limits:
+            name = self.index, control.parameter.name
+            control.sizes, control.largest = sizes.of.get(name), sizes.largest.get(name)
 
     def show_outcomes(self, outcomes: Mapping[str, GroupEffect]) -> None:
         """Show what each part of the strategy does, by the part's name."""
         if not self._toggle.is_mounted:
             return  # not composed yet; whoever mounts it shows the outcomes again
-        tiers = {control.parameter.group for control in self._parameters} - {""}
-        for control in self._parameters:
+        for control in self._limits:
             group = control.parameter.group
-            if control.parameter.kind in _NUMBERS and group:
+            if group:
                 control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
+        tiers = {parameter.group for parameter in self.entry.strategy.parameters} - {""}
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
         self._toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
+
+    @property
+    def _limits(self) -> list[LimitSlider]:
+        return [control for control in self._parameters if isinstance(control, LimitSlider)]
+
+
+def has_tiers(strategy: Strategy) -> bool:
+    """Whether a strategy has limits of parts, each of which says what its part does."""
+    return any(each.kind in _NUMBERS and each.group not in ("", BATCHING) for each in strategy.parameters)
 
 
 def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
@@ -289,15 +291,3 @@ def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:
     """The value an entry's strategy has for a parameter."""
     value: ParameterValue = getattr(entry.strategy, parameter.field)
     return value
-
-
-def effect_of(outcome: GroupEffect | None) -> Effect:
-    """An outcome in words."""
-    if outcome is None:
-        return NO_EFFECT
-    if not outcome.results:
-        return Effect("no results", brief="no results")
-    brief = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.whole(outcome.results)}"
-    touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, 'result')}"
-    sign = "+" if outcome.tokens_cut < 0 else ""
-    return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)} tk", brief)

@@ -10,27 +10,31 @@ from textual import on
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Static
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
 from inspector.ui.plan.controls import FoldRow, ParameterControl
+from inspector.ui.plan.drawing import hint_lines, risk_lines
 from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
 from inspector.ui.toolkit.one_line import ACTION, clickable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.replay.engine.replay import GroupEffect
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
-    from inspector.ui.plan.sizes import LimitName
+    from inspector.ui.plan.sizes import PlanSizes
+
+
+INTRODUCTION = "Switch a strategy on by its number or a click, and drag its limits: every call is replayed meanwhile."
 
 
 class AddStrategy(Static, can_focus=True):
@@ -77,17 +81,42 @@ class PlanActions(Static):
             await self.screen.run_action(action)
 
 
+class ReservedLines(Widget):
+    """Lines that keep their place whether there is anything to say or not; what is said is fitted to them."""
+
+    lines: reactive[tuple[str, ...]] = reactive(())
+    """What is said."""
+
+    def __init__(
+        self,
+        fitted: Callable[[Sequence[str], int, int], list[str]],
+        *lines: str,
+        id: str,  # noqa: A002  Textual's own
+    ) -> None:
+        super().__init__(id=id)
+        self._fitted = fitted
+        self.set_reactive(ReservedLines.lines, lines)
+
+    def render(self) -> Content:
+        """As much of it as there is room for."""
+        return Content("\n".join(self._fitted(self.lines, *self.content_size)))
+
+
 class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
     """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
 
     def on_resize(self) -> None:
-        """What is said below takes room from the list, sooner or later."""
+        """A lower screen has room for fewer controls."""
         self.keep_in_sight()
 
     def keep_in_sight(self) -> None:
         """Scroll to the control that has the focus."""
         focused = self.screen.focused
-        if focused is not None and self in focused.ancestors:
+        if (
+            focused is not None
+            and self in focused.ancestors
+            and not (isinstance(focused, ParameterControl) and focused.is_held)
+        ):
             focused.scroll_visible(animate=False)
 
 
@@ -104,8 +133,8 @@ def _is_shown(widget: Widget) -> bool:
 class PlanPanel(Vertical):
     """Shows a plan and says what should change in it. It holds no plan of its own: `show` gives it one."""
 
-    HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits with the arrow keys,
-    with shift ten times as far, by dragging, or by typing a number and enter."""
+    HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits by dragging, with the
+    arrow keys, finely with shift or the wheel, or by typing a number and enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PLAN_PANEL)
 
@@ -130,9 +159,8 @@ class PlanPanel(Vertical):
         self._shape: tuple[str, ...] | None = None
         self._views: tuple[PlanEntryView, ...] = ()
         self._outcomes: Sequence[GroupEffect] = ()
-        self._sizes: Mapping[LimitName, LimitSizes] = {}
+        self._sizes: PlanSizes | None = None
         self._last_focused: Widget | None = None
-        self._findings: tuple[str, ...] = ()
         self._showing = Lock()
 
     def compose(self) -> ComposeResult:
@@ -140,9 +168,9 @@ class PlanPanel(Vertical):
         with Entries(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
             yield PlanActions()
-        yield Static(Content(""), id="plan-findings", markup=False)
+        yield ReservedLines(risk_lines, id="plan-risks")
         yield Static(Content(""), id="plan-rival", markup=False)
-        yield Static(Content(""), id="plan-hint", markup=False)
+        yield ReservedLines(hint_lines, INTRODUCTION, id="plan-hint")
 
     def show_soon(self, plan: Plan) -> None:
         """Show a plan; `show` without waiting for it."""
@@ -185,24 +213,25 @@ class PlanPanel(Vertical):
         await entries.remove_children(old)
         self.call_after_refresh(entries.keep_in_sight)
         self.show_outcomes(self._outcomes)
-        self.show_sizes(self._sizes)
+        if self._sizes is not None:
+            self.show_sizes(self._sizes)
 
     def _show_values(self, plan: Plan) -> None:
         for view, entry in zip(self._views, plan.entries, strict=True):
             if view.entry != entry:
                 view.show(entry)
 
-    def show_sizes(self, sizes: Mapping[LimitName, LimitSizes]) -> None:
+    def show_sizes(self, sizes: PlanSizes) -> None:
         """Show how large the results are that each limit is about."""
         self._sizes = sizes
         for view in self._views:
             view.show_sizes(sizes)
 
-    def show_rival(self, text: str) -> None:
-        """Show what the other plan would come to; empty where there is none."""
+    def show_rival(self, text: str | None) -> None:
+        """Show what the other plan would come to: nothing while that is not known, None where there is none."""
         rival = self.query_one("#plan-rival", Static)
-        rival.update(Content(text))
-        rival.display = bool(text)
+        rival.update(Content(text or ""), layout=False)
+        rival.display = text is not None
 
     def show_outcomes(self, outcomes: Sequence[GroupEffect]) -> None:
         """Show what each part of the plan does to the session."""
@@ -210,17 +239,9 @@ class PlanPanel(Vertical):
         for view in self._views:
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
 
-    def show_findings(self, lines: Sequence[str], *, is_final: bool = True) -> None:
-        """Show the plan's risks, one a line; while more is to come, in no less room than before."""
-        if not is_final and lines:
-            lines = [*lines, *[""] * (len(self._findings) - len(lines))]
-        if tuple(lines) == self._findings:
-            return
-        # Another height lays out the whole screen, another text does not.
-        layout, self._findings = len(lines) != len(self._findings), tuple(lines)
-        findings = self.query_one("#plan-findings", Static)
-        findings.update(Content("\n".join(f"! {line}" if line else "" for line in lines)), layout=layout)
-        findings.display = bool(lines)
+    def show_risks(self, lines: Sequence[str]) -> None:
+        """Show the plan's risks, one a line, the worst first."""
+        self.query_one("#plan-risks", ReservedLines).lines = tuple(lines)
 
     @property
     def controls(self) -> list[Widget]:
@@ -244,14 +265,14 @@ class PlanPanel(Vertical):
 
     def say(self, text: str) -> None:
         """Show a line below the controls until the focus moves."""
-        self.query_one("#plan-hint", Static).update(Content(text))
+        self.query_one("#plan-hint", ReservedLines).lines = (text,)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Say what the focused control is about."""
         widget = event.widget
         self._last_focused = widget
-        # What is said of it below takes room from the list, and a control just made has no place yet.
-        self.call_after_refresh(widget.scroll_visible, animate=False)
+        # A control just made has no place yet.
+        self.call_after_refresh(self.query_one(Entries).keep_in_sight)
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
         elif isinstance(widget, FoldRow):

@@ -44,8 +44,6 @@ class Risks:
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
         ]
-        if lines and len(self.blocks):
-            lines[-1] += " · h"
         return tuple(lines)
 
     @cached_property

@@ -9,47 +9,65 @@ from textual.reactive import reactive
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.core.parameters import ParameterError, ParameterKind
-from inspector.strategies.core.scale import ValueScale
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import SLIDER
 from inspector.ui.plan.controls import ParameterControl
+from inspector.ui.plan.drawing import NO_EFFECT, Effect, Piece, name_row, number_text, sizes_row, track_row
+from inspector.ui.plan.sizes import counts_sizes, histogram, range_of
+from inspector.ui.plan.track import KnobHold, LimitTrack
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from textual import events
     from textual.binding import BindingType
     from textual.geometry import Size
-    from textual.style import Style
 
     from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.strategies.core.parameters import Parameter, ParameterValue
-    from inspector.ui.plan.controls import Effect
 
-VALUE_WIDTH = 8
-
-MARK = "│"
-"""Where the limit is among the sizes."""
+MARGIN = 2
+"""Cells left of the line, where the focus is marked above."""
+TRACK = 1
+"""The line of the control the knob moves along; its name stands above."""
+LONGEST_TYPED = 12
 
 
 class LimitSlider(ParameterControl):
-    """One row: label, track, value. Below it, where that is known, what the limit does, and to results of which sizes.
+    """Its name, what it does and its value; a line as wide as the plan; below it the sizes of the results it is about.
 
-    A size is counted where the limit would stand if it were as large.
+    A size is counted where the limit would stand if it were as large. However much becomes known of the limit, its
+    height stays the same.
     """
 
-    HELP = """Drag the knob, step with the arrow keys, or type a number and press enter. The bars below the line count
-    results by size: those to the right of the mark are over the limit."""
+    HELP = """Drag the knob, or step with the arrow keys: far with an arrow alone, finely with shift or the mouse's
+    wheel. The line ends a little above the largest result; type a number and press enter to go beyond. The bars below
+    count results by size: those to the right of the mark are over the limit."""
+
+    DEFAULT_CSS = """
+    LimitSlider { height: auto; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(SLIDER)
 
+    effect: reactive[Effect] = reactive(NO_EFFECT)
+    """What the limit does to the session."""
     sizes: reactive[LimitSizes | None] = reactive(None)
     """What the limit is about; None where that is no size, or not known yet."""
+    largest: reactive[int | None] = reactive(None)
+    """The largest thing it is held against; None where that is not known."""
+    is_moving: reactive[bool] = reactive(False)
+    """It is being dragged: the value stands beside the knob."""
 
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__(entry, parameter, value)
-        self.scale = ValueScale.of(parameter, self.number)
-        """Where values stand on the track."""
+        self._counts_sizes = counts_sizes(parameter)
+        self.scale = range_of(parameter, self.number, None)
+        """What the line covers."""
+        self._hold: KnobHold | None = None
+        self._pointer = 0
+        self._is_range_held = False
         self._typed = ""
-        self._dragging = False
         self._bars: tuple[object, str] = (None, "")
 
     @property
@@ -57,91 +75,104 @@ class LimitSlider(ParameterControl):
         """The value as a number."""
         return float(self.value) if isinstance(self.value, int | float) else 0.0
 
-    def watch_value(self) -> None:
-        """A value given from outside may lie beyond an open range's end."""
-        if not self._dragging and not self.scale.minimum <= self.number <= self.scale.maximum:
-            self.scale = ValueScale.of(self.parameter, self.number)
-
-    def watch_sizes(self, before: LimitSizes | None, sizes: LimitSizes | None) -> None:
-        """Sizes have a row of their own."""
-        if (before is None) != (sizes is None):
-            self.refresh(layout=True)
-
-    def watch_effect(self, before: Effect, effect: Effect) -> None:
-        """The sizes have their row whether there is an effect or not."""
-        if self.sizes is None:
-            super().watch_effect(before, effect)
+    @property
+    def is_held(self) -> bool:
+        """Whether the mouse holds the knob."""
+        return self._hold is not None
 
     @property
-    def _track(self) -> tuple[int, int]:
-        """First cell and width of the track."""
-        first = 2 + self.label_width + 1
-        return first, max(self.content_size.width - first - VALUE_WIDTH, 4)
+    def track(self) -> LimitTrack:
+        """The line with its cells."""
+        return LimitTrack(self.scale, max(self.content_size.width - MARGIN, 2))
+
+    @property
+    def explanation(self) -> str:
+        """What it is, what it takes, and where its line ends."""
+        ends = "" if self.largest is None else f"; slider to {number_text(self.scale.maximum)}"
+        return f"{self.parameter.help} {self.parameter.range}; default {self.default_text}{ends}."
+
+    def watch_value(self) -> None:
+        """A value given from outside may lie beyond an open range's end."""
+        self._fit_range()
+
+    def watch_largest(self) -> None:
+        """A session that grows may have larger results."""
+        self._fit_range()
+
+    def _fit_range(self) -> None:
+        """End a little above the largest result; never while the mouse is on the line: nothing moves under it."""
+        if not self._is_range_held:
+            self.scale = range_of(self.parameter, self.number, self.largest)
+            self.refresh()
+
+    def _let_range_go(self) -> None:
+        if self._is_range_held and self._hold is None:
+            self._is_range_held = False
+            self._fit_range()
 
     def render(self) -> Content:
-        """The row, and the effect below."""
-        _, width = self._track
-        thumb = round(self.scale.fraction(self.number) * (width - 1))
+        """The control's lines."""
+        track, number = self.track, self.number
         default = self.parameter.default
-        origin = round(self.scale.fraction(default) * (width - 1)) if isinstance(default, int | float) else -1
-        rest = "".join("┼" if cell == origin else "─" for cell in range(thumb + 1, width))
-        row = Content.assemble(
-            self.label_content(),
-            ("━" * thumb, self.get_visual_style("parameter--filled")),
-            ("●", self.get_visual_style("parameter--thumb")),
-            (rest, self.get_visual_style("parameter--track")),
-            self._value_content(),
-        )
-        return Content("\n").join([row, self._sizes_row(thumb, width)]) if self.sizes else self.with_effect(row)
+        value = (self._typed + "▏", "parameter--typed") if self._typed else (number_text(number), "parameter--value")
+        name = f"{self.mark} {self.label}"
+        doing = self.effect if self.effect.is_known else Effect(brief=self._count)
+        origin = float(default) if isinstance(default, int | float) else None
+        lines: list[Iterable[Piece]] = [
+            name_row(name, doing, value, MARGIN + track.cells, MARGIN + self.label_width),
+            [(" " * MARGIN, ""), *track_row(track, number, origin, is_moving=self.is_moving)],
+        ]
+        if self._counts_sizes:
+            bars = self._histogram(track)
+            lines.append([(" " * MARGIN, ""), *sizes_row(bars, track.cell(number))] if bars else [])
+        return Content("\n").join([self._styled(line) for line in lines])
 
-    def _sizes_row(self, thumb: int, width: int) -> Content:
-        """What is touched, below the label; sizes, below the track; what is left out, below the value."""
-        style = self.get_visual_style("parameter--effect")
-        touched = (self.effect.brief or self._count)[: self.label_width]
-        bars = self._histogram(width)
+    def _styled(self, pieces: Iterable[Piece]) -> Content:
         return Content.assemble(
-            (f"  {touched:<{self.label_width}} ", style),
-            (bars[:thumb], self.get_visual_style("parameter--kept")),
-            (MARK, self.get_visual_style("parameter--thumb")),
-            (bars[thumb + 1 :], self.get_visual_style("parameter--over")),
-            (f"{self.effect.tokens:>{VALUE_WIDTH}}", style),
+            *((text, self.get_visual_style(name)) if name else Content(text) for text, name in pieces)
         )
 
     @property
     def _count(self) -> str:
         return "" if self.sizes is None else ON_SCREEN.plural(len(self.sizes.values), self.sizes.noun)
 
-    def _histogram(self, width: int) -> str:
-        from inspector.ui.plan.sizes import histogram
-
-        key = (self.sizes, self.scale, width)
-        if self.sizes is not None and key != self._bars[0]:
-            self._bars = key, histogram(self.sizes, self.scale, width)
+    def _histogram(self, track: LimitTrack) -> str:
+        """A glyph for every cell; empty while sizes are not known."""
+        if self.sizes is None:
+            return ""
+        key = (self.sizes, track)
+        if key != self._bars[0]:
+            self._bars = key, histogram(self.sizes, track)
         return self._bars[1]
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
-        """Two rows when there is anything to tell."""
-        return 2 if self.effect.is_known or self.sizes is not None else 1
+        """Two lines, and one for sizes where the limit may be held against any."""
+        return 3 if self._counts_sizes else 2
 
-    def _value_content(self) -> tuple[str, Style]:
-        if self._typed:
-            return f"{self._typed + '▏':>{VALUE_WIDTH}}", self.get_visual_style("parameter--typed")
-        return f"{self.value_text:>{VALUE_WIDTH}}", self.get_visual_style("parameter--value")
-
-    @property
-    def value_text(self) -> str:
-        """The value as shown: `24,000`, `0.7`."""
-        number = self.number
-        return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
+    def choose(self, value: ParameterValue, *, is_final: bool = True) -> None:
+        """Show `value` and report it, where it is another one."""
+        self.is_moving = not is_final or self.is_held
+        super().choose(value, is_final=is_final)
+        if is_final and self._hold is not None:
+            self._hold = self._hold.resting(self._pointer, self.number)
 
     def action_step(self, steps: int) -> None:
-        """Move by a number of steps."""
+        """Move by a number of fine steps."""
+        self._move_by(steps, coarse=False)
+
+    def action_stride(self, steps: int) -> None:
+        """Move by a number of coarse steps."""
+        self._move_by(steps, coarse=True)
+
+    def _move_by(self, steps: int, *, coarse: bool) -> None:
         self._typed = ""
-        self.choose(self._proper(self.scale.stepped(self.number, steps)))
+        self._let_range_go()
+        self.choose(self._proper(self.track.stepped(self.number, steps, coarse=coarse)))
 
     def action_edge(self, end: int) -> None:
-        """Move to the lowest or highest value."""
+        """Move to the beginning or the end of the line."""
         self._typed = ""
+        self._let_range_go()
         self.choose(self._proper(self.scale.maximum if end else self.scale.minimum))
 
     def action_reset(self) -> None:
@@ -153,7 +184,7 @@ class LimitSlider(ParameterControl):
         """Digits type a value; enter sets it, escape forgets it."""
         character = event.character or ""
         if character.isdigit() or (character in "._-" and character):
-            self._typed = (self._typed + character)[: VALUE_WIDTH - 1]
+            self._typed = (self._typed + character)[:LONGEST_TYPED]
         elif not self._typed:
             return
         elif event.key == "backspace":
@@ -182,37 +213,60 @@ class LimitSlider(ParameterControl):
             self.choose(value)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of the knob."""
-        first, width = self._track
-        if event.button != 1 or event.y != 0 or not first <= event.x < first + width:
+        """Take hold of the knob, on its line or among the sizes."""
+        track, cell = self.track, event.x - MARGIN
+        if event.button != 1 or event.y < TRACK or not 0 <= cell < track.cells:
             return
         event.stop()
         self.capture_mouse()
-        self._dragging = True
-        self._move_to(event.x)
+        self._is_range_held = True
+        self._hold = KnobHold.taken(track, self.number, cell)
+        self._follow(cell)
+        self.is_moving = True
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Follow the mouse."""
-        if self._dragging:
+        if self._hold is not None:
             event.stop()
-            self._move_to(event.x)
+            self._follow(event.x - MARGIN)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         """Let go: the value below the mouse is final, whether every move on the way there was seen or not."""
-        if self._dragging:
+        if self._hold is not None:
             event.stop()
-            self._move_to(event.x)
-            self._dragging = False
+            self._follow(event.x - MARGIN)
+            self._hold = None
             self.release_mouse()
             self.choose(self.value)
 
-    def _move_to(self, cell: int) -> None:
-        first, width = self._track
-        self._typed = ""
-        self.choose(self._proper(self.scale.value((cell - first) / (width - 1))), is_final=False)
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Raise the limit finely."""
+        self._turn(event, 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Lower the limit finely."""
+        self._turn(event, -1)
+
+    def _turn(self, event: events.MouseScrollUp | events.MouseScrollDown, steps: int) -> None:
+        """Step by the wheel where the limit has the focus; elsewhere the wheel scrolls, and changes nothing."""
+        if not self.has_focus:
+            return
+        event.stop()
+        event.prevent_default()
+        self._pointer = event.x - MARGIN
+        self.action_step(steps)
+
+    def on_leave(self) -> None:
+        """The mouse is elsewhere: the line may end where it should by now."""
+        self._let_range_go()
+
+    def _follow(self, cell: int) -> None:
+        if self._hold is not None:
+            self._typed, self._pointer = "", cell
+            self.choose(self._proper(self._hold.value(cell)), is_final=False)
 
     def _proper(self, number: float) -> ParameterValue:
-        """The number in the parameter's type, inside its own range where the track is wider or narrower."""
+        """The number in the parameter's type."""
         if self.parameter.kind is ParameterKind.WHOLE_NUMBER:
             return round(number)
         return number
