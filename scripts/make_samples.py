@@ -10,12 +10,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from samples import benchmark_trial, coding_agent, local_agent, mail_and_jobs, terminal_agent, trading_desk
+from samples import benchmark_trial, coding_agent, local_agent, mail_and_jobs, security_agent, terminal_agent, trading_desk
 
 SESSIONS = {
     "trading-desk.json": trading_desk.make,
     "mail-and-jobs.jsonl": mail_and_jobs.make,
     "coding-agent.jsonl": coding_agent.make,
+    "security-agent.jsonl": security_agent.make,
     "local-agent.json": local_agent.make,
     "terminal-agent.jsonl": terminal_agent.make,
     "benchmark-trial.json": benchmark_trial.make,

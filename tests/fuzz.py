@@ -319,7 +319,8 @@ def seeds(folder: Path, names: Iterable[str] = ()) -> dict[str, list[Path]]:
 
 
 def _samples() -> Iterator[Path]:
-    yield from sorted((ROOT / "sample_sessions").glob("*.json*"))
+    paths = sorted((ROOT / "sample_sessions").glob("*.json*"))
+    yield from (path for path in paths if path.stat().st_size <= LONGEST_SEED)
 
 
 def _real() -> Iterator[Path]:

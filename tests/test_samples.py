@@ -12,8 +12,12 @@ from pathlib import Path
 import pytest
 from atif import Trajectory
 
+from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.reuse import find_reuse, needed_later
+from inspector.replay.engine.replay import replay, replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "sample_sessions"
@@ -68,9 +72,12 @@ def documented() -> dict[str, dict[str, int]]:
     }
 
 
-def usages() -> list[dict]:
-    """Usage of every call of the Claude Code session, once a response, with its time."""
-    lines = [line for line in entries("coding-agent.jsonl") if line["type"] == "assistant"]
+CLAUDE_CODE = ("coding-agent.jsonl", "security-agent.jsonl")
+
+
+def usages(name: str) -> list[dict]:
+    """Usage of every call of a Claude Code session, once a response, with its time."""
+    lines = [line for line in entries(name) if line["type"] == "assistant"]
     by_response = {line["message"]["id"]: {**line["message"]["usage"], "time": line["timestamp"]} for line in lines}
     return list(by_response.values())
 
@@ -103,7 +110,9 @@ def test_every_tool_call_has_a_result(name: str) -> None:
 
 
 def test_all_samples_together_are_small() -> None:
-    assert sum((SAMPLES / name).stat().st_size for name in NAMES) < 1_500_000
+    sizes = {name: (SAMPLES / name).stat().st_size for name in NAMES}
+    assert sizes.pop("security-agent.jsonl") < 3_000_000
+    assert sum(sizes.values()) < 1_500_000
 
 
 def test_no_sample_names_the_machine_it_was_made_on() -> None:
@@ -142,8 +151,9 @@ def test_the_coding_agent_reads_one_file_ten_times_and_says_why_it_edits() -> No
     assert sum(len(text) > 10_000 for text in results("coding-agent.jsonl")) >= 5
 
 
-def test_the_coding_agent_is_compacted_once() -> None:
-    boundaries = [line for line in entries("coding-agent.jsonl") if line.get("subtype") == "compact_boundary"]
+@pytest.mark.parametrize("name", CLAUDE_CODE)
+def test_a_coding_agent_is_compacted_once(name: str) -> None:
+    boundaries = [line for line in entries(name) if line.get("subtype") == "compact_boundary"]
     assert len(boundaries) == 1
     assert boundaries[0]["compactMetadata"]["preTokens"] > 3 * boundaries[0]["compactMetadata"]["postTokens"]
 
@@ -163,8 +173,9 @@ def test_the_trial_of_a_benchmark_opens_as_the_trajectory_it_is() -> None:
     assert [block.tool_name for block in blocks] == [name for name, _ in calls]
 
 
-def test_the_coding_agents_lines_are_those_of_claude_code() -> None:
-    lines = entries("coding-agent.jsonl")
+@pytest.mark.parametrize("name", CLAUDE_CODE)
+def test_a_coding_agents_lines_are_those_of_claude_code(name: str) -> None:
+    lines = entries(name)
     assert lines[0]["type"] == "file-history-snapshot"
     known: set[str] = set()
     for line in lines:
@@ -181,8 +192,9 @@ def test_the_coding_agents_lines_are_those_of_claude_code() -> None:
     assert times == sorted(times)
 
 
-def test_a_cache_read_is_what_the_previous_call_left_or_nothing_after_a_pause() -> None:
-    calls = usages()
+@pytest.mark.parametrize("name", CLAUDE_CODE)
+def test_a_cache_read_is_what_the_previous_call_left_or_nothing_after_a_pause(name: str) -> None:
+    calls = usages(name)
     cold = 0
     for before, after in itertools.pairwise(calls):
         left = before["cache_read_input_tokens"] + before["cache_creation_input_tokens"]
@@ -192,3 +204,20 @@ def test_a_cache_read_is_what_the_previous_call_left_or_nothing_after_a_pause() 
         cold += after["cache_read_input_tokens"] == 0
         assert after["cache_read_input_tokens"] in (0, left)
     assert cold == 1
+
+
+def test_the_long_session_saves_much_without_needed_cuts_and_more_with_some() -> None:
+    baseline = replay_session(open_session(SAMPLES / "security-agent.jsonl"), Plan(), precise=False)
+    evidence = find_reuse(baseline.history)
+    told = {}
+    for name in ("aggressive", "tiered-stale", "maf-tool-calls"):
+        plan = next(each for each in plans_to_compare(baseline.history.session) if each.name == name)
+        planned = replay(baseline.inputs, plan)
+        told[name] = compared(baseline, planned).savings.share.value, len(needed_later(planned, evidence).calls)
+    assert baseline.figures.calls.value >= 120
+    assert baseline.figures.peak_prompt_tokens.value > 150_000
+    assert told["aggressive"][0] > 0.3
+    assert told["tiered-stale"][0] > 0.25
+    assert told["aggressive"][1] == told["tiered-stale"][1] == 0
+    assert told["maf-tool-calls"][0] > 0.4
+    assert told["maf-tool-calls"][1] > 0

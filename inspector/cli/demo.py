@@ -1,4 +1,4 @@
-"""`inspector demo`: the screen on the bundled samples, the first of them growing as if an agent were at work."""
+"""`inspector demo`: the screen on the bundled samples, one of them growing as if an agent were at work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(options: Namespace) -> int:
     if options.list:
         write("".join(f"{sample.name:<24}{sample.path}\n" for sample in samples()))
         return ExitCode.FINE
-    first = sample_named(options.name) if options.name else next(sample for sample in samples() if sample.grows)
+    first = sample_named(options.name or FIRST)
     require_terminal(f"inspector report {first.path}")
     if options.play:
         return play(first, options.speed)
@@ -76,6 +76,9 @@ def _speed(text: str) -> float:
 
 
 FOLDER = "sample_sessions"
+
+FIRST = "security-agent"
+"""Opened where no sample is named: long enough for a plan to save much, and to tell plans apart."""
 
 _NOT_SESSIONS = {".md", ".txt", ".toml", ".py"}
 

@@ -77,7 +77,7 @@ def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path,
 
 
 def test_nothing_a_session_holds_reaches_the_terminal_as_a_control(tmp_path: Path) -> None:
-    source = next((ROOT / "sample_sessions").rglob("*.jsonl"))
+    source = ROOT / "sample_sessions" / "coding-agent.jsonl"
     hostile = hostile_copy(source, tmp_path / "hostile.jsonl")
     with TerminalProgram(tmp_path, str(hostile)) as program:
         program.until(lambda: "rows" in program.last_line, "the rows")
