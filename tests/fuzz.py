@@ -57,6 +57,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SQLITE = b"SQLite format 3\x00"
 ZIP = b"PK"
 LONGEST_SEED = 3_000_000
+LONGEST_SAMPLE = 1_000_000
 LONGEST_LINE = 200_000
 MOST_LINES = 40
 NAMES = ("type", "id", "content", "message", "data", "unknown", "role", "payload")
@@ -320,7 +321,7 @@ def seeds(folder: Path, names: Iterable[str] = ()) -> dict[str, list[Path]]:
 
 def _samples() -> Iterator[Path]:
     paths = sorted((ROOT / "sample_sessions").glob("*.json*"))
-    yield from (path for path in paths if path.stat().st_size <= LONGEST_SEED)
+    yield from (path for path in paths if path.stat().st_size <= LONGEST_SAMPLE)
 
 
 def _real() -> Iterator[Path]:

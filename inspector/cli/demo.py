@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable
 
-TOUR_BEGINNING = 0.12
+TOUR_BEGINNING = 0.4
+"""Share of a tour's session that is there from the start: its compaction comes soon."""
 
-TOUR_SECONDS = 22.0
-"""A tour's session has to fill and be compacted while people look on."""
+TOUR_SECONDS = 18.0
+"""A tour's session has to fill and be compacted while people look on, and be whole before plans are compared."""
 
 SLOWEST, FASTEST = 0.1, 20.0
 

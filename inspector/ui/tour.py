@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Caption(Widget):
-    """`▶ 3 of 9  text`."""
+    """`▶ 3 of 9 · any key takes over  text`."""
 
     DEFAULT_CSS = """
     Caption {
@@ -54,8 +54,9 @@ class Caption(Widget):
     """What is said; keys stand between backquotes."""
 
     def render(self) -> Content:
-        """The place and the words."""
-        return Content.assemble((f"▶ {self.place}  ", self.get_visual_style("caption--place")), *self._words())
+        """The place, what ends the tour, and the words."""
+        place = f"▶ {self.place} · {TAKES_OVER}  " if self.place else "▶ "
+        return Content.assemble((place, self.get_visual_style("caption--place")), *self._words())
 
     def _words(self) -> Sequence[Content]:
         key = self.get_visual_style("caption--key")
@@ -65,12 +66,15 @@ class Caption(Widget):
         ]
 
 
+TAKES_OVER: Final = "any key takes over"
+"""Said as long as the tour goes on."""
+
 LOOK: Final = 0.05
-MOST_PATIENCE: Final = 30.0
+MOST_PATIENCE: Final = 12.0
 """Seconds something on the screen may take before the tour goes on without it."""
 
 LAST_WORD: Final = (
-    "The keys are yours. `?` says what they do here, `1` switches a strategy, `p` goes to its limits, `q` leaves."
+    "The keys are yours, the plan stays on. `?` says what they do here, `w` saves the plan, `e` exports it, `q` leaves."
 )
 SECONDS_OF_LAST_WORD: Final = 12.0
 
@@ -247,8 +251,8 @@ class TouringApp(InspectorApp):
         await super().on_event(event)
 
 
-LIMIT = "action"
-"""The limit that is dragged: the samples' agent runs commands most."""
+LIMIT = "data"
+"""The limit that is dragged: what the sample's agent reads most are files."""
 
 
 async def _watch(tour: Tour) -> None:
@@ -260,7 +264,7 @@ async def _watch(tour: Tour) -> None:
         return session is not None and any(each.cause is ContextCause.COMPACTION for each in session.contexts)
 
     await tour.until(is_compacted)
-    await tour.rest(2.5)
+    await tour.rest(1.5)
 
 
 async def _look_back(tour: Tour) -> None:
@@ -277,9 +281,9 @@ async def _switch_on(tour: Tour) -> None:
 async def _drag(tour: Tour) -> None:
     await tour.press("p")
     await tour.until(lambda: isinstance(tour.app.focused, StrategyToggle))
-    lower = [300 * 0.86**step for step in range(1, 15)]
-    higher = [lower[-1] * 1.22**step for step in range(1, 21)]
-    await tour.drag(0, LIMIT, [*lower, *higher])
+    higher = [400 * 1.22**step for step in range(1, 16)]
+    lower = [higher[-1] * 0.8**step for step in range(1, 14)]
+    await tour.drag(0, LIMIT, [*higher, *lower])
 
 
 async def _see_a_cut(tour: Tour) -> None:
@@ -289,7 +293,14 @@ async def _see_a_cut(tour: Tour) -> None:
 
 async def _compare(tour: Tour) -> None:
     await tour.press("c", pause=0.5)
-    await tour.until(lambda: _is_done(tour), 12)
+    await tour.until(lambda: _is_done(tour))
+    await tour.press("asterisk", pause=0.2)
+
+
+async def _take(tour: Tour) -> None:
+    await tour.press("enter", pause=0.4)
+    await tour.until(lambda: tour.app.screen is tour.screen)
+    await tour.settled()
 
 
 def _is_done(tour: Tour) -> bool:
@@ -298,66 +309,24 @@ def _is_done(tour: Tour) -> bool:
 
 
 async def _tune(tour: Tour) -> None:
-    await tour.press("t", "tab", pause=0.8)
-    await tour.until(lambda: _is_done(tour), 12)
-    await tour.press(*["right"] * 6, pause=0.15)
+    await tour.press("t", pause=0.8)
+    await tour.until(lambda: _is_done(tour))
 
 
-async def _window(tour: Tour) -> None:
-    await tour.press("v", pause=0.8)
-
-
-async def _back(tour: Tour) -> None:
-    await tour.press("escape", pause=0.4)
-    await tour.settled()
+async def _leave_tune(tour: Tour) -> None:
+    await tour.press("escape", pause=0.3)
+    await _compare(tour)
 
 
 STEPS: Sequence[TourStep] = (
-    TourStep("An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 4),
-    TourStep(
-        "Every call sends all of it again. Watch the context fill up, until the agent compacts it (▲).",
-        2,
-        _watch,
-    ),
-    TourStep(
-        "`[` and `]` go to another call: everything is shown as the model saw it then.",
-        3,
-        _look_back,
-    ),
-    TourStep(
-        "`1` switches a strategy on: tool results are cut once the model has answered them. ░ is what it cuts.",
-        4.5,
-        _switch_on,
-    ),
-    TourStep(
-        "`p` goes to the plan. Drag a limit: every call is replayed while you do, cache misses included.",
-        4,
-        _drag,
-    ),
-    TourStep(
-        "`x` goes to what was cut: what is left of it, what is gone, and the rule that did it.",
-        3,
-        _see_a_cut,
-    ),
-    TourStep(
-        "`c` replays every strategy there is on this session, and ready plans of known agents.",
-        5,
-        _compare,
-    ),
-    TourStep(
-        "`t` shows one limit over its whole range: tokens, cost, cache misses, and the knee.",
-        5,
-        _tune,
-    ),
-    TourStep(
-        "`v` says what fills the window now: by tool, by file, what is in it twice.",
-        5,
-        _window,
-    ),
-    TourStep(
-        "The bottom line counts: what the plan saves here, and over a month. `w` saves it, `e` exports it.",
-        6,
-        _back,
-    ),
+    TourStep("An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 3),
+    TourStep("Every call sends all of it again. The context fills up, until it is compacted (▲).", 1.5, _watch),
+    TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
+    TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),
+    TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
+    TourStep("`x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
+    TourStep("`t` opens the limit that matters most here: cost over its whole range, and the knee.", 4, _tune),
+    TourStep("`c` replays every strategy and preset. `*` goes to the best that cuts nothing needed later.", 6, _leave_tune),
+    TourStep("`⏎` uses it. Below: what it saves in this session, and in a month of such sessions.", 6, _take),
 )
-"""In order. Seconds are for reading at speed 1."""
+"""In order. Seconds are for reading at speed 1; all of it is over in less than a minute and a half."""

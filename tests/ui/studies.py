@@ -132,6 +132,10 @@ class Compare(Study):
     def all_found(self) -> list[Any]:
         return [each.found for each in self._screen._contenders.values()]
 
+    def every_key(self) -> list[str]:
+        """What the plans that are compared are known by."""
+        return list(self._screen._contenders)
+
     def plan(self, name: str) -> Any:
         """A plan that is compared."""
         return self._screen._contenders[name].plan

@@ -13,6 +13,7 @@ from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
+from inspector.ui.compare.rows import NEVER_APPLIED
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
 
@@ -34,12 +35,12 @@ def every_third_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_strategy_and_the_plan_have_a_row_with_the_figures_of_their_replay(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
-        compare = await Compare.opened(run)
+        compare = await Compare.opened(run, "underscore")
         inputs = run.inputs
         expected = {found.plan.name: found for found in comparison.compare(inputs, plans_to_compare(run.session))}
 
         rows = compare.table.row_of
-        assert set(rows) == {BASELINE, CURRENT, *expected}
+        assert set(rows) == {BASELINE, CURRENT, NEVER_APPLIED, *expected}
         for name, found in expected.items():
             assert compare.found(name) == found
             assert rows[name].cells["tokens"].order == found.figures.prompt_tokens.value
@@ -66,11 +67,10 @@ async def test_the_screen_and_the_command_agree_but_for_the_few_tokens_cuts_may_
 async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, session_file) -> None:
     async with running(session_file.path, size=(160, 60)) as run:
         compare = await Compare.opened(run)
-        saved = [compare.found(str(row.key)).savings.usd.value for row in compare.table.rows[1:]]
+        saved = [compare.found(str(row.key)).savings.usd.value for row in compare.table.rows[1:-1]]
         assert saved == sorted(saved, reverse=True)
         assert saved[0] > 0 > saved[-1]
-        await run.tap("end")
-        losing = next(line for line in run.lines() if str(compare.table.rows[-1].key) in line)
+        losing = next(line for line in run.lines() if f" {compare.table.rows[-2].key} " in line)
         assert f"{MINUS}$" in losing
 
 
@@ -84,7 +84,7 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         assert compare.table.sorting.column == "share"
         await run.tap("left", "left", "left", "r")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("cost", True)
-        costs = [row.cells["cost"].order for row in compare.table.rows[1:]]
+        costs = [row.cells["cost"].order for row in compare.table.rows[1:-1]]
         assert costs == sorted(costs, reverse=True)
         assert compare.table.row_here == key
 
@@ -100,7 +100,7 @@ async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back
     async with running(session_file.path) as run:
         await run.press("1")
         before = run.plan
-        compare = await Compare.opened(run)
+        compare = await Compare.opened(run, "underscore")
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
@@ -115,7 +115,7 @@ async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back
 @few_plans
 async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(running, session_file) -> None:
     async with running(session_file.path) as run:
-        compare = await Compare.opened(run)
+        compare = await Compare.opened(run, "underscore")
         assert compare.found(CURRENT).first_firing is None
         compare.table.go_to("keep-recent")
         await run.tap("plus")
@@ -126,6 +126,36 @@ async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(runn
         await run.tap("ctrl+z")
         await run.until(lambda: compare.plan(CURRENT) == run.plan and compare.is_done)
         assert len(run.plan.entries) == 1
+
+
+@few_plans
+async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_applied_in_one_row(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        compare = await Compare.opened(run)
+        titles = next(line for line in run.lines() if " plan " in line and "saved" in line)
+        assert "kind" in titles
+        assert "needed" in titles
+
+        await run.tap("asterisk")
+        best = str(compare.table.row_here)
+        found = compare.found(best)
+        assert f"★ best plan without needed cuts: {best} saves" in run.text()
+        assert compare.facts[0][0] == "best"
+        assert compare.table.text(best, "needed") == "0"
+        rivals = [row for row in compare.table.rows if "needed" in row.cells]
+        assert all(
+            row.cells["saved"].order <= found.savings.usd.value or row.cells["needed"].text != "0" for row in rivals
+        )
+
+        shown = set(compare.table.row_of)
+        idle = {"keep-recent"} | {key for key in compare.every_key() if compare.found(key).first_firing is None}
+        assert shown.isdisjoint(idle - {BASELINE, CURRENT})
+        await run.tap("end", "enter")
+        assert idle <= set(compare.table.row_of)
+        assert compare.table.row_here == NEVER_APPLIED
+        assert "keep-recent" in dict(compare.facts)["which"]
 
 
 @few_plans

@@ -42,6 +42,17 @@ COMPARE: Table = (
     UserAction(
         "compare.add", "plus", "screen.add", "add it", "Add this plan's strategies to the current plan", is_shown=True
     ),
+    UserAction(
+        "compare.best",
+        "asterisk",
+        "screen.best",
+        "best",
+        "To the plan that saves most without cutting what a later call needed",
+        is_shown=True,
+    ),
+    UserAction(
+        "compare.fold", "underscore", "screen.fold", "never applied", "Show plans that never applied, or fold them"
+    ),
 )
 """The table of plans on the compare screen."""
 

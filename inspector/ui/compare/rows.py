@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
@@ -10,6 +11,7 @@ from inspector.report.catalogue import PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
+from inspector.strategies.registry import STRATEGIES
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, letters, savings_style
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ if TYPE_CHECKING:
 NOTHING_CUT: Final = "nothing cut"
 CURRENT: Final = "current plan"
 CURRENT_MARK: Final = "●"
+BEST_MARK: Final = "★"
+NEVER_APPLIED: Final = "never applied"
+"""Key of the row that stands for all plans that changed nothing."""
+FOLDED, UNFOLDED = "▸", "▾"
+KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
 NOTHING: Final = "·"
 
@@ -37,19 +44,43 @@ def _title(path: str) -> str:
 
 
 COLUMNS: Final = (
-    Column("name", "plan", 18, 34, is_text=True, falls=False),
-    Column("tokens", _title("figures.prompt_tokens"), 7, 12),
+    Column("name", "plan", 17, 34, is_text=True, falls=False),
+    Column("kind", "kind", 8, is_text=True, falls=False),
+    Column("tokens", _title("figures.prompt_tokens"), 6, 12),
     Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="sent", rank=4),
     Column("peak", _title("figures.peak_prompt_tokens"), 7, rank=7),
-    Column("cost", _title("figures.cost_usd"), 9, falls=False, rank=2),
+    Column("cost", _title("figures.cost_usd"), 8, 9, falls=False, rank=2),
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 7),
-    Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
+    Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
+    Column("breaks", _title("figures.cache_breaks"), 6, 7, falls=False, rank=3),
     Column("fires", _title("first_firing"), 8, falls=False, rank=6),
     Column("hazards", "risks", 6, falls=False, rank=8),
     Column("pays", _title("break_even_call"), 11, falls=False, rank=9),
 )
+
+
+class PlanKind(StrEnum):
+    """Where a plan that is compared comes from, in the word its row says."""
+
+    RECORDED = "recorded"
+    CURRENT = "current"
+    YOURS = "yours"
+    STRATEGY = "strategy"
+    PRESET = "preset"
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanKind:
+        """Whether a plan that comes with the program is one strategy, or a preset of another system's or ours."""
+        return cls.STRATEGY if plan.name in STRATEGIES else cls.PRESET
+
+
+_TOLD: Final = {
+    PlanKind.YOURS: "A plan of yours.",
+    PlanKind.STRATEGY: "One strategy with its defaults for this session.",
+    PlanKind.PRESET: "A preset: a whole plan, as a known agent uses it or made for this program.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +91,35 @@ class Contender:
         key: What its row is known by.
         name: What it is called; may hold a user's text.
         plan: The plan.
+        kind: Where it comes from.
         found: What came of it; None while it waits.
+        needed: Later calls that needed text it had cut; None while that is not known.
         failure: What went wrong instead; empty when nothing did.
-        is_baseline: It is the session with nothing cut.
-        is_current: It is the plan of the main screen.
     """
 
     key: str
     name: str
     plan: Plan
+    kind: PlanKind
     found: ComparedPlan | None = None
+    needed: int | None = None
     failure: str = ""
-    is_baseline: bool = False
-    is_current: bool = False
+
+    @property
+    def is_baseline(self) -> bool:
+        """It is the session with nothing cut."""
+        return self.kind is PlanKind.RECORDED
+
+    @property
+    def is_current(self) -> bool:
+        """It is the plan of the main screen."""
+        return self.kind is PlanKind.CURRENT
+
+    @property
+    def is_idle(self) -> bool:
+        """It was replayed, changed nothing, and is not there to be compared with."""
+        compared_with = self.is_baseline or self.is_current
+        return not compared_with and self.found is not None and self.found.first_firing is None
 
 
 def current_name(plan: Plan) -> str:
@@ -81,12 +128,38 @@ def current_name(plan: Plan) -> str:
     return f"{CURRENT}: {names}" if names else CURRENT
 
 
-def compare_table(contenders: Sequence[Contender]) -> Table:
-    """The table of everything known so far."""
+def compare_table(contenders: Sequence[Contender], best: str = "", *, is_unfolded: bool = False) -> Table:
+    """The table of everything known so far.
+
+    Args:
+        contenders: The plans.
+        best: Key of the plan that is marked as the best.
+        is_unfolded: Plans that changed nothing have rows of their own.
+    """
     known = [each.found for each in contenders if each.found is not None]
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     most = {name: max((_amount(found, name) or 0.0 for found in known), default=0.0) for name in ("tokens", "cost")}
-    return Table(COLUMNS, tuple(_row(each, baseline, most) for each in contenders))
+    idle = [each for each in contenders if each.is_idle]
+    rows = [
+        _row(each, baseline, most, is_best=each.key == best) for each in contenders if is_unfolded or not each.is_idle
+    ]
+    if idle:
+        rows.append(
+            FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))
+        )
+    return Table(COLUMNS, tuple(rows))
+
+
+def _fold_words(idle: Sequence[Contender], *, is_unfolded: bool) -> str:
+    mark, does = (UNFOLDED, "folds them away") if is_unfolded else (FOLDED, "shows them")
+    return f"{mark} {_counted(idle)} never applied to this session · {KEY_OF_FOLD} {does}"
+
+
+def _counted(idle: Sequence[Contender]) -> str:
+    """`12 strategies`, or `12 plans` where not all are strategies."""
+    are_strategies = all(each.kind is PlanKind.STRATEGY for each in idle)
+    many, one = ("strategies", "strategy") if are_strategies else ("plans", "plan")
+    return f"{ON_SCREEN.whole(len(idle))} {one if len(idle) == 1 else many}"
 
 
 def _amount(found: ComparedPlan, name: str) -> float | None:
@@ -94,19 +167,22 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float]) -> FigureRow:
-    mark = CURRENT_MARK if each.is_current else " "
+def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float], *, is_best: bool) -> FigureRow:
+    mark = BEST_MARK if is_best else CURRENT_MARK if each.is_current else " "
     found = each.found
+    kind = Cell(each.kind.value, style="table--name" if each.kind is PlanKind.PRESET else "", order=each.kind.value)
     if found is None:
         text = one_line(each.failure) if each.failure else WAITING
         style = "table--lost" if each.failure else "table--waiting"
-        cells = {"name": Cell(one_line(each.name), style="table--waiting", order=each.name), "tokens": Cell(text)}
+        name = Cell(one_line(each.name), style="table--waiting", order=each.name)
+        cells = {"name": name, "kind": kind, "tokens": Cell(text)}
         return FigureRow(each.key, cells, mark, style)
     figures, savings = found.figures, found.savings
     saved_style = savings_style(savings)
     is_idle = found.first_firing is None
     cells = {
-        "name": Cell(one_line(each.name), style="table--name" if each.is_current else "", order=each.name),
+        "name": Cell(one_line(each.name), style="table--name" if each.is_current or is_best else "", order=each.name),
+        "kind": kind,
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "token-bar": _bar(found, baseline, "tokens", most),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
@@ -120,6 +196,7 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
         if not is_idle:
             cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
             cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
+            cells["needed"] = _needed(each.needed)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -145,6 +222,13 @@ def _first_firing(found: ComparedPlan) -> Cell:
     calls = found.figures.calls.value
     text = "next" if found.first_firing == calls else ON_SCREEN.whole(found.first_firing + 1)
     return Cell(text, order=float(found.first_firing))
+
+
+def _needed(calls: int | None) -> Cell:
+    """How many later calls needed what was cut: none is good to know."""
+    if calls is None:
+        return Cell(WAITING, style="table--waiting")
+    return Cell(ON_SCREEN.whole(calls), style="table--lost" if calls else "table--saved", order=float(calls))
 
 
 def _hazards(found: ComparedPlan) -> Cell:
@@ -175,7 +259,7 @@ def legend(contenders: Sequence[Contender]) -> str:
     return letters(used)
 
 
-def about(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
+def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = False) -> list[tuple[str, str]]:
     """The details of one plan, line by line: a label and a text, which may hold a user's."""
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -187,11 +271,24 @@ def about(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # What it came to here stands before what it is: where there is little room, the rest is cut off.
-    lines = [*_found(each, baseline), ("what", what), *_risks(each)]
+    lines = [*_found(each, baseline), *_risks(each), ("what", what)]
+    if is_best:
+        lines.insert(0, ("best", "Of all plans it saves most without cutting text that a later call needed."))
+    if each.kind in _TOLD:
+        lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())
     if specs:
         lines.append(("as", specs))
     return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
+
+
+def about_never_applied(contenders: Sequence[Contender]) -> list[tuple[str, str]]:
+    """The details of the row that stands for all plans that changed nothing."""
+    idle = [each for each in contenders if each.is_idle]
+    return [
+        ("what", f"{_counted(idle)} found nothing in this session to change: it costs the same with each of them."),
+        ("which", ", ".join(one_line(each.name) for each in idle)),
+    ]
 
 
 def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, str]]:
@@ -204,9 +301,17 @@ def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, st
 
 
 def _risks(each: Contender) -> list[tuple[str, str]]:
-    hazards = () if each.found is None or each.is_baseline else each.found.hazards
-    risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in hazards if _is_risk(hazard)]
+    if each.found is None or each.is_baseline or each.found.first_firing is None:
+        return []
+    risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
+    if each.needed is not None:
+        risks.insert(0, needed_words(each.needed))
     return [("risks", ", ".join(risks))] if risks else []
+
+
+def needed_words(calls: int) -> str:
+    """`12 later calls needed cut text`."""
+    return f"{ON_SCREEN.plural(calls, 'later call') if calls else 'no later call'} needed cut text"
 
 
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import SystemCommand
 from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
+from inspector.replay.analysis.reuse import needed_later
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import ON_SCREEN
@@ -19,12 +22,25 @@ from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
-from inspector.ui.compare.rows import NOTHING_CUT, Contender, about, compare_table, current_name, legend
+from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.rows import (
+    NEVER_APPLIED,
+    NOTHING_CUT,
+    Contender,
+    PlanKind,
+    about,
+    about_never_applied,
+    compare_table,
+    current_name,
+    legend,
+)
 from inspector.ui.figure_table.table import Sorting
 from inspector.ui.figure_table.widget import Facts, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
 from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.one_line import LinePiece
+from inspector.ui.toolkit.one_line import one_line as line_of
 from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 
@@ -34,8 +50,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.ui.compare.best import Headline
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
@@ -50,14 +68,45 @@ class PlansTable(FigureTable):
 
     TITLE_IN_HELP = "Plans"
 
-    HELP = """One row a plan, replayed over every call of this session. Saved is against the session with nothing cut,
-    the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
-    cost, or of the prompt tokens where the model has no price. Misses are calls whose prompt differs from the one
-    before it ahead of its end, and is cached anew. Applied is the first call a plan changes something at. Risks counts
-    the kinds of things to look at. Breaks even is the call from which on a plan has cost less in all. What is
-    left of cut texts is counted to within a few tokens; `inspector compare` reads and counts it."""
+    HELP = """One row a plan, replayed over every call of this session: single strategies, and presets, which are whole
+    plans of known agents. ★ is the plan that saves most without needed cuts. Saved is against the session with nothing
+    cut, the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
+    cost, or of the prompt tokens where the model has no price. Needed counts later calls that used text the plan had
+    cut by then. Misses are calls whose prompt differs from the one before it ahead of its end, and is cached anew.
+    Applied is the first call a plan changes something at. Risks counts the kinds of things to look at. Breaks even is
+    the call from which on a plan has cost less in all. What never applied is one row, which can be unfolded. What is
+    left of cut texts is counted to within a few tokens; `inspector compare` reads and counts it, in a row for each."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
+
+
+class BestLine(Widget):
+    """Which plan is the best, above the rows."""
+
+    DEFAULT_CSS = """
+    BestLine {
+        height: 1;
+        padding: 0 1;
+        & > .best--good { color: $saved; text-style: bold; }
+        & > .best--none { color: $text-muted; }
+        & > .best--key { color: $accent; }
+        &:nocolor > .best--good { color: $foreground; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"best--good", "best--none", "best--key"}
+
+    said: reactive[Headline | None] = reactive(None)
+    """What it says."""
+
+    def render(self) -> Content:
+        """The line."""
+        if self.said is None:
+            return Content()
+        style = self.get_visual_style("best--good" if self.said.is_good else "best--none")
+        long, short = (Content.styled(text, style) for text in (self.said.said, self.said.short))
+        key = Content.styled(self.said.key, self.get_visual_style("best--key"))
+        return line_of((LinePiece(long, shorter=short), LinePiece(key, right=True)), self.content_size.width)
 
 
 class CompareScreen(StudyScreen):
@@ -78,6 +127,7 @@ class CompareScreen(StudyScreen):
         """The table, and below it the details of the plan under the cursor."""
         yield SessionHeader()
         with Pane("Compare", id="compare"):
+            yield BestLine()
             yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
             yield Facts()
@@ -89,6 +139,8 @@ class CompareScreen(StudyScreen):
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
+        self._is_unfolded = False
+        self._best: Contender | None = None
 
     @property
     def plans(self) -> PlansTable:
@@ -106,7 +158,7 @@ class CompareScreen(StudyScreen):
         if self._inputs is None:
             self._start()
         elif self._inputs is self.outcome.inputs and self._contenders[CURRENT].plan != plan:
-            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, is_current=True)
+            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, PlanKind.CURRENT)
             self._waiting = [CURRENT, *(key for key in self._waiting if key != CURRENT)]
             self._fill()
             self._replay()
@@ -125,15 +177,18 @@ class CompareScreen(StudyScreen):
             return
         self._inputs, self._started = outcome.inputs, monotonic()
         fresh = [
-            Contender(BASELINE, NOTHING_CUT, Plan(), is_baseline=True),
-            Contender(CURRENT, current_name(outcome.plan), outcome.plan, is_current=True),
+            Contender(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED),
+            Contender(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
             *self._saved(),
-            *(Contender(plan.name, plan.name, plan) for plan in plans_to_compare(outcome.inputs.history.session)),
+            *(
+                Contender(plan.name, plan.name, plan, PlanKind.of(plan))
+                for plan in plans_to_compare(outcome.inputs.history.session)
+            ),
         ]
         # Figures of a moment ago are better than none while the newer ones are worked out.
         known = {each.key: each for each in self._contenders.values()}
         self._contenders = {
-            each.key: replace(each, found=known[each.key].found)
+            each.key: replace(each, found=known[each.key].found, needed=known[each.key].needed)
             if each.key in known and known[each.key].plan == each.plan
             else each
             for each in fresh
@@ -144,22 +199,31 @@ class CompareScreen(StudyScreen):
 
     def _saved(self) -> list[Contender]:
         """The other plan, and those the user saved."""
-        saved = [Contender(f"saved {each.path}", f"your {each.name}", each.plan) for each in saved_plans() if each.plan]
+        saved = [
+            Contender(f"saved {each.path}", f"your {each.name}", each.plan, PlanKind.YOURS)
+            for each in saved_plans()
+            if each.plan
+        ]
         rival = self.controller.rival
         if rival is not None:
-            saved.insert(0, Contender("other", f"plan {rival.letter}", rival.plan))
+            saved.insert(0, Contender("other", f"plan {rival.letter}", rival.plan, PlanKind.YOURS))
         return saved
 
     def _replay(self) -> None:
         """Replay what waits, one plan after another; a newer run takes over where this one is."""
         inputs, baseline = self.outcome.inputs, self.outcome.baseline
         contenders = [self._contenders[key] for key in self._waiting]
+        search = self.controller.search_for_uses(inputs.history)
 
         def work(post: Post[Contender], is_cancelled: IsCancelled) -> None:
             own = inputs.isolated(is_cancelled)
             with suppress(ReplayCancelledError):
-                for each in contenders:
-                    post(_replayed(own, baseline, each))
+                if contenders and contenders[0].is_baseline:
+                    post(_replayed(own, baseline, contenders.pop(0), None))
+                uses = search.run(is_cancelled)
+                if uses is not None:
+                    for each in contenders:
+                        post(_replayed(own, baseline, each, uses))
 
         self.jobs.run(work, self._take_replayed, group="compare", description="compare plans")
 
@@ -173,7 +237,10 @@ class CompareScreen(StudyScreen):
 
     def _fill(self) -> None:
         contenders = list(self._contenders.values())
-        self.plans.table = compare_table(contenders)
+        self._best = best_of(contenders)
+        best = "" if self._best is None else self._best.key
+        self.plans.table = compare_table(contenders, best, is_unfolded=self._is_unfolded)
+        self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
         done, count = len(contenders) - len(self._waiting), len(contenders)
         self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
         pane = self.query_one("#compare", Pane)
@@ -183,11 +250,16 @@ class CompareScreen(StudyScreen):
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
+        pane, facts = self.query_one("#compare-about", Pane), self.query_one(Facts)
+        if self.plans.cursor_key == NEVER_APPLIED:
+            pane.border_title = Content(NEVER_APPLIED)
+            facts.facts = tuple(about_never_applied(list(self._contenders.values())))
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
-        self.query_one("#compare-about", Pane).border_title = Content(one_line(each.name))
-        self.query_one(Facts).facts = tuple(about(each, self._contenders[BASELINE].found))
+        is_best = self._best is not None and each.key == self._best.key
+        pane.border_title = Content(one_line(each.name))
+        facts.facts = tuple(about(each, self._contenders[BASELINE].found, is_best=is_best))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
@@ -204,8 +276,25 @@ class CompareScreen(StudyScreen):
         plan = each.plan
         return lambda: explained_plan(outcome, plan, terms, runs)
 
+    def action_best(self) -> None:
+        """Put the cursor on the best plan without needed cuts."""
+        if self._best is not None:
+            self.plans.move_to_key(self._best.key)
+        elif self._waiting:
+            self.tell("no plan without needed cuts saves anything so far")
+        else:
+            self.tell("no plan saves anything without cutting needed text")
+
+    def action_fold(self) -> None:
+        """Show plans that never applied in rows of their own, or in one."""
+        self._is_unfolded = not self._is_unfolded
+        self._fill()
+
     def action_take(self) -> None:
         """Use the plan under the cursor."""
+        if self.plans.cursor_key == NEVER_APPLIED:
+            self.action_fold()
+            return
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
@@ -238,11 +327,12 @@ class CompareScreen(StudyScreen):
         yield from super().commands()
 
 
-def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender) -> Contender:
+def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: ReuseEvidence | None) -> Contender:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
-        return replace(each, found=compared(baseline, planned), failure="")
+        needed = None if uses is None else len(needed_later(planned, uses).calls)
+        return replace(each, found=compared(baseline, planned), needed=needed, failure="")
     except ReplayCancelledError:
         raise
     except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
-        return replace(each, found=None, failure=f"{type(error).__name__}: {error}")
+        return replace(each, found=None, needed=None, failure=f"{type(error).__name__}: {error}")

@@ -118,7 +118,7 @@ class SessionController:
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
-        self.answers = SpendingAnswers(host, self.changes, self._search_for_uses)
+        self.answers = SpendingAnswers(host, self.changes, self.search_for_uses)
         self._know_nothing(path)
 
     def _know_nothing(self, path: Path) -> None:
@@ -450,7 +450,7 @@ class SessionController:
         if outcome.replay is outcome.baseline:
             self.changes.publish(Change.RISKS)
             return
-        search = self._search_for_uses(outcome.replay.history)
+        search = self.search_for_uses(outcome.replay.history)
         work = partial(jobs.assess, outcome, self.runs_per_day, self.given_terms, search)
         self.host.run(work, partial(self._take_assessment, outcome), group="assess", description="assess the plan")
 
@@ -485,7 +485,7 @@ class SessionController:
             self.rival = found
             self.changes.publish(Change.RIVAL)
 
-    def _search_for_uses(self, history: History) -> ReuseScan:
+    def search_for_uses(self, history: History) -> ReuseScan:
         """What finds where the session used again what its tool results said, in this state of it or one like it."""
         from inspector.replay.analysis.reuse import ReuseScan
 

@@ -111,6 +111,9 @@ def row_pieces(
         logarithmic: Bars in ratios.
     """
     pieces: list[Piece] = [(CURSOR if selected else " ", MARK), (row.mark, MARK)]
+    if row.words:
+        room = sum(widths.values()) + GAP * max(len(widths) - 1, 0)
+        return [*pieces, (fit_cells(row.words, room), row.style)]
     for column in columns:
         cells = widths.get(column.name)
         if cells is None:

@@ -110,6 +110,7 @@ class FigureRow:
         mark: One cell before the row.
         style: Component class of what has none of its own.
         is_first: Stays above all others, however they are sorted.
+        words: Safe text over all columns, in place of cells; such a row stays below all others.
     """
 
     key: Hashable
@@ -117,6 +118,7 @@ class FigureRow:
     mark: str = " "
     style: str = ""
     is_first: bool = False
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +150,14 @@ class Table:
         """The table with its rows sorted; rows that are equal keep their order, rows without a value come last."""
         if not sorting.column:
             return self
+        below = tuple(row for row in self.rows if row.words)
         known: list[tuple[tuple[str, float], FigureRow]] = []
         first: list[FigureRow] = []
         last: list[FigureRow] = []
         for row in self.rows:
             order = row.cells.get(sorting.column, EMPTY).order
+            if row.words:
+                continue
             if row.is_first:
                 first.append(row)
             elif order is None:
@@ -160,7 +165,7 @@ class Table:
             else:
                 known.append(((order.casefold(), 0.0) if isinstance(order, str) else ("", order), row))
         known.sort(key=itemgetter(0), reverse=sorting.falls)
-        return Table(self.columns, (*first, *(row for _, row in known), *last))
+        return Table(self.columns, (*first, *(row for _, row in known), *last, *below))
 
 
 def figure_cell(

@@ -1,0 +1,95 @@
+"""Which of the compared plans is marked, what the line above them says, and which rows are folded."""
+
+from dataclasses import replace
+
+from inspector.replay.analysis.comparison import ComparedPlan
+from inspector.replay.analysis.hazards import Hazard, HazardKind
+from inspector.replay.analysis.plan_outcome import Savings
+from inspector.replay.engine.ledger import Figures
+from inspector.replay.figure import Figure, HowKnown
+from inspector.strategies.plan import Plan
+from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.rows import BEST_MARK, NEVER_APPLIED, Contender, PlanKind, compare_table
+from inspector.ui.figure_table.drawing import row_pieces, widths_for
+from inspector.ui.figure_table.table import Sorting
+
+REJECTED = Hazard(HazardKind.ORPHANED_PAIR, 0, (3,), (7,), 1)
+
+
+def figure(value: float | None) -> Figure:
+    return Figure(value, HowKnown.CALIBRATED)
+
+
+def figures(cost: float) -> Figures:
+    named = {name: figure(1.0) for name in Figures.__dataclass_fields__}
+    return Figures(**{**named, "cost_usd": figure(cost)})
+
+
+def contender(
+    name: str, saved: float, needed: int | None, kind: PlanKind = PlanKind.STRATEGY, *hazards: Hazard
+) -> Contender:
+    """A plan that saves so many of ten dollars."""
+    savings = Savings(tokens=figure(saved), usd=figure(saved), share=figure(saved / 10), share_of="cost_usd")
+    first = 2 if saved else None
+    found = ComparedPlan(Plan(), figures(10 - saved), savings, None, first, 5, hazards)
+    return Contender(name, name, Plan(), kind, found, needed)
+
+
+BASELINE = contender("nothing cut", 0.0, None, PlanKind.RECORDED)
+
+
+def test_the_best_plan_saves_most_of_those_that_cut_nothing_needed_and_are_not_rejected() -> None:
+    plans = [
+        BASELINE,
+        contender("bold", 5.0, 12),
+        contender("rejected", 4.5, 0, PlanKind.PRESET, REJECTED),
+        contender("not looked at", 4.2, None),
+        contender("own", 4.0, 0, PlanKind.CURRENT),
+        contender("sound", 4.0, 0),
+        contender("small", 2.0, 0),
+    ]
+    best = best_of(plans)
+    assert best is not None
+    assert best.key == "sound"
+
+    said = headline(plans, best, 0)
+    assert said.said == "★ best plan without needed cuts: sound saves $4.00 (40 %)"
+    assert "so far" in headline(plans, best, 3).said
+    marks = {row.key: row.mark for row in compare_table(plans, best.key).rows}
+    assert [key for key, mark in marks.items() if mark == BEST_MARK] == ["sound"]
+
+
+def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:
+    plans = [BASELINE, contender("bold", 5.0, 12), contender("other", 3.0, 1)]
+    assert best_of(plans) is None
+    assert headline(plans, None, 0).said == (
+        "no plan saves without cutting needed text: bold saves most, $5.00 (50 %), but 12 later calls needed cut text"
+    )
+    assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"
+    assert headline(plans, None, 2).said == "looking for the best plan without needed cuts …"
+
+
+def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() -> None:
+    idle = [contender(f"idle {number}", 0.0, 0) for number in range(3)]
+    current = contender("current plan", 0.0, 0, PlanKind.CURRENT)
+    failed = replace(contender("failed", 0.0, None), found=None, failure="out of luck")
+    plans = [BASELINE, *idle, current, failed, contender("sound", 4.0, 0)]
+
+    table = compare_table(plans).sorted(Sorting("saved"))
+    assert [row.key for row in table.rows] == ["nothing cut", "sound", "current plan", "failed", NEVER_APPLIED]
+    assert table.rows[-1].words.startswith("▸ 3 strategies never applied to this session")
+    preset = contender("idle preset", 0.0, 0, PlanKind.PRESET)
+    assert "4 plans never" in compare_table([*plans, preset]).rows[-1].words
+
+    unfolded = compare_table(plans, is_unfolded=True).sorted(Sorting("name", falls=False))
+    assert len(unfolded.rows) == len(plans) + 1
+    assert unfolded.rows[-1].words.startswith("▾ 3 strategies")
+
+
+def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
+    table = compare_table([BASELINE, contender("bold", 5.0, 12)])
+    widths = widths_for(table.columns, 77)
+    assert {"name", "kind", "saved", "share", "needed"} <= set(widths)
+    line = "".join(text for text, _ in row_pieces(table.columns, widths, table.rows[-1], selected=False))
+    assert "strategy" in line
+    assert " 12 " in line
