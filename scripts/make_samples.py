@@ -10,7 +10,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from samples import benchmark_trial, coding_agent, local_agent, mail_and_jobs, security_agent, terminal_agent, trading_desk
+from samples import (
+    benchmark_trial,
+    coding_agent,
+    local_agent,
+    mail_and_jobs,
+    security_agent,
+    terminal_agent,
+    trading_desk,
+)
 
 SESSIONS = {
     "trading-desk.json": trading_desk.make,

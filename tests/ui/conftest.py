@@ -38,6 +38,12 @@ def few_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture
+def unweighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the tune screen stay on the plan's first limit, whatever matters most."""
+    monkeypatch.setattr("inspector.ui.tune.ranking.limit_spreads", lambda *_: iter(()))
+
+
+@pytest.fixture
 def session_file(tmp_path: Path) -> Recording:
     """A small session as an agent writes it."""
     folder = tmp_path / "sessions"

@@ -21,7 +21,7 @@ from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.parts import TIMELINE
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
-from tests.ui.studies import table_on_top
+from tests.ui.studies import Tune, table_on_top
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -235,7 +235,11 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         assert re.search(r"action +0 characters +300 characters", run.text())
         await run.tap("escape")
         await run.press("a")
-        await run.tap("t", "tab")
+        await run.tap("t")
+        await run.until_open("tune")
+        tune = Tune(run)
+        while tune.limit != "action":
+            await run.tap("tab")
         await shows(run, "▲in the plan", " 300 ", f"${saved(tiered):.2f}")
         await run.tap("escape", "c")
         await shows(run, "current plan", f"${saved(tiered):.2f}")

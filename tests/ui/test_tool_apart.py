@@ -9,6 +9,8 @@ from inspector.strategies.registry import parameter_of, value_of
 from inspector.ui.tune.tool_apart import tool_apart, tools_with_results
 from tests.ui.studies import Tune
 
+pytestmark = pytest.mark.usefixtures("unweighed")
+
 SPEC = "tiered-stale:tool-set=coding,lists=true,data=70,default=70"
 
 

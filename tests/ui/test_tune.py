@@ -1,17 +1,27 @@
 """The tune screen: a limit of the plan over its whole range, and two of them at once."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Event
 
+import pytest
+
+from inspector.replay.analysis.limit_spread import LimitSpread, limit_spreads
 from inspector.replay.analysis.sweep import POINTS
+from inspector.replay.analysis.tunable_limits import TunableLimit
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
+from inspector.ui.tune import ranking
 from inspector.ui.tune.drawing import LABELS, plot_columns
 from inspector.ui.tune.limits import Limits
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import Tune
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
+
+pytestmark = pytest.mark.usefixtures("unweighed")
+"""Tests in which limits are weighed say how."""
 
 
 async def test_the_curve_of_a_limit_is_that_of_replays(running, session_file) -> None:
@@ -113,6 +123,45 @@ async def test_the_limit_that_was_being_moved_is_the_one_to_tune(running, sessio
         assert screen.limit == name != "confirmation"
 
 
+def data_first(inputs: object, plan: Plan, axes: Sequence[TunableLimit]) -> Iterator[tuple[LimitSpread, ...]]:
+    """Of whatever session, that data matters most."""
+    spreads = [LimitSpread(axis, 0.5, 0.9 if axis.parameter.name == "data" else 0.6, is_cost=True) for axis in axes]
+    yield tuple(sorted(spreads, key=lambda spread: -spread.width))
+
+
+async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, session_file, monkeypatch) -> None:
+    monkeypatch.setattr(ranking, "limit_spreads", data_first)
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await Tune.opened(run)
+        await run.until(lambda: screen.limit == "data")
+        assert "data matters most here: over its range the cost goes from $0.50 to $0.90" in run.text()
+        assert "goes there" not in run.text()
+
+        await run.tap("tab", "right", "enter")
+        await run.settled()
+        await run.until(lambda: "* goes there" in run.text())
+        assert screen.limit == "search"
+        await run.tap("asterisk")
+        assert screen.limit == "data"
+
+
+async def test_whoever_has_pressed_a_key_stays_where_he_is(running, session_file, monkeypatch) -> None:
+    may_tell = Event()
+
+    def held(*given: object) -> Iterator[object]:
+        may_tell.wait(60)
+        yield from limit_spreads(*given)
+
+    monkeypatch.setattr(ranking, "limit_spreads", held)
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await Tune.opened(run)
+        assert ranking.SEARCHING in run.text()
+        await run.tap("right")
+        may_tell.set()
+        await run.until(lambda: "matters most here" in run.text())
+        assert (screen.limit, screen.value) == ("confirmation", 160)
+
+
 async def test_a_strategy_that_is_off_is_tuned_as_if_on_and_switched_on_by_applying(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
         screen = await Tune.opened(run)
@@ -155,6 +204,7 @@ async def test_a_plan_without_limits_says_so(running, session_file) -> None:
         screen = await Tune.opened(run)
         assert screen.has_placeholder
         assert "nothing to tune" in run.text()
+        assert "+ adds a strategy" in run.text()
         await run.tap("tab", "left", "enter", "h", "escape")
         await run.until_open("session")
 

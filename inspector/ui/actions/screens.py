@@ -71,6 +71,9 @@ TUNE_CURVES: Table = (
     UserAction("tune.knee", "k", "screen.mark('knee')", "knee", "To the knee", is_shown=True),
     UserAction("tune.least", "l", "screen.mark('least')", "least", "To the value of the least cost", is_shown=True),
     UserAction("tune.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's value"),
+    UserAction(
+        "tune.most", "asterisk", "screen.most", "matters most", "To the limit that matters most for this session"
+    ),
 )
 """A limit over its range, on the tune screen."""
 

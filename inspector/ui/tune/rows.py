@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.sweep import Grid, Sweep
     from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.replay.engine.ledger import Figures
+    from inspector.strategies.plan import Plan
 
 COLUMNS: Final = (
     Column("what", "", 11, 24, is_text=True),
@@ -161,3 +162,14 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
     }
     return FigureRow(what, cells, mark)
+
+
+def nothing_to_tune(plan: Plan) -> tuple[str, ...]:
+    """What to press where a plan has no limits."""
+    names = ", ".join(dict.fromkeys(entry.strategy.name for entry in plan.entries))
+    why = f"{names}: no limit to move." if names else "The plan holds no strategy."
+    return (
+        why,
+        "c compares all plans: ⏎ there uses one, then t comes back here.",
+        "Or esc, then + adds a strategy to the plan.",
+    )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from textual import on
 from textual.app import SystemCommand
 from textual.content import Content
+from textual.widgets import Static
 
 from inspector.replay.analysis.sweep import POINTS
 from inspector.report.numbers import ON_SCREEN
@@ -23,13 +24,15 @@ from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 from inspector.ui.tune.heat_drawing import fitting
 from inspector.ui.tune.limits import Limits, key_of
-from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, rows_of
+from inspector.ui.tune.ranking import LimitRanking
+from inspector.ui.tune.rows import chart_of, heat_of, marked_pairs, marked_values, nothing_to_tune, rows_of
 from inspector.ui.tune.sweeps import Sweeps
 from inspector.ui.tune.widget import HeatMap, TuneCurves
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from textual import events
     from textual.app import ComposeResult
 
     from inspector.replay.analysis.sweep import Grid
@@ -53,6 +56,7 @@ class TuneScreen(StudyScreen):
     DEFAULT_CSS = """
     TuneScreen {
         #tune { height: 1fr; }
+        #tune-why { height: 1; padding: 0 1; color: $text-muted; }
         #tune-values { height: 7; }
         #tune-values FigureTable { overflow-y: hidden; }
     }
@@ -67,8 +71,11 @@ class TuneScreen(StudyScreen):
         """
         super().__init__(controller)
         self.sweeps = Sweeps(self.jobs, self._show_found, self.tell)
+        self.ranking = LimitRanking(self.jobs, self._show_ranking)
         self.limits = Limits.of(self.outcome.plan)
         """The plan's limits, and what is looked at of them."""
+        self._has_chosen = preferred is not None
+        """The user has said which limit is to be looked at, or pressed any key: the screen does not choose another."""
         if preferred is not None:
             self.limits = self.limits.preferring(*preferred)
         self._is_map = False
@@ -79,6 +86,7 @@ class TuneScreen(StudyScreen):
         yield SessionHeader()
         with Pane("Tune", id="tune"):
             yield ChoiceStrip()
+            yield Static(id="tune-why", markup=False)
             yield Placeholder()
             yield TuneCurves(id="curves")
             yield HeatMap(id="map")
@@ -107,16 +115,42 @@ class TuneScreen(StudyScreen):
         if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
             self._apart = None
         self._take(Limits.of(plan if self._apart is None else self._apart.plan, self.limits))
+        if self._apart is None:
+            self.ranking.search(self.limits, self.outcome)
+            self._say_why()
+
+    def on_key(self, event: events.Key) -> None:
+        """From the first key on, the limit looked at is the user's choice."""
+        del event
+        self._has_chosen = True
+
+    def _show_ranking(self) -> None:
+        """It is known which limit matters most: look at it, unless the user looks at one already."""
+        most = self.ranking.most
+        if most is not None and not self._has_chosen:
+            self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
+        self._say_why()
+
+    def _say_why(self) -> None:
+        self.query_one("#tune-why", Static).update(self.ranking.words(self.limits) if self.limits.axes else "")
+
+    def action_most(self) -> None:
+        """Look at the limit that matters most."""
+        most = self.ranking.most
+        if most is None:
+            self.tell(self.ranking.words(self.limits) or "it took too long to find the limit that matters most")
+        else:
+            self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
 
     def _take(self, limits: Limits) -> None:
         """Show other limits, or other values of them, and replay what is not known of them."""
         self.limits = limits
         there = bool(limits.axes)
         placeholder = self.query_one(Placeholder)
-        placeholder.word = Word(
-            "nothing to tune", ("No strategy of the plan has a limit. + adds one on the main screen.",)
-        )
+        placeholder.word = Word("nothing to tune", nothing_to_tune(limits.plan))
         placeholder.display = not there
+        self.query_one("#tune-why").display = there
+        self._say_why()
         self.curves.display, self.heat_map.display = there and not self._is_map, there and self._is_map
         names = tuple((axis.strategy, axis.parameter.name) for axis in limits.axes)
         second = limits.second if self._is_map and limits.second != limits.first else -1
@@ -188,6 +222,7 @@ class TuneScreen(StudyScreen):
 
     @on(TuneCurves.Moved)
     def _value_moved(self, event: TuneCurves.Moved) -> None:
+        self._has_chosen = True
         self._take(self.limits.looking(self.limits.axis, event.value))
 
     @on(HeatMap.Moved)
@@ -202,6 +237,7 @@ class TuneScreen(StudyScreen):
 
     @on(ChoiceStrip.Chosen)
     def _limit_chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self._has_chosen = True
         self.action_choose(event.place)
 
     def action_choose(self, place: int) -> None:
