@@ -1,0 +1,11 @@
+"""How many examples a property is tried on."""
+
+import os
+
+SHARE = float(os.environ.get("INSPECTOR_EXAMPLES", "0.5"))
+"""Of the examples written beside a property so many are drawn: half in a common run, many times as many by hand."""
+
+
+def examples(count: int) -> int:
+    """So many examples, or the share of them that this run draws; never none."""
+    return max(round(count * SHARE), 1)
