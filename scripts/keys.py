@@ -34,7 +34,7 @@ async def key_sections(session: Path) -> list[HelpSection]:
             await pilot.pause()
             await _collect(pilot, found, title)
             if title == "Tune":
-                await pilot.press("h")
+                await pilot.press("m")
                 await pilot.pause()
                 await _collect(pilot, found, title)
             await pilot.press("escape")
@@ -59,5 +59,6 @@ async def _collect(pilot: Pilot[None], found: dict[str, HelpSection], title: str
                 section = section._replace(title=title, is_everywhere=False)
             known = found.get(section.title)
             rows = known.rows if known else ()
-            new = tuple(row for row in section.rows if row.name and row not in rows)
+            names = {row.name for row in rows}
+            new = tuple(row for row in section.rows if row.name and row.name not in names)
             found[section.title] = section._replace(rows=rows + new)

@@ -18,6 +18,9 @@ from strategy_pictures import picture
 from inspector.cli.commands import COMMANDS
 from inspector.session.registry import all_formats
 from inspector.strategies.registry import STRATEGIES
+from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.menus import MENUS
+from inspector.ui.help.keys import menu_keys
 from inspector.ui.settings import SETTINGS
 from inspector.ui.themes import THEME_WORDS
 
@@ -87,17 +90,30 @@ def sections() -> list[HelpSection]:
 
 def keys() -> str:
     """What every key does, by the part of the screen that has the focus."""
-    return "\n".join(f"## {section.title}\n\n{key_table(section)}" for section in sections())
+    everywhere, parts = [], []
+    for section in sections():
+        rows = [row for row in section.rows if row.keys and not (section.is_everywhere and row.is_in_menu)]
+        listed = table(NAMED, [(keyed(row.keys), row.text, f"`{row.name}`") for row in rows])
+        (everywhere if section.is_everywhere else parts).append(f"## {section.title}\n\n{listed}")
+    return "\n".join([*everywhere, *(menu(key) for key in MENUS), *parts])
+
+
+def menu(key: str) -> str:
+    """What a menu of the main screen holds."""
+    rows = [
+        (keyed(menu_keys(action)), action.text, f"`{action.name}`") for action in MAIN if action.menu_keys[:1] == (key,)
+    ]
+    return f"## Menu `{key}`: {MENUS[key].lower()}\n\n{table(NAMED, rows)}"
+
+
+NAMED = ("key", "what it does", "name")
+"""The columns of a table of keys with the names keymaps go by."""
 
 
 def keys_everywhere() -> str:
     """What keys do wherever the focus is."""
-    return "\n".join(key_table(section) for section in sections() if section.is_everywhere)
-
-
-def key_table(section: HelpSection) -> str:
-    """The keys of one part of the screen."""
-    return table(("key", "what it does"), [(keyed(row.keys), row.text) for row in section.rows])
+    rows = [row for section in sections() if section.is_everywhere for row in section.rows]
+    return table(("key", "what it does"), [(keyed(row.keys), row.text) for row in rows if not row.is_in_menu])
 
 
 def keyed(keys: str) -> str:

@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
@@ -23,12 +23,14 @@ from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.header import SessionHeader, is_recent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from textual.command import Provider
     from textual.screen import Screen
 
     from inspector.report.session_summary import ReadSummary
     from inspector.strategies.plan import Plan
+    from inspector.ui.help.commands import Command
     from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
@@ -40,12 +42,20 @@ ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
 
 
+def _commands_provider() -> type[Provider]:
+    """What the command palette offers; imported when it is opened."""
+    from inspector.ui.help.palette import CommandProvider
+
+    return CommandProvider
+
+
 class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
     CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
     DEFAULT_MODE = HOME
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands_provider}
 
     def __init__(
         self,
@@ -276,12 +286,11 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
 
     def action_help(self) -> None:
         """Say what the keys do where the focus is."""
-        from inspector.ui.help.keys import help_sections
-        from inspector.ui.help.screen import FIRST_STEPS, HelpScreen
+        from inspector.ui.help.keys import belonging, help_groups, help_sections
+        from inspector.ui.help.screen import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            is_main = isinstance(self.screen, InspectScreen)
-            self.push_screen(HelpScreen(help_sections(self), FIRST_STEPS if is_main else ()))
+            self.push_screen(HelpScreen(help_groups(help_sections(self), belonging(self))))
 
     @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
     async def action_picture(self) -> None:
@@ -299,8 +308,17 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
             self.notify(one_line(told), markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every command by name, those that apply now."""
-        from inspector.ui.help.keys import app_commands, key_commands
+        """Every command by name, as Textual takes them."""
+        for command in self.palette_commands(screen):
+            yield SystemCommand(command.title, command.text, command.run)
+
+    def palette_commands(self, screen: Screen[object]) -> Iterable[Command]:
+        """Every command by name, those that apply now.
+
+        Args:
+            screen: The screen under the palette.
+        """
+        from inspector.ui.help.commands import Command, app_commands, key_commands
         from inspector.ui.study import StudyScreen
 
         if isinstance(screen, InspectScreen | StudyScreen):
@@ -308,6 +326,6 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
         yield from key_commands(screen)
         for name, words in THEME_WORDS.items():
             if self.theme != THEMES[name].name:
-                yield SystemCommand(f"theme: {name.capitalize()}", words, partial(self.action_use_theme, name))
-        yield SystemCommand("theme: Choose", "Any of Textual's themes", self.action_change_theme)
-        yield from app_commands(self)
+                yield Command(f"Use the {name} theme", words, partial(self.action_use_theme, name), also="colour color")
+        yield Command("Choose another theme", "Any of Textual's", self.action_change_theme, also="colour color")
+        yield from app_commands(screen)

@@ -14,7 +14,10 @@ from textual.worker import Worker, WorkerState
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.session.session_name import session_name
+from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.keys import help_sections, key_hints
+from inspector.ui.menu.items import items_of
+from inspector.ui.menu.screen import MenuScreen
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
 from inspector.ui.toolkit.status_bar import StatusBar
@@ -71,6 +74,18 @@ class SessionScreen(Screen[Left]):
     def forget_notice(self) -> None:
         """Say nothing any more."""
         self.status.tell("")
+
+    def action_menu(self, key: str) -> None:
+        """Show a menu of what can be done here, and wait for a letter.
+
+        Args:
+            key: The key that opens it.
+        """
+        items = items_of(self, key)
+        if items:
+            self.app.push_screen(MenuScreen(self.tell, key, MENUS[key], items))
+        else:
+            self.tell("there is nothing to choose from here")
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
         """Run what asks the user for something: one at a time.

@@ -89,7 +89,7 @@ SETTINGS = {
             "keymap",
             "empty",
             "a table of keys by name",
-            "Other keys for anything, by the names the help screen shows; several stand with commas between them.",
+            "Other keys for anything, by the names in docs/keys.md; several stand with commas between them.",
             _is_table_of_keys,
         ),
     )

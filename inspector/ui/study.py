@@ -13,12 +13,12 @@ from inspector.ui.session_screen import SessionScreen, heading_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from textual.app import SystemCommand
     from textual.binding import BindingType
 
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
+    from inspector.ui.help.commands import Command
     from inspector.ui.outcome import Outcome
 
 
@@ -129,6 +129,6 @@ class StudyScreen(SessionScreen[Leaving | None]):
         """Make it again."""
         self.controller.redo()
 
-    def commands(self) -> Iterable[SystemCommand]:
+    def commands(self) -> Iterable[Command]:
         """What the command palette offers here besides what keys do."""
         return ()

@@ -268,7 +268,7 @@ async def _watch(tour: Tour) -> None:
 
 
 async def _look_back(tour: Tour) -> None:
-    await tour.press("left_curly_bracket", pause=1.2)
+    await tour.press("shift+left", pause=1.2)
     await tour.press("left_square_bracket", "left_square_bracket", "right_square_bracket", pause=0.5)
 
 
@@ -288,7 +288,7 @@ async def _drag(tour: Tour) -> None:
 
 async def _see_a_cut(tour: Tour) -> None:
     await tour.press("p", "home", pause=0.2)
-    await tour.press("x", "x", "x", pause=0.8)
+    await tour.press("g", "x", "n", "n", pause=0.8)
 
 
 async def _compare(tour: Tour) -> None:
@@ -324,7 +324,7 @@ STEPS: Sequence[TourStep] = (
     TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
     TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),
     TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
-    TourStep("`x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
+    TourStep("`g` `x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
     TourStep("`t` opens the limit that matters most here: cost over its whole range, and the knee.", 4, _tune),
     TourStep(
         "`c` replays every strategy and preset. `*` goes to the best that cuts nothing needed later.", 6, _leave_tune

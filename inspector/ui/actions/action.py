@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Node = TypeVar("Node")
 """The screen or widget whose action it is."""
 
+KEYLESS: Final = "keyless:"
+"""Begins what stands for the key of an action without keys."""
+
 
 def _always(_: object) -> bool:
     return True
@@ -24,7 +27,7 @@ class Named(NamedTuple, Generic[Node]):
     """What an action is called in the command palette, where its own name does not say it.
 
     Attributes:
-        title: As `noun: Verb`; a function of the screen where it changes.
+        title: A verb first, as in `Compare plans`; a function of the screen where it changes.
         text: One sentence.
         is_offered: Whether it applies now; asked with the screen, or with the app if the app does it.
     """
@@ -39,17 +42,23 @@ class UserAction(NamedTuple, Generic[Node]):
 
     Attributes:
         name: `plan.undo`: what a keymap in the settings, the help and the documents go by. No other action has it.
-        keys: Its keys by default, as Textual names them, with commas between them.
+        keys: Its keys by default, as Textual names them, with commas between them; empty where a menu or the palette
+            does it, and a keymap may give it one.
         run: What it does, given the screen; `do` runs it. Or as Textual writes it: an action of the widget itself
             (`step(1)`), of the screen it is on (`screen.take`) or of the app (`app.help`).
-        label: In a word or two, for the status line.
-        text: In a sentence, for the help, the palette and the documents.
+        label: In a word or two, for the status line and menus. A key has one label, whatever has the focus.
+        text: In a sentence that begins with a verb, for the help, the palette and the documents.
         is_shown: It belongs in the status line.
-        rank: In the status line the highest gives way first; None for after all that have one.
+        rank: In the status line the lowest comes first, and only the first few are there; None for after all that
+            have one.
+        menu: The key of a menu it is in, and its own there, with a blank between them: `g f`; empty for none.
+        also: What else somebody may look for in the palette to find it.
+        when: Whether the status line teaches it now; asked with the screen.
         is_first: Its keys are taken before what has the focus gets them.
         needs_session: On the main screen: without a session it says that there is none.
         named: What it is called in the command palette; None for what is made of its name.
         is_looked_up: It is in the command palette.
+        is_move: It only moves a cursor: the help says it in one line with the others that do.
     """
 
     name: str
@@ -63,12 +72,16 @@ class UserAction(NamedTuple, Generic[Node]):
     needs_session: bool = True
     named: Named[Node] | None = None
     is_looked_up: bool = True
+    is_move: bool = False
+    menu: str = ""
+    also: str = ""
+    when: Callable[[Any], bool] = _always
 
     @property
     def binding(self) -> Binding:
-        """The same as Textual takes it."""
+        """The same as Textual takes it. Without keys it stands under one no keyboard has, for keymaps to find."""
         return Binding(
-            self.keys,
+            self.keys or f"{KEYLESS}{self.name}",
             self.run if isinstance(self.run, str) else f"do({self.name!r})",
             self.label,
             id=self.name,
@@ -80,29 +93,41 @@ class UserAction(NamedTuple, Generic[Node]):
     @property
     def each_key(self) -> tuple[str, ...]:
         """Its keys by default, one by one."""
-        return tuple(binding.key for binding in Binding.make_bindings([self.binding]))
+        return tuple(binding.key for binding in Binding.make_bindings([self.binding])) if self.keys else ()
+
+    @property
+    def menu_keys(self) -> tuple[str, ...]:
+        """The keys that do it by a menu, one after the other; none without one."""
+        return tuple(self.menu.split())
 
     @property
     def is_of_app(self) -> bool:
         """The application itself does it, whatever screen is shown."""
         return isinstance(self.run, str) and self.run.startswith("app.")
 
-    @property
-    def title(self) -> str:
-        """What it is called in the command palette if nothing else is said: `rows.next-match` is `rows: Next match`."""
-        room, _, verb = self.name.partition(".")
-        return f"{room}: {verb.replace('-', ' ').capitalize()}"
-
 
 Table: TypeAlias = tuple[UserAction[Any], ...]
 """The actions of one screen or widget, in the order of the help."""
 
 
+def key_name(key: str) -> str:
+    """A key as Textual names it, by its name or its character."""
+    return next(iter(Binding.make_bindings([Binding(key, "")]))).key
+
+
 def move(
-    name: str, keys: str, run: str, label: str, text: str, *, is_shown: bool = False, is_first: bool = False
+    name: str,
+    keys: str,
+    run: str,
+    label: str,
+    text: str,
+    *,
+    is_shown: bool = False,
+    is_first: bool = False,
+    rank: int | None = None,
 ) -> UserAction[Any]:
     """An action that only moves a cursor: nobody looks it up by its name."""
-    return UserAction(name, keys, run, label, text, is_shown=is_shown, is_first=is_first, is_looked_up=False)
+    return UserAction(name, keys, run, label, text, is_shown, rank, is_first, is_looked_up=False, is_move=True)
 
 
 BOUND: Final[dict[str, UserAction[Any]]] = {}

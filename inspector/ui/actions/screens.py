@@ -2,45 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from inspector.ui.actions.action import Named, Table, UserAction, move
 from inspector.ui.actions.main_screen import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
 """What a prompt is divided by, in the order of their keys: the values of `Grouping`."""
+DIVISION_LETTERS: Final = "rtfiad"
+"""Their letters in the menu."""
 SECTIONS: Final = ("totals", "parts", "tiers", "results", "compactions", "forecast", "assumptions")
 """The sections of the cost screen, in the order of their keys: the values of `Section`."""
+SECTION_LETTERS: Final = "tpircfa"
+"""Their letters in the menu."""
 
 STUDY: Table = (
     UserAction(
-        "study.help", "question_mark,f1", "app.help", "help", "Show what the keys do here", is_shown=True, rank=2
+        "study.help", "question_mark", "app.help", "help", "Show what the keys do here", True, 0, is_looked_up=False
     ),
     UserAction(
         "study.close",
-        "escape,q",
+        "escape",
         "close",
         "back",
-        "Back to the session",
+        "Go back to the session",
+        is_shown=True,
+        rank=3,
+        named=Named("Go back to the session", "Close this screen"),
+    ),
+    UserAction("study.quit", "q", "close", "quit", "Quit this screen", is_looked_up=False),
+    UserAction(
+        "study.explain",
+        "E",
+        "explain",
+        "explain",
+        "Explain how the figures here are calculated",
         is_shown=True,
         rank=4,
-        named=Named("session: Back", "Close this screen"),
+        also="why how cost",
     ),
-    UserAction("study.explain", "E", "explain", "explain", "How the figures here are calculated", is_shown=True),
-    UserAction("study.picture", "P", "app.picture", "picture", "Save a picture of the screen"),
+    UserAction("study.picture", "", "app.picture", "picture", "Save a picture of the screen", is_looked_up=False),
     UserAction("study.undo", "ctrl+z", "undo", "undo", "Undo a change of the plan"),
-    UserAction("study.redo", "ctrl+y,ctrl+shift+z", "redo", "redo", "Redo the change"),
-    UserAction("study.compare", "c", "study('compare')", "compare", "Compare plans"),
-    UserAction("study.tune", "t", "study('tune')", "tune", "Find the value of a limit"),
-    UserAction("study.costs", "dollar_sign", "study('costs')", "costs", "Every figure"),
-    UserAction("study.window", "v", "study('composition')", "window", "What fills the window"),
+    UserAction("study.redo", "ctrl+y", "redo", "redo", "Redo the change"),
+    UserAction("study.compare", "c", "study('compare')", "compare", "Compare plans", also="best cheaper save"),
+    UserAction("study.tune", "t", "study('tune')", "tune", "Find the value of a limit", also="knee best"),
+    UserAction("study.costs", "dollar_sign", "study('costs')", "costs", "Show every figure", also="expensive cost why"),
+    UserAction(
+        "study.window", "v", "study('composition')", "window", "Show what fills the window", also="expensive cost why"
+    ),
 )
 """Every screen that studies the session."""
 
+
+def _quit(room: str) -> UserAction[Any]:
+    """What stands over a screen goes by the key screens are quit with, too."""
+    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Quit this", is_looked_up=False)
+
+
+def _again(room: str, key: str, label: str) -> UserAction[Any]:
+    """The key that opened it closes it."""
+    return UserAction(f"{room}.again", key, "dismiss", label, "Close this again", is_looked_up=False)
+
+
 COMPARE: Table = (
-    UserAction("compare.take", "enter", "screen.take", "use it", "Use this plan", is_shown=True),
+    UserAction("compare.take", "enter", "screen.take", "use it", "Use this plan", is_shown=True, rank=0),
     UserAction(
-        "compare.add", "plus", "screen.add", "add it", "Add this plan's strategies to the current plan", is_shown=True
+        "compare.add",
+        "plus",
+        "screen.add",
+        "add",
+        "Add this plan's strategies to the current plan",
+        is_shown=True,
+        rank=1,
     ),
     UserAction(
         "compare.best",
@@ -57,40 +90,43 @@ COMPARE: Table = (
 """The table of plans on the compare screen."""
 
 TUNE_CURVES: Table = (
-    UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True),
-    UserAction("tune.lower", "left", "screen.step(-1)", "move", "Look at a lower value", is_shown=True, rank=8),
-    UserAction("tune.raise", "right", "screen.step(1)", "move", "Look at a higher value", is_shown=True, rank=8),
-    UserAction("tune.far-lower", "shift+left", "screen.step(-10)", "far", "Ten steps lower"),
-    UserAction("tune.far-higher", "shift+right", "screen.step(10)", "far", "Ten steps higher"),
-    UserAction("tune.lowest", "home", "screen.edge(0)", "lowest", "To the lowest value"),
-    UserAction("tune.highest", "end", "screen.edge(1)", "highest", "To the highest value"),
-    UserAction("tune.next", "tab", "screen.next_limit(1)", "limit", "The next limit of the plan", is_shown=True),
-    UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "The limit before"),
-    UserAction("tune.map", "h", "screen.map", "map", "Two limits at once, as a map", is_shown=True),
-    UserAction("tune.tool", "o", "screen.one_tool", "one tool", "Find a limit for one tool alone", is_shown=True),
-    UserAction("tune.knee", "k", "screen.mark('knee')", "knee", "To the knee", is_shown=True),
-    UserAction("tune.least", "l", "screen.mark('least')", "least", "To the value of the least cost", is_shown=True),
-    UserAction("tune.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's value"),
+    UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True, rank=1),
+    UserAction("tune.lower", "left", "screen.step(-1)", "move", "Move to a lower value", is_shown=True, rank=0),
+    UserAction("tune.raise", "right", "screen.step(1)", "move", "Move to a higher value", is_shown=True, rank=0),
+    UserAction("tune.far-lower", "shift+left", "screen.step(-10)", "far", "Move ten steps lower"),
+    UserAction("tune.far-higher", "shift+right", "screen.step(10)", "far", "Move ten steps higher"),
+    UserAction("tune.lowest", "home", "screen.edge(0)", "lowest", "Move to the lowest value"),
+    UserAction("tune.highest", "end", "screen.edge(1)", "highest", "Move to the highest value"),
     UserAction(
-        "tune.most", "asterisk", "screen.most", "matters most", "To the limit that matters most for this session"
+        "tune.next", "tab", "screen.next_limit(1)", "limit", "Go to the next limit of the plan", is_shown=True, rank=2
     ),
+    UserAction("tune.previous", "shift+tab", "screen.next_limit(-1)", "limit", "Go to the limit before"),
+    UserAction("tune.map", "m", "screen.map", "map", "Show two limits at once, as a map", is_shown=True, rank=5),
+    UserAction("tune.tool", "b", "screen.one_tool", "by tool", "Find a limit for one tool alone"),
+    UserAction("tune.menu", "g", "screen.menu('g')", "go to", "Go to the knee, the least cost, the plan's value"),
+    UserAction("tune.knee", "", "screen.mark('knee')", "knee", "Go to the knee", menu="g k", also="best"),
+    UserAction("tune.least", "", "screen.mark('least')", "least cost", "Go to the value of the least cost", menu="g l"),
+    UserAction("tune.plan", "", "screen.mark('plan')", "plan's value", "Go back to the plan's value", menu="g p"),
+    UserAction("tune.most", "asterisk", "screen.most", "best", "Go to the limit that matters most for this session"),
 )
 """A limit over its range, on the tune screen."""
 
 TUNE_MAP: Table = (
-    UserAction("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True),
-    UserAction("heat.left", "left", "step(0, -1)", "move", "A lower value of the limit across", is_shown=True, rank=8),
+    UserAction("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True, rank=1),
     UserAction(
-        "heat.right", "right", "step(0, 1)", "move", "A higher value of the limit across", is_shown=True, rank=8
+        "heat.left", "left", "step(0, -1)", "move", "Move to a lower value of the limit across", is_shown=True, rank=0
+    ),
+    UserAction(
+        "heat.right", "right", "step(0, 1)", "move", "Move to a higher value of the limit across", is_shown=True, rank=0
     ),
     UserAction(
         "heat.up",
         "up",
         "step(-1, 0)",
         "move",
-        "A lower value of the limit down",
+        "Move to a lower value of the limit down",
         is_shown=True,
-        rank=8,
+        rank=0,
         is_looked_up=False,
     ),
     UserAction(
@@ -98,65 +134,105 @@ TUNE_MAP: Table = (
         "down",
         "step(1, 0)",
         "move",
-        "A higher value of the limit down",
+        "Move to a higher value of the limit down",
         is_shown=True,
-        rank=8,
+        rank=0,
         is_looked_up=False,
     ),
-    UserAction("heat.across", "tab", "screen.next_limit(1)", "across", "Another limit across", is_shown=True),
-    UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Another limit down", is_shown=True),
-    UserAction("heat.curves", "h", "screen.map", "curve", "One limit over its range again", is_shown=True),
-    UserAction("heat.least", "l", "screen.mark('least')", "least", "To the pair of the least cost", is_shown=True),
-    UserAction("heat.plan", "u", "screen.mark('plan')", "plan's", "Back to the plan's pair"),
+    UserAction(
+        "heat.across", "tab", "screen.next_limit(1)", "across", "Take another limit across", is_shown=True, rank=2
+    ),
+    UserAction("heat.limit-down", "shift+tab", "screen.next_down(1)", "down", "Take another limit down"),
+    UserAction("heat.curves", "m", "screen.map", "map", "Show one limit over its range again", is_shown=True, rank=5),
+    UserAction("heat.menu", "g", "screen.menu('g')", "go to", "Go to the least cost, the plan's pair"),
+    UserAction("heat.least", "", "screen.mark('least')", "least cost", "Go to the pair of the least cost", menu="g l"),
+    UserAction("heat.plan", "", "screen.mark('plan')", "plan's pair", "Go back to the plan's pair", menu="g p"),
 )
 """Two limits at once, on the tune screen."""
 
 COMPOSITION: Table = (
+    UserAction(
+        "composition.menu",
+        "g",
+        "menu('g')",
+        "go to",
+        "Divide the prompt by role, tool, file …",
+        is_shown=True,
+        rank=1,
+        is_looked_up=False,
+    ),
     *(
         UserAction(
             f"composition.divide-{place}",
-            str(place),
+            "",
             f"divide({name!r})",
-            "by",
-            f"Divide it by {place}",
-            is_shown=True,
+            f"by {name}",
+            f"Divide the prompt by {name}",
+            menu=f"g {letter}",
+            also="expensive why group",
         )
-        for place, name in enumerate(DIVISIONS, start=1)
+        for place, (name, letter) in enumerate(zip(DIVISIONS, DIVISION_LETTERS, strict=True), start=1)
     ),
-    UserAction("composition.scope", "s", "scope", "session", "This window, or everything ever sent", is_shown=True),
-    UserAction("composition.other", "tab,shift+tab", "other", "pane", "To the other table", is_shown=True),
-    UserAction("composition.call-before", "left_square_bracket", "call(-1)", "call", "Previous call", is_shown=True),
-    UserAction("composition.call-after", "right_square_bracket", "call(1)", "call", "Next call", is_shown=True),
-    UserAction("composition.far-before", "left_curly_bracket", f"call(-{FAR})", "far", f"Back {FAR} calls"),
-    UserAction("composition.far-after", "right_curly_bracket", f"call({FAR})", "far", f"Forward {FAR} calls"),
+    UserAction(
+        "composition.scope",
+        "e",
+        "scope",
+        "everything",
+        "Show this window, or everything ever sent",
+        is_shown=True,
+        rank=2,
+    ),
+    UserAction("composition.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
+    UserAction("composition.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call"),
+    UserAction("composition.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call"),
+    UserAction("composition.far-before", "shift+left", f"call(-{FAR})", "far", f"Go back {FAR} calls"),
+    UserAction("composition.far-after", "shift+right", f"call({FAR})", "far", f"Go forward {FAR} calls"),
 )
 """What fills the window."""
 
 COMPOSITION_PARTS: Table = (
-    UserAction("composition.enter", "enter", "screen.enter", "blocks", "To the blocks of this part", is_shown=True),
+    UserAction(
+        "composition.enter", "enter", "screen.enter", "blocks", "Go to the blocks of this part", is_shown=True, rank=0
+    ),
 )
 """Its upper table."""
 
 COMPOSITION_BLOCKS: Table = (
     UserAction(
-        "composition.jump", "enter", "screen.jump", "to its row", "To this block in the timeline", is_shown=True
+        "composition.jump",
+        "enter",
+        "screen.jump",
+        "to its row",
+        "Go to this block in the timeline",
+        is_shown=True,
+        rank=0,
     ),
 )
 """Its lower table."""
 
 COSTS: Table = (
+    UserAction("costs.menu", "g", "menu('g')", "go to", "Go to a section", is_shown=True, rank=2, is_looked_up=False),
     *(
-        UserAction(f"costs.section-{place}", str(place), f"section({name!r})", "section", f"Show {name}")
-        for place, name in enumerate(SECTIONS, start=1)
+        UserAction(
+            f"costs.section-{place}",
+            "",
+            f"section({name!r})",
+            name,
+            f"Show {name}",
+            menu=f"g {letter}",
+        )
+        for place, (name, letter) in enumerate(zip(SECTIONS, SECTION_LETTERS, strict=True), start=1)
     ),
-    UserAction("costs.next-section", "tab", "turn(1)", "section", "The next section", is_shown=True),
-    UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "The section before", is_shown=True),
-    UserAction("costs.runs", "d", "ask_runs", "runs", "Set how many such sessions run a day", is_shown=True),
+    UserAction("costs.next-section", "tab", "turn(1)", "section", "Show the next section", is_shown=True, rank=1),
+    UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "Show the section before"),
+    UserAction("costs.runs", "d", "ask_runs", "runs a day", "Set how many such sessions run a day"),
 )
 """Every figure of the plan."""
 
 COSTS_FIGURES: Table = (
-    UserAction("costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True),
+    UserAction(
+        "costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True, rank=0
+    ),
 )
 """The table of figures there."""
 
@@ -179,33 +255,41 @@ SESSIONS: Table = (
         rank=4,
     ),
     UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Quit inspector"),
+    UserAction("sessions.where", "ctrl+l", "where", "Where", "Show where sessions were looked for", is_first=True),
 )
 """The list of sessions."""
 
 HELP: Table = (
-    UserAction("help.close", "escape,question_mark,q,f1", "dismiss", "Close", "Back to where you were", is_shown=True),
+    UserAction("help.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
+    _again("help", "question_mark", "help"),
+    _quit("help"),
 )
 """The help."""
 
 DIAGNOSTICS: Table = (
-    UserAction("diagnostics.close", "escape,i,q", "dismiss", "Close", "Back to the session", is_shown=True),
+    UserAction("diagnostics.close", "escape", "dismiss", "Close", "Go back to the session", is_shown=True),
+    _quit("diagnostics"),
 )
 """How the file was read."""
 
 EXPLAIN: Table = (
-    UserAction("explain.close", "escape,E,q", "dismiss", "Close", "Back to where you were", is_shown=True),
+    UserAction("explain.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
+    _again("explain", "E", "explain"),
+    _quit("explain"),
 )
 """How a figure is calculated."""
 
 DIFFERENCE: Table = (
-    UserAction("difference.close", "escape,q,A,enter", "dismiss", "Close", "Back to the session", is_shown=True),
-    UserAction("difference.swap", "a", "swap", "Switch A/B", "Switch plan A/B, and close", is_shown=True),
+    UserAction("difference.close", "escape,enter", "dismiss", "Close", "Go back to the session", is_shown=True),
+    _quit("difference"),
+    UserAction("difference.swap", "a", "swap", "A/B", "Switch plan A/B, and close", is_shown=True),
 )
 """What two plans differ in."""
 
 EXPORT: Table = (
-    UserAction("export.close", "escape,q,e", "dismiss", "Close", "Back to the session", is_shown=True),
-    UserAction("export.save", "enter", "save", "Save", "Save it in a file", is_shown=True, rank=8, is_first=True),
+    UserAction("export.close", "escape", "dismiss", "Close", "Go back to the session", is_shown=True),
+    _quit("export"),
+    UserAction("export.save", "enter", "save", "Save", "Save it in a file", is_shown=True, rank=0, is_first=True),
     UserAction("export.copy", "y", "copy", "Copy", "Copy it to the clipboard", is_shown=True),
     move("export.down", "pagedown", "scroll(1)", "Down", "On in the preview", is_shown=True, is_first=True),
     move("export.up", "pageup", "scroll(-1)", "Up", "Back in the preview", is_shown=True, is_first=True),
@@ -223,7 +307,7 @@ PICKER: Table = (
 
 TOOLS: Table = (
     UserAction("tools.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
-    UserAction("tools.done", "ctrl+s", "accept", "Done", "Apply the list", is_shown=True, is_first=True),
+    UserAction("tools.done", "ctrl+d", "accept", "Done", "Apply the list", is_shown=True, is_first=True),
     move("tools.down", "down", "move(1)", "Down", "The next tool", is_first=True),
     move("tools.up", "up", "move(-1)", "Up", "The tool before", is_first=True),
 )
@@ -237,3 +321,8 @@ PICTURE: Table = (
     UserAction("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
 )
 """A picture to be saved."""
+
+MENU: Table = (
+    UserAction("menu.leave", "escape", "dismiss", "Leave", "Leave the menu", is_shown=True, is_looked_up=False),
+)
+"""A menu that waits for a letter."""

@@ -8,7 +8,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import SystemCommand
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
@@ -45,7 +44,7 @@ from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -319,12 +318,6 @@ class CompareScreen(StudyScreen):
             plan = plan.added(strategy)
         self.controller.edit_plan(plan)
         self.tell(f"{each.name} is added to the current plan: ctrl+z takes it back")
-
-    def commands(self) -> Iterable[SystemCommand]:
-        """What the command palette offers here."""
-        yield SystemCommand("plan: Take", "Use the plan under the cursor", self.action_take)
-        yield SystemCommand("plan: Add", "Add its strategies to the current plan", self.action_add)
-        yield from super().commands()
 
 
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: ReuseEvidence | None) -> Contender:

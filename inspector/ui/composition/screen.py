@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
-from textual.app import SystemCommand
 from textual.content import Content
 
 from inspector.replay.analysis.context_breakdown import (
@@ -31,7 +29,7 @@ from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -131,7 +129,7 @@ class CompositionScreen(StudyScreen):
 
     def show_outcome(self) -> None:
         """Divide the prompt of the call looked at; at once, or when the division under way is back."""
-        names = tuple(("", f"{place} {grouping.value}") for place, grouping in enumerate(GROUPINGS, start=1))
+        names = tuple(("", grouping.value) for grouping in GROUPINGS)
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
         self._is_wanted = True
         if not self._is_dividing:
@@ -247,14 +245,3 @@ class CompositionScreen(StudyScreen):
         block = self.blocks.cursor_key
         if isinstance(block, int):
             self.dismiss(Leaving(block=block))
-
-    def commands(self) -> Iterable[SystemCommand]:
-        """What the command palette offers here."""
-        for grouping in GROUPINGS:
-            text = (
-                "What of the prompt something later stands for" if grouping is Grouping.REPEATS else "Divide the prompt"
-            )
-            yield SystemCommand(f"window: By {grouping.value}", text, partial(self.action_divide, grouping.value))
-        other = "Whole session" if self.scope is Scope.WINDOW else "This call"
-        yield SystemCommand(f"window: {other}", "This window, or everything ever sent", self.action_scope)
-        yield from super().commands()

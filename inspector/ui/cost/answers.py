@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.spending import RecachedTokens, Spending
     from inspector.replay.figure import Figure
 
-KEY_OF_CARRIED: Final = "C"
+KEY_OF_CARRIED: Final = "g $"
 """Goes to what cost most to resend."""
 KEY_OF_COMPARE: Final = "c"
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.app import SystemCommand
 from textual.content import Content
 from textual.widgets import Static
 
@@ -19,6 +18,7 @@ from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.help.commands import Command
 from inspector.ui.settings import problem_with_runs
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -109,7 +109,7 @@ class CostsScreen(StudyScreen):
 
     def show_outcome(self) -> None:
         """Work everything out, at once or when what is under way is back."""
-        names = tuple(("", f"{place} {section.value}") for place, section in enumerate(SECTIONS, start=1))
+        names = tuple(("", section.value) for section in SECTIONS)
         self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
         self.query_one("#figures-pane", Pane).border_title = Content(_TITLES[self.section])
         self._is_wanted = True
@@ -269,18 +269,10 @@ class CostsScreen(StudyScreen):
             self.controller.set_terms(term.taken(self.controller.terms, answer))
             self.show_outcome()
 
-    def commands(self) -> Iterable[SystemCommand]:
+    def commands(self) -> Iterable[Command]:
         """What the command palette offers here."""
-        for section in SECTIONS:
-            yield SystemCommand(
-                f"cost: {section.value.title()}", _TITLES[section], partial(self.action_section, section.value)
-            )
         for term in TERMS:
-            yield SystemCommand(f"cost: Set {term.label}", term.help, partial(self._ask, term))
-        yield SystemCommand(
-            "cost: Set runs a day", "Set how many runs a day a saving is projected to", self.action_ask_runs
-        )
-        yield SystemCommand("cost: Explain", "How the figure under the cursor is calculated", self.action_explain)
+            yield Command(f"Set {term.label}", term.help, partial(self._ask, term), also="assumption price forecast")
         yield from super().commands()
 
 

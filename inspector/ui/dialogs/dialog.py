@@ -136,23 +136,28 @@ class ValueDialog(Dialog[str | None]):
         await self.query_one(Input).action_submit()
 
 
+SAME_IN_PRINT = "inspector formats FILE prints the same"
+
+
 class DiagnosticsScreen(Dialog[None]):
-    """Shown over the session it is about."""
+    """A page of plain text over the screen it is about."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(DIAGNOSTICS)
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, title: str = "How the file was read", also: str = SAME_IN_PRINT) -> None:
         """Make a page.
 
         Args:
             text: What is said, safe and in lines already.
+            title: What it is about.
+            also: What prints the same.
         """
         super().__init__()
-        self._text = text
+        self._text, self._title, self._also = text, title, also
 
     def compose(self) -> ComposeResult:
         """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="diagnostics") as box:
-            box.border_title = Content("How the file was read")
-            box.border_subtitle = key_words(("esc closes", "dismiss"), ("inspector formats FILE prints the same", ""))
+            box.border_title = Content(self._title)
+            box.border_subtitle = key_words(("esc closes", "dismiss"), (self._also, ""))
             yield Static(Content(self._text), markup=False)

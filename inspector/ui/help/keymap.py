@@ -27,7 +27,7 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
     for name, keys in keymap.items():
         if name not in BY_NAME:
             near = get_close_matches(name, sorted(BY_NAME), n=1)
-            meant = f"did you mean {near[0]}?" if near else "the help screen shows the names"
+            meant = f"did you mean {near[0]}?" if near else "docs/keys.md lists the names"
             problems.append(f"nothing is called {name}; {meant}")
             continue
         for key in (each.strip() for each in keys.split(",")):

@@ -1,22 +1,20 @@
-"""What the keys do where the focus is: for the help screen, the status line and the command palette."""
+"""What the keys do where the focus is: for the help screen, the status line and the documents."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from textual.app import SystemCommand
 from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
 
-from inspector.ui.actions.action import BOUND
-from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.action import BOUND, KEYLESS
+from inspector.ui.menu.items import shown_key
 from inspector.ui.toolkit.status_bar import KeyHint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from textual.app import App
     from textual.binding import Binding
@@ -31,24 +29,26 @@ class HelpRow(NamedTuple):
     """One row of the help: keys and what they do.
 
     Attributes:
-        keys: The keys, as people write them: `[`, `shift+←`.
-        name: The binding's name, by which a keymap may give it other keys.
+        keys: The keys, as people write them: `[`, `shift+←`, `g f`; empty where only a command does it.
+        name: The action's name, by which a keymap may give it other keys.
         text: What it does.
         label: The same in a word.
-        action: The action it runs.
-        is_shown: It belongs in the status line.
-        press: The first of its keys, as Textual names it.
-        rank: In the status line the highest gives way first; None for after all that have one.
+        is_shown: The status line teaches it now.
+        press: The first of its keys, as Textual names it; those of a menu one after the other, blanks between them.
+        rank: In the status line the lowest comes first; None for after all that have one.
+        is_in_menu: A menu does it.
+        is_move: It only moves a cursor.
     """
 
     keys: str
     name: str
     text: str
     label: str
-    action: str
     is_shown: bool
     press: str = ""
     rank: int | None = None
+    is_in_menu: bool = False
+    is_move: bool = False
 
 
 class HelpSection(NamedTuple):
@@ -57,7 +57,7 @@ class HelpSection(NamedTuple):
     Attributes:
         title: The part.
         text: What it is for; empty where there is nothing to say.
-        rows: Its keys.
+        rows: What it does.
         is_everywhere: Its keys work wherever the focus is.
     """
 
@@ -100,10 +100,10 @@ def _is_ours(node: DOMNode) -> bool:
 
 
 def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
-    """The rows, numbered ones (`plan.switch-1` to `-9`) as one."""
+    """The rows, numbered ones that have keys (`plan.switch-1` to `-9`) as one."""
     merged: list[HelpRow] = []
     for row in rows:
-        if merged and (family := _family(row)) and family == _family(merged[-1]):
+        if merged and row.keys and not row.is_in_menu and (family := _family(row)) and family == _family(merged[-1]):
             first = merged[-1].keys.split("…")[0]
             merged[-1] = merged[-1]._replace(
                 keys=f"{first}…{row.keys}", text=merged[-1].text.replace(" 1 ", " of that number ")
@@ -120,23 +120,34 @@ def _family(row: HelpRow) -> str:
 
 def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
     first = bindings[0]
-    keys = " or ".join(dict.fromkeys(_key(app, binding) for binding in bindings if "super+" not in binding.key))
+    keys = " or ".join(dict.fromkeys(key_of(app, binding) for binding in bindings if "super+" not in binding.key))
     action = BOUND.get(first.id or "")
+    by_menu = action is not None and bool(action.menu) and first.key.startswith(KEYLESS)
     return HelpRow(
         keys,
         first.id or "",
         first.tooltip or first.description,
         first.description,
-        first.action,
-        first.show,
-        first.key,
+        first.show and (action is None or action.when(app.screen)),
+        action.menu if action is not None and by_menu else first.key,
         None if action is None else action.rank,
+        by_menu,
+        action is not None and action.is_move,
     )
 
 
-def _key(app: AnyApp, binding: Binding) -> str:
+def key_of(app: AnyApp, binding: Binding) -> str:
+    """The key of a binding as people write it, or those that lead to it by a menu; empty for none."""
+    if binding.key.startswith(KEYLESS):
+        action = BOUND.get(binding.id or "")
+        return menu_keys(action) if action is not None else ""
     display = app.get_key_display(binding)
     return display.replace("^", "ctrl+") if display.startswith("^") and len(display) > 1 else display
+
+
+def menu_keys(action: UserAction[Any]) -> str:
+    """The keys that do something by a menu, as people write them: `g f`; empty for none."""
+    return " ".join(shown_key(key) for key in action.menu_keys)
 
 
 def _title(node: DOMNode) -> str:
@@ -148,67 +159,106 @@ def _title(node: DOMNode) -> str:
     return words[:1].upper() + words[1:]
 
 
-def key_commands(screen: Screen[Any]) -> Iterator[SystemCommand]:
-    """The commands of a screen: actions with a name of their own that apply, and what other keys do where the focus is.
-
-    Args:
-        screen: The screen under the palette.
-    """
-    for action in getattr(screen, "ACTIONS", ()):
-        if action.named is not None and not action.is_of_app and action.named.is_offered(screen):
-            yield named_command(screen, action)
-    seen = set()
-    for active in screen.active_bindings.values():
-        action = BOUND.get(active.binding.id or "")
-        if action is None or action.name in seen or action.named is not None or not action.is_looked_up:
-            continue
-        if active.enabled:
-            seen.add(action.name)
-            key = screen.app.get_key_display(active.binding)
-            yield SystemCommand(action.title, f"{action.text}  ({key})", partial(_run, screen.app, action, active.node))
-
-
-def app_commands(app: AnyApp) -> Iterator[SystemCommand]:
-    """What the app itself does, wherever the focus is."""
-    for action in MAIN:
-        if action.named is not None and action.is_of_app and action.named.is_offered(app):
-            yield named_command(app, action)
-
-
-def named_command(node: AnyApp | Screen[Any], action: UserAction[Any]) -> SystemCommand:
-    """The command of an action that has a name of its own."""
-    named = action.named
-    if named is None:
-        raise AssertionError(f"{action.name} has no name of its own")
-    title = named.title if isinstance(named.title, str) else named.title(node)
-    return SystemCommand(title, named.text, partial(_run, node.app, action, node))
-
-
-async def _run(app: AnyApp, action: UserAction[Any], node: DOMNode) -> None:
-    await app.run_action(action.binding.action, node)
-
-
-LAST_OF_RANKS = 9
-"""What somebody who has never seen the screen needs is left out last, whatever has the focus."""
+MOST_TAUGHT: Final = 4
+"""Keys the status line teaches besides that of the help: the next ones, not all there are."""
+AFTER_RANKS: Final = 10
+"""Added to the place of what has no rank of its own."""
+FIRST_RANK: Final = 2
+"""In the line help gives way after the counts of rows, the last key before them."""
 
 
 def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
-    """The keys for the status line: help, those of the focused part, then those that work everywhere.
+    """The keys for the status line: help, and the next few for where one is, those of the focused part first.
 
-    Keys with one label share a place: `[ ] call`. On narrow screens the last ones give way first, help and quit last.
+    Keys with one label share a place: `[ ] call`. On narrow screens the last ones give way first, help last.
     """
     hints: list[KeyHint] = []
     for section in sections:
+        told = len(hints)
         for row in section.rows:
-            if not row.is_shown:
+            if not row.is_shown or not row.keys:
                 continue
             label = row.label.lower()
-            key = row.keys.split(" or ")[0]
+            key = row.keys.split(" or ")[0].split("…")[0]
             same = next((place for place, hint in enumerate(hints) if hint.label == label), None)
-            if same is not None:
+            if same is None:
+                rank = AFTER_RANKS + len(hints) if row.rank is None else row.rank
+                hints.append(KeyHint(key, label, row.press, rank))
+            elif same >= told and key not in hints[same].key.split():
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
-            else:
-                hints.append(
-                    KeyHint(key, label, row.press, LAST_OF_RANKS + len(hints) if row.rank is None else row.rank)
-                )
-    return tuple(sorted(hints, key=lambda hint: hint.label != "help"))
+    shown = [hint for hint in hints if hint.label == "help"]
+    shown += sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)[:MOST_TAUGHT]
+    return tuple(hint._replace(rank=FIRST_RANK + place) for place, hint in enumerate(shown))
+
+
+GROUPS: Final = {
+    "Go to": ("call", "timeline", "session", "pane", "rows.next-match", "rows.previous-match", "menu.go"),
+    "Rows and text": ("rows", "detail", "chart", "menu.view", "menu.read"),
+    "Plan": ("plan", "strategy", "slider", "menu.files"),
+    "Look closer": ("study", "cost", "costs", "composition", "compare"),
+}
+"""The groups of the help after that of the focused part, and the rooms and names in each; others are in the last."""
+LAST_GROUP: Final = "Program"
+BELONGS: Final = {
+    "Timeline": "Rows and text",
+    "Detail": "Rows and text",
+    "Context": "Go to",
+    "Plan": "Plan",
+    "Cost": "Look closer",
+}
+"""The group that belongs to a part of the main screen, by how its frame's title begins, and stands with it."""
+
+
+def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[HelpSection]:
+    """What the help shows: the part that has the focus, then what else can be done, in five groups at most.
+
+    What a menu does stands in the menu. What the focused part takes for itself is not said again.
+
+    Args:
+        sections: As `help_sections` gives them.
+        belongs: The group that stands with the focused part; empty for none.
+    """
+    here = [section for section in sections if not section.is_everywhere]
+    rest = _shown_rows([section for section in sections if section.is_everywhere])
+    groups = []
+    if here:
+        text = " ".join(section.text for section in here if section.text)
+        own = _with_moves_in_one(_shown_rows(here))
+        keys = {key for row in own for key in row.keys.split(" or ")}
+        rest = tuple(row for row in rest if row.keys not in keys)
+        own += tuple(row for row in rest if _group(row) == belongs)
+        groups.append(HelpSection(f"Here: {here[0].title}", text, own, False))
+    for title in (*GROUPS, LAST_GROUP):
+        rows = tuple(row for row in rest if _group(row) == title and not (here and title == belongs))
+        if rows:
+            groups.append(HelpSection(title, "", rows, True))
+    return groups
+
+
+def belonging(app: AnyApp) -> str:
+    """The group of the help that stands with the part of the main screen that has the focus; empty on others."""
+    frames = (
+        (str(node.border_title) for node in app.focused.ancestors if isinstance(node, Widget)) if app.focused else ()
+    )
+    return next((group for frame in frames for title, group in BELONGS.items() if frame.startswith(title)), "")
+
+
+def _shown_rows(sections: Sequence[HelpSection]) -> tuple[HelpRow, ...]:
+    rows = (row for section in sections for row in section.rows if row.keys and not row.is_in_menu)
+    return tuple({row.text: row for row in reversed(list(rows))}.values())[::-1]
+
+
+def _with_moves_in_one(rows: Sequence[HelpRow]) -> tuple[HelpRow, ...]:
+    """The rows, those that only move a cursor as one, the last."""
+    moves = [row.keys.split(" or ")[0] for row in rows if row.is_move]
+    others = tuple(row for row in rows if not row.is_move)
+    if not moves:
+        return others
+    also = f"; also {' '.join(moves[2:])}" if moves[2:] else ""
+    return (*others, HelpRow(" ".join(moves[:2]), "", f"Move{also}", "", False))
+
+
+def _group(row: HelpRow) -> str:
+    room = row.name.partition(".")[0]
+    whole = next((title for title, names in GROUPS.items() if row.name in names), "")
+    return whole or next((title for title, rooms in GROUPS.items() if room in rooms), LAST_GROUP)

@@ -41,20 +41,9 @@ SIGNS = (
     ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
 
-FIRST_STEPS = (
-    ("v", "what fills the window, and what of it costs most"),
-    ("1", "switch the plan's first strategy on or off; + adds another"),
-    ("p", "to the plan: ← → moves a limit, a number and enter types it, the mouse drags it"),
-    ("Cost", "the frame at the bottom says what that saves; c compares every strategy"),
-    ("q", "leave; the plan is kept for the next time, and no session is ever changed"),
-)
-"""What to do first: the keys and what they are for."""
-
 KEYS_WIDTH = 16
 
-NAMED = 2
-"""Where in a row the name of its binding is."""
-PRESSED = 3
+PRESSED = 2
 """Where in a row the key is that a click presses."""
 
 
@@ -63,16 +52,14 @@ class HelpScreen(Dialog[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(HELP)
 
-    def __init__(self, sections: Sequence[HelpSection], first_steps: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(self, groups: Sequence[HelpSection]) -> None:
         """Make a help screen.
 
         Args:
-            sections: What the keys do, the focused part first.
-            first_steps: What to do first, as keys and words; empty where that was said elsewhere.
+            groups: What the keys do, those of the focused part first.
         """
         super().__init__()
-        self._sections = sections
-        self._first_steps = first_steps
+        self._groups = groups
 
     def compose(self) -> ComposeResult:
         """Everything in one scrolled text."""
@@ -80,13 +67,12 @@ class HelpScreen(Dialog[None]):
             box.border_title = Content("Help")
             box.border_subtitle = key_words(
                 ("a click does it", ""),
-                ("ctrl+p every command by name", "palette"),
+                ("ctrl+p finds any command", "palette"),
                 ("esc closes", "dismiss"),
             )
-            yield from self._part("In short", "", self._first_steps)
-            for section in self._sections:
-                rows = [(row.keys, row.text, row.name, row.press) for row in section.rows]
-                yield from self._part(section.title, section.text, rows)
+            for group in self._groups:
+                rows = [(row.keys, row.text, row.press) for row in group.rows]
+                yield from self._part(group.title, group.text, rows)
             yield from self._part("Signs and words", "", SIGNS)
 
     def action_press(self, key: str) -> None:
@@ -117,8 +103,5 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Table:
     for row in rows:
         press = row[PRESSED] if len(row) > PRESSED else ""
         click = RichStyle(meta={ACTION: f"press({press!r})"}) if press else RichStyle()
-        described = Text(row[1], style=click)
-        if len(row) > NAMED and row[NAMED]:
-            described.append(f"  {row[NAMED]}", style="dim")
-        table.add_row(Text(row[0], style=click), described)
+        table.add_row(Text(row[0], style=click), Text(row[1], style=click))
     return table

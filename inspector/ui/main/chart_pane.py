@@ -165,10 +165,15 @@ class ChartPane(SessionPane):
     def play_faster(self, step: int) -> None:
         """Play at the next speed, or the one before."""
         self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
-        self.tell(f"{speed_in_words(self.speed)}: space plays and stops")
+        self.tell(f"{speed_in_words(self.speed)}: g space plays and stops")
         if self.is_playing:
             self._stop()
             self._run()
+
+    def stop(self) -> None:
+        """Play no further."""
+        if self.is_playing:
+            self._pause()
 
     def _run(self) -> None:
         self._played_at = monotonic()

@@ -12,6 +12,7 @@ from inspector.ui.toolkit.pane import subtitle
 
 if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
+    from inspector.ui.detail.views import Shown
     from inspector.ui.detail.widget import Detail
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.toolkit.find_bar import TextFind
@@ -70,6 +71,26 @@ class DetailPane(SessionPane):
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
         subtitle(self, "" if content.note is None else content.note.summary)
+
+    def show(self, shown: Shown) -> None:
+        """Show the text in a view; in the one it is shown in, the view before."""
+        if self._detail is not None:
+            self._detail.action_show(shown)
+
+    def to_next_cut(self) -> None:
+        """To the next place something was cut in the text."""
+        if self._detail is not None:
+            self._detail.action_next_note()
+
+    def copy(self) -> None:
+        """Copy what is shown."""
+        if self._detail is not None:
+            self._detail.action_copy()
+
+    def page_out(self) -> None:
+        """Open what is shown in the user's pager."""
+        if self._detail is not None:
+            self._detail.action_pager()
 
     async def on_detail_find_asked(self) -> None:
         """Ask what to look for in the text."""

@@ -80,7 +80,7 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
     if controller.plan is None:
         return
     text = (
-        "A name keeps it with your plans: O opens them on any session, c compares them. "
+        "A name keeps it with your plans: w o opens them on any session, c compares them. "
         "A path (plans/mine.toml) is a file for `inspector report --plan`, or for a colleague."
     )
     suggested = controller.plan.name or "mine"

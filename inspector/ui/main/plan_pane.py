@@ -167,7 +167,7 @@ class PlanPane(SessionPane):
         plans = self.controller.plans
         if plans is not None:
             letter = plans.letter
-            self.tell(f"this is plan {letter} now: A shows what it differs in from plan {plans.other_letter}")
+            self.tell(f"this is plan {letter} now: w d shows what it differs in from plan {plans.other_letter}")
 
     def show_difference(self) -> None:
         """Everything the two plans differ in."""

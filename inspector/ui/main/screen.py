@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import SystemCommand
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import BOUND, bindings, do
-from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.applies import has_past, has_strategies, looks_back
+from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
+from inspector.ui.help.commands import Command
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
 
 OF_CALLS = ("compare", "tune")
 """Studies of what plans make of the calls: without any, all would be nothing."""
+
+
+ABOUT_STRATEGIES = "strategy enable disable switch compaction prune cut save cheaper cost expensive"
+"""What somebody may look for to find a strategy of the plan."""
 
 
 class InspectScreen(SessionScreen[None]):
@@ -97,6 +102,7 @@ class InspectScreen(SessionScreen[None]):
         self.kept = KeptState(controller, self.timeline, self.detail, self.pane_focus)
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
         self._tells_problem = self._says_unopened = False
+        self._taught: tuple[bool, ...] = ()
         paint_changed_widgets_only(self)
         controller.changes.listen(
             {
@@ -104,9 +110,10 @@ class InspectScreen(SessionScreen[None]):
                 Change.STATE: self._show_state,
                 Change.SESSION: self._show_facts,
                 Change.READY: self._begin,
-                Change.OUTCOME: self._show_heading,
+                Change.OUTCOME: self._show_outcome,
+                Change.PLAN: self._teach,
                 Change.COSTS: self._keep_runs,
-                Change.CALL: self._show_standing,
+                Change.CALL: self._show_call,
                 Change.SHOWN: self._show_standing,
             }
         )
@@ -236,6 +243,21 @@ class InspectScreen(SessionScreen[None]):
             self.tell("")
         self.refresh_bindings()
 
+    def _show_outcome(self) -> None:
+        self._show_heading()
+        self._teach()
+
+    def _show_call(self) -> None:
+        self._show_standing()
+        self._teach()
+
+    def _teach(self) -> None:
+        """Other keys come next where strategies are on, or a call that was made is looked at."""
+        taught = (has_strategies(self), looks_back(self), has_past(self))
+        if taught != self._taught:
+            self._taught = taught
+            self.refresh_bindings()
+
     def _keep_runs(self) -> None:
         """Keep a number of runs a day that the user has changed."""
         runs = self.controller.runs_per_day
@@ -301,6 +323,8 @@ class InspectScreen(SessionScreen[None]):
         if self.controller.is_counting:
             self.controller.stop_counting()
             self.tell("counting stopped: the rest of the session stays estimated")
+        elif self.chart.is_playing:
+            self.chart.stop()
         elif find_bar is not None and find_bar.has_class("-open"):
             find_bar.action_close()
         elif self.pane_focus.zooms:
@@ -369,18 +393,17 @@ class InspectScreen(SessionScreen[None]):
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block)
 
-    def commands(self) -> Iterator[SystemCommand]:
-        """What the command palette offers here besides what keys do, as `noun: Verb`; only what applies now."""
+    def commands(self) -> Iterator[Command]:
+        """What the command palette offers here besides what keys do; only what applies now."""
         plans = self.controller.plans
         for index, entry in enumerate(() if plans is None else plans.plan.entries):
-            verb = "Switch off" if entry.enabled else "Switch on"
-            switch = partial(self.plan.switch, index)
-            yield SystemCommand(f"{entry.strategy.name}: {verb}", entry.strategy.title, switch)
-        if self.controller.outcome is not None:
-            yield SystemCommand("call: Go to", "Show the prompt of one call", self.ask_call)
+            title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
+            switch, key = partial(self.plan.switch, index), str(index + 1) if index < NUMBERED else ""
+            yield Command(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
         if self.controller.is_counting:
-            yield SystemCommand("tokens: Stop counting", "Leave the rest estimated", self.controller.stop_counting)
-        yield SystemCommand("session: Read again", "Read the file from the beginning", self.controller.open)
+            stop = self.controller.stop_counting
+            yield Command("Stop counting tokens", "The rest stays estimated", stop, "esc")
+        yield Command("Read the session again", "From the beginning of its file", self.controller.open, also="reload")
 
 
 def problem_with_call(count: int, text: str) -> str:

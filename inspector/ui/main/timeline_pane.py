@@ -44,6 +44,7 @@ class TimelinePane(SessionPane):
         self._begins_anew = False
         self._goes_to_found = False
         self._landed: tuple[str, Landing] | None = None
+        self._goes: Callable[[int], object] | None = None
         self._jumps: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
         controller.changes.listen(
             {
@@ -234,6 +235,11 @@ class TimelinePane(SessionPane):
         self.show_rows()
         self.controller.changes.publish(Change.SHOWN)
 
+    def ask_rows(self, do: Callable[[Timeline], object]) -> None:
+        """Have the widget that shows the rows do something, if there is one yet."""
+        if self._timeline is not None:
+            do(self._timeline)
+
     def next_order(self) -> None:
         """Order the rows as recorded, by size, or by token-calls."""
         from inspector.ui.timeline.arrangement import Order
@@ -241,7 +247,7 @@ class TimelinePane(SessionPane):
         order = self.arrangement.order.next
         self._begins_anew = order is Order.CARRIED and self._carried is None
         self.order_by(order)
-        self.tell(f"rows {order.value}: s changes it")
+        self.tell(f"rows {order.value}: z s changes it")
         if order is not Order.RECORDED and self._timeline is not None:
             self._timeline.action_first()
 
@@ -388,6 +394,7 @@ class TimelinePane(SessionPane):
             self._say_found(str(error))
             return
         self._goes_to_found = not is_filter
+        self._goes = self.to_match
         if self.search.is_idle:
             self._say_found("")
             # The line is closed, mostly: first the rows have its place again.
@@ -411,6 +418,10 @@ class TimelinePane(SessionPane):
         if self.find_bar is not None:
             self.find_bar.say(text)
 
+    def go_on(self, step: int) -> None:
+        """To the next or previous of what was gone to, or searched for, last."""
+        (self._goes or self.to_match)(step)
+
     def _go_to_match(self, step: int) -> None:
         """To a matching row: the next, the one before, or (0) the first from the cursor on."""
         view = self.view
@@ -423,13 +434,14 @@ class TimelinePane(SessionPane):
     def to_match(self, step: int) -> None:
         """To the next or previous matching row."""
         if self.search.rows is None:
-            self.tell("nothing is searched for: / asks")
+            self.tell("nothing was gone to or searched for yet: g and / ask")
         else:
             self._go_to_match(step)
 
     def to_cut(self, step: int) -> None:
         """To another row the plan changed."""
         none = "the plan changes no row of this prompt"
+        self._goes = self.to_cut
         if self.controller.plan is not None and not self.controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
         none = "the plan is still being replayed" if self.controller.is_replaying else none
@@ -440,6 +452,7 @@ class TimelinePane(SessionPane):
         """To another place where a context begins."""
         import numpy as np
 
+        self._goes = self.to_boundary
         if self.view is None:
             return
         rows = self.view.rows
@@ -454,6 +467,7 @@ class TimelinePane(SessionPane):
         """To another failed tool result."""
         import numpy as np
 
+        self._goes = self.to_error
         if self.view is not None:
             failed = np.flatnonzero(self.view.rows.is_error)
             self._jump("failure", failed, step, "no tool result is marked as failed")
@@ -462,12 +476,14 @@ class TimelinePane(SessionPane):
         """To another pinned row."""
         import numpy as np
 
+        self._goes = self.to_pin
         if self.view is not None:
             pinned = self.view.rows_of_blocks(np.array(sorted(self.view.pins), dtype=np.int64))
-            self._jump("pin", pinned, step, "no row is pinned: m pins the one under the cursor")
+            self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
 
     def to_risk(self, step: int) -> None:
         """To another row at which something may go wrong, and say what."""
+        self._goes = self.to_risk
         risks, view = self.controller.risks, self.view
         if view is None:
             return
@@ -481,12 +497,14 @@ class TimelinePane(SessionPane):
         """To another of the places where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
+        self._goes = self.to_rise
         self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
     def to_break(self, step: int) -> None:
         """To another call at which cached tokens were lost."""
         from inspector.ui.timeline.jumps import breaks_of
 
+        self._goes = self.to_break
         self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
 
     def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:

@@ -65,9 +65,7 @@ class PlanActions(Static):
 
     ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("a", "A/B", "do('plan.swap')"),
-        ("w", "save", "do('plan.save')"),
-        ("O", "open", "do('plan.open')"),
-        ("e", "export", "do('plan.export')"),
+        ("w", "save", "menu('w')"),
     )
     """Per action its key, what it is called, and the action of the screen."""
 

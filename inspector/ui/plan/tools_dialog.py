@@ -52,7 +52,7 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
         with framed(
             self._title,
             ("enter or click switches", ""),
-            ("ctrl+s is done", "accept"),
+            ("ctrl+d is done", "accept"),
             ("esc cancels", "screen.cancel"),
             id="tools",
         ):

@@ -16,11 +16,14 @@ from textual.worker import get_current_worker
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
+from inspector.session.files import is_folder
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
+from inspector.ui.dialogs.dialog import DiagnosticsScreen
 from inspector.ui.sessions.book import SessionBook, SessionOrder
 from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
+from inspector.ui.sessions.places import first_steps, places_text
 from inspector.ui.sessions.rows import preview_lines
 
 if TYPE_CHECKING:
@@ -92,6 +95,7 @@ class SessionsScreen(Screen[None]):
         self._finder = SessionFinder(
             tuple(paths), None if folders is None else tuple(folders), {} if read is None else read, keeps=keeps
         )
+        self._looked_in = _named_folders(paths, folders)
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
         self._order = SessionOrder.NEWEST
@@ -174,6 +178,13 @@ class SessionsScreen(Screen[None]):
     def _tell_count(self) -> None:
         shown, words = sum(line.depth == 0 for line in self._lines), self.query_one(Input).value
         self.query_one("#sessions-note", Static).update(Content(self._note(shown, words)))
+        self._tell_first_steps()
+
+    def _tell_first_steps(self) -> None:
+        """What to do where there are no sessions, in place of what is known of one."""
+        if self._is_complete and not len(self._book) and not self._finder.problem:
+            text = "\n".join(first_steps(self._looked_in))
+            self.query_one("#session-preview", Static).update(Content(text))
 
     def _note(self, shown: int, words: str) -> str:
         count = len(self._book)
@@ -182,9 +193,7 @@ class SessionsScreen(Screen[None]):
         if not count and self._finder.problem:
             return one_line(self._finder.problem)
         if not count:
-            return (
-                "No sessions found. Name a file: inspector FILE. `inspector formats` lists what can be read and where."
-            )
+            return "waiting for the first session"
         if words.split() and not shown:
             return f"nothing among {ON_SCREEN.plural(count, 'session')} matches; esc empties the filter"
         read = self._book.read
@@ -203,6 +212,7 @@ class SessionsScreen(Screen[None]):
         lines = preview_lines(line, Path.home()) if line is not None else ()
         text = "\n".join(clip_cells(each, width) for each in lines)
         self.query_one("#session-preview", Static).update(Content(text))
+        self._tell_first_steps()
 
     @on(Input.Submitted)
     def _open_highlighted(self) -> None:
@@ -242,6 +252,11 @@ class SessionsScreen(Screen[None]):
         self._opened ^= {line.entry.header.path}
         self._fill()
 
+    def action_where(self) -> None:
+        """Show where sessions are looked for."""
+        text = places_text(self._looked_in, Path.home())
+        self.app.push_screen(DiagnosticsScreen(text, "Where sessions are looked for", "inspector formats lists more"))
+
     def action_back(self) -> None:
         """Empty the filter; then back to the session this was opened from; where there is none, leave."""
         filter_box = self.query_one(Input)
@@ -251,3 +266,9 @@ class SessionsScreen(Screen[None]):
             self.app.exit()
         else:
             self.app.pop_screen()
+
+
+def _named_folders(paths: Sequence[Path], folders: Sequence[Path] | None) -> tuple[Path, ...] | None:
+    """The folders that are looked through; None for where agents keep their sessions on this machine."""
+    named = tuple(path for path in paths if is_folder(path))
+    return tuple(folders or ()) + named or None

@@ -81,9 +81,6 @@ class ChoiceStrip(Widget):
 
     def _fitted(self, pieces: list[Content]) -> Content:
         width, gap = self.content_size.width, Content("  ")
-        # Names that begin with their key are told apart by it, where there is room for one blank only.
-        if all(name[:1].isdigit() for _, name in self.choices.names) and gap.join(pieces).cell_length > width:
-            gap = Content(" ")
         first = 0
         marker = Content.styled(f"{MORE_LEFT} ", self.get_visual_style("strip--group"))
 

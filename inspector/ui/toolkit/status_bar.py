@@ -33,7 +33,7 @@ class KeyHint(NamedTuple):
     Attributes:
         key: As shown.
         label: What it does, in a word.
-        press: As Textual names it: what a click presses.
+        press: As Textual names it, several with blanks between them: what a click presses.
         rank: The highest gives way first.
     """
 
@@ -165,7 +165,8 @@ class StatusBar(Widget):
     async def on_click(self, event: events.Click) -> None:
         """A click on a key presses it; one on anything else does what is nearest to it."""
         if press := event.style.meta.get(_PRESS):
-            self.app.simulate_key(press)
+            for key in press.split():
+                self.app.simulate_key(key)
         elif action := event.style.meta.get(ACTION):
             await self.screen.run_action(action)
 

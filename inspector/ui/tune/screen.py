@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from textual import on
-from textual.app import SystemCommand
 from textual.content import Content
 from textual.widgets import Static
 
@@ -17,6 +16,7 @@ from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.help.commands import Command
 from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
@@ -374,15 +374,10 @@ class TuneScreen(StudyScreen):
         super().action_redo()
         self.show_outcome()
 
-    def commands(self) -> Iterable[SystemCommand]:
+    def commands(self) -> Iterable[Command]:
         """What the command palette offers here."""
         for place, axis in enumerate(self.limits.axes):
-            yield SystemCommand(f"tune: {_name(axis)}", axis.parameter.help, partial(self.action_choose, place))
-        if self.limits.axes:
-            yield SystemCommand("tune: One tool", "Find a limit for one tool alone", self.action_one_tool)
-            yield SystemCommand("tune: Apply", "Give the plan the value looked at", self.action_apply)
-            shown = "Curves" if self._is_map else "Map"
-            yield SystemCommand(f"tune: {shown}", "One limit over its range, or two at once", self.action_map)
+            yield Command(f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit")
         yield from super().commands()
 
 

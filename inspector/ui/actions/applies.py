@@ -1,0 +1,89 @@
+"""When actions of the main screen apply, and when the status line teaches them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inspector.ui.app import InspectorApp
+    from inspector.ui.main.screen import InspectScreen
+
+
+def has_tabs(app: InspectorApp) -> bool:
+    """More than one session is open."""
+    return app.has_tabs
+
+
+def has_outcome(main: InspectScreen) -> bool:
+    """The session was replayed."""
+    return main.controller.outcome is not None
+
+
+def has_plan(main: InspectScreen) -> bool:
+    """There is a plan to change."""
+    return main.controller.plans is not None
+
+
+def has_strategies(main: InspectScreen) -> bool:
+    """A strategy of the plan is on."""
+    return main.controller.plans is not None and bool(main.controller.plans.plan.strategies)
+
+
+def has_none_on(main: InspectScreen) -> bool:
+    """No strategy of the plan is on."""
+    return not has_strategies(main)
+
+
+def has_none_on_elsewhere(main: InspectScreen) -> bool:
+    """No strategy of the plan is on, and something else than the plan has the focus."""
+    return has_none_on(main) and not is_in_plan(main)
+
+
+def has_past(main: InspectScreen) -> bool:
+    """A change of the plan can be undone."""
+    return main.controller.plans is not None and bool(main.controller.plans.shown.past)
+
+
+def has_future(main: InspectScreen) -> bool:
+    """A change of the plan was undone."""
+    return main.controller.plans is not None and bool(main.controller.plans.shown.future)
+
+
+def has_rival(main: InspectScreen) -> bool:
+    """There is a second plan."""
+    return main.controller.rival is not None
+
+
+def looks_back(main: InspectScreen) -> bool:
+    """A call that was made is looked at, not the next prompt."""
+    return main.controller.call is not None
+
+
+def has_session(main: InspectScreen) -> bool:
+    """A session was read."""
+    return main.controller.session is not None
+
+
+def has_none(main: InspectScreen) -> bool:
+    """No session could be opened."""
+    return main.controller.is_unopened
+
+
+def is_in_plan_to_undo(main: InspectScreen) -> bool:
+    """The plan has the focus, and was changed."""
+    return has_past(main) and main.pane_focus.is_in("plan")
+
+
+def is_in_plan(main: InspectScreen) -> bool:
+    """The plan has the focus."""
+    return main.pane_focus.is_in("plan")
+
+
+def is_in_detail(main: InspectScreen) -> bool:
+    """The text of a block has the focus."""
+    return main.pane_focus.is_in("detail")
+
+
+def is_in_cost(main: InspectScreen) -> bool:
+    """The costs have the focus."""
+    return main.pane_focus.is_in("cost")

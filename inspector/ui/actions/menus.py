@@ -1,0 +1,361 @@
+"""What the main screen's menus hold: going somewhere, how rows are shown, how a text is read, saving and opening.
+
+A menu waits for a letter. In the one that goes somewhere, a capital goes to the place before; `n` and `N` go on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.ui.actions.action import Named, UserAction
+from inspector.ui.actions.applies import has_outcome, has_plan, has_rival, has_session, has_strategies
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from inspector.ui.detail.views import Shown
+    from inspector.ui.main.screen import InspectScreen
+
+    Row: TypeAlias = UserAction[InspectScreen]
+
+MENUS: Final = {"g": "Go to", "z": "View", "r": "Read the text as", "w": "Save and open"}
+"""What menus are called, by their keys."""
+
+
+def _pair(
+    noun: str, letter: str, label: str, what: str, go: Callable[[InspectScreen, int], object], also: str
+) -> tuple[Row, Row]:
+    """The next place of a kind, and the one before."""
+    return (
+        UserAction(
+            f"timeline.next-{noun}",
+            "",
+            lambda main: go(main, 1),
+            label,
+            f"Go to the next {what}",
+            menu=f"g {letter}",
+            also=also,
+        ),
+        UserAction(
+            f"timeline.previous-{noun}",
+            "",
+            lambda main: go(main, -1),
+            label,
+            f"Go to the previous {what}",
+            menu=f"g {letter.upper()}",
+            also=also,
+        ),
+    )
+
+
+_PLACES: Final[tuple[Row, ...]] = (
+    *_pair(
+        "cut", "x", "cut", "row the plan changed", lambda main, step: main.timeline.to_cut(step), "pruned removed why"
+    ),
+    *_pair(
+        "compaction",
+        "c",
+        "compaction",
+        "compaction or subagent",
+        lambda main, step: main.timeline.to_boundary(step),
+        "compacted summary summarized forgot lost clear",
+    ),
+    *_pair(
+        "error",
+        "f",
+        "failure",
+        "failed tool result",
+        lambda main, step: main.timeline.to_error(step),
+        "error exception broken why",
+    ),
+    *_pair(
+        "break",
+        "m",
+        "cache miss",
+        "cache miss",
+        lambda main, step: main.timeline.to_break(step),
+        "expensive cost why break rewrite",
+    ),
+    *_pair(
+        "risk",
+        "r",
+        "risk",
+        "risk",
+        lambda main, step: main.timeline.to_risk(step),
+        "danger needed wrong hazard lose loss",
+    ),
+    *_pair(
+        "rise",
+        "b",
+        "big rise",
+        "place where the context grew most",
+        lambda main, step: main.timeline.to_rise(step),
+        "expensive why jump large biggest",
+    ),
+    *_pair("pin", "p", "pinned row", "pinned row", lambda main, step: main.timeline.to_pin(step), "bookmark mark"),
+)
+
+JUMPS: Final[tuple[Row, ...]] = (
+    *_PLACES,
+    UserAction(
+        "cost.carried",
+        "",
+        lambda main: main.cost.to_carried(),
+        "costliest result",
+        "Go to the next of the results that cost most to resend",
+        menu="g $",
+        also="expensive why large biggest dollars money tokens",
+    ),
+    UserAction(
+        "call.here",
+        "",
+        lambda main: main.chart.to_call_here(),
+        "this row's call",
+        "Go to the call that first sends this row",
+        menu="g h",
+        also="when first sent",
+    ),
+    UserAction(
+        "call.go-to",
+        "",
+        lambda main: main.ask_call(),
+        "call by number",
+        "Go to a call by its number",
+        named=Named("Go to a call by its number", "Shows the prompt of that call", has_outcome),
+        menu="g t",
+        also="time travel",
+    ),
+    UserAction(
+        "session.open-subagent",
+        "",
+        lambda main: main.related.open_subagent(),
+        "subagent",
+        "Open the subagent it started",
+        is_shown=True,
+        rank=0,
+        named=Named("Open the subagent", "Started by this call", lambda main: main.related.subagent is not None),
+        menu="g s",
+        also="child task agent",
+    ),
+    UserAction(
+        "session.open-parent",
+        "",
+        lambda main: main.related.open_parent(),
+        "up to parent",
+        "Open the session that started it",
+        is_shown=True,
+        rank=0,
+        named=Named("Open the parent session", "It started this session", lambda main: main.related.parent is not None),
+        menu="g u",
+        also="up",
+    ),
+    UserAction(
+        "call.play",
+        "",
+        lambda main: main.chart.play(),
+        "play, stop",
+        "Play the session call by call, or stop",
+        menu="g space",
+        also="replay watch animate run",
+    ),
+    UserAction(
+        "call.slower",
+        "",
+        lambda main: main.chart.play_faster(-1),
+        "slower",
+        "Play slower",
+        menu="g <",
+    ),
+    UserAction(
+        "call.faster",
+        "",
+        lambda main: main.chart.play_faster(1),
+        "faster",
+        "Play faster",
+        menu="g >",
+    ),
+)
+"""Everything that goes somewhere."""
+
+VIEWS: Final[tuple[Row, ...]] = (
+    UserAction(
+        "pane.zoom",
+        "",
+        lambda main: main.zoom(main.pane_focus.pane),
+        "zoom",
+        "Zoom this pane, or unzoom it",
+        needs_session=False,
+        menu="z z",
+        also="enlarge full screen bigger maximize",
+    ),
+    UserAction(
+        "rows.order",
+        "",
+        lambda main: main.timeline.next_order(),
+        "sort rows",
+        "Sort rows as recorded, by size, or by token-calls",
+        menu="z s",
+        also="order largest biggest expensive",
+    ),
+    UserAction(
+        "timeline.fold-all",
+        "",
+        lambda main: main.timeline.ask_rows(lambda rows: rows.action_fold_all()),
+        "fold all",
+        "Fold or unfold every message",
+        menu="z f",
+        also="collapse expand",
+    ),
+    UserAction(
+        "timeline.pin",
+        "",
+        lambda main: main.timeline.ask_rows(lambda rows: rows.action_pin()),
+        "pin row",
+        "Pin or unpin the row",
+        menu="z p",
+        also="bookmark mark star",
+    ),
+    UserAction(
+        "timeline.scale",
+        "",
+        lambda main: main.timeline.ask_rows(lambda rows: rows.action_scale()),
+        "log bars",
+        "Switch bars between linear and logarithmic",
+        menu="z l",
+        also="scale",
+    ),
+    UserAction(
+        "chart.axis",
+        "",
+        lambda main: main.chart.turn_axis(),
+        "time axis",
+        "Switch the chart between calls and time",
+        menu="z t",
+        also="clock when duration",
+    ),
+    UserAction(
+        "session.diagnostics",
+        "",
+        lambda main: main.related.show_diagnostics(main),
+        "how read",
+        "Show how the file was read, and what could not be",
+        needs_session=False,
+        named=Named(
+            "Show how the file was read",
+            "What the file was taken for, what is in it, what could not be read",
+            has_session,
+        ),
+        menu="z i",
+        also="diagnostics format skipped unreadable info usage",
+    ),
+)
+"""How things are shown."""
+
+
+def _read(name: str, letter: str, shown: Shown, label: str, text: str, also: str = "") -> Row:
+    """A view of the text under the cursor."""
+    return UserAction(
+        f"detail.{name}", "", lambda main: main.detail.show(shown), label, text, menu=f"r {letter}", also=also
+    )
+
+
+READ: Final[tuple[Row, ...]] = (
+    _read("raw", "r", "raw", "raw", "Show the text as recorded", "original whole"),
+    _read("sent", "s", "sent", "as sent", "Show the text as the plan sends it", "pruned cut"),
+    _read("difference", "d", "difference", "difference", "Show the text as recorded beside as sent", "diff compare"),
+    _read("json", "j", "laid", "formatted", "Show the text formatted: JSON, a tool's input, an edit", "pretty"),
+    _read("markdown", "m", "markdown", "Markdown", "Show the text as Markdown"),
+    _read("record", "R", "record", "record in the file", "Show the record in the file", "json line source"),
+    UserAction(
+        "detail.next-cut",
+        "",
+        lambda main: main.detail.to_next_cut(),
+        "next cut in it",
+        "Go to the next place something was cut in the text",
+        menu="r x",
+    ),
+    UserAction(
+        "detail.copy",
+        "",
+        lambda main: main.detail.copy(),
+        "copy",
+        "Copy the text to the clipboard",
+        menu="r y",
+        also="yank",
+    ),
+    UserAction(
+        "detail.pager",
+        "",
+        lambda main: main.detail.page_out(),
+        "open in $PAGER",
+        "Open the text in $PAGER",
+        menu="r p",
+        also="less",
+    ),
+)
+"""How the text under the cursor is read."""
+
+FILES: Final[tuple[Row, ...]] = (
+    UserAction(
+        "plan.save",
+        "",
+        lambda main: main.plan.save(),
+        "save plan",
+        "Save the plan under a name, or in a file",
+        named=Named("Save the plan", "Under a name, or in a file", has_plan),
+        menu="w s",
+        also="write keep",
+    ),
+    UserAction(
+        "plan.open",
+        "",
+        lambda main: main.plan.open_other(),
+        "open plan",
+        "Open a saved plan, a ready one, or a file",
+        named=Named("Open a plan", "A saved one, a ready one, or a file", has_plan),
+        menu="w o",
+        also="load preset",
+    ),
+    UserAction(
+        "plan.export",
+        "",
+        lambda main: main.plan.export(),
+        "export plan",
+        "Export the plan as another agent's configuration",
+        named=Named("Export the plan", "As another agent's configuration", has_strategies),
+        menu="w e",
+        also="config configuration write agent",
+    ),
+    UserAction(
+        "plan.difference",
+        "",
+        lambda main: main.plan.show_difference(),
+        "compare A and B",
+        "Compare plans A and B",
+        named=Named("Compare plans A and B", "Everything the two plans differ in", has_rival),
+        menu="w d",
+        also="difference diff",
+    ),
+    UserAction(
+        "app.picture",
+        "",
+        "app.picture",
+        "picture",
+        "Save a picture of the screen or of the context chart",
+        named=Named("Save a picture", "The screen or the context chart as an SVG file"),
+        menu="w p",
+        also="screenshot svg image share send",
+    ),
+    UserAction(
+        "session.close-tab",
+        "",
+        "app.close_tab",
+        "close session",
+        "Close this session",
+        named=Named("Close this session", "The others stay open", lambda app: app.has_tabs),
+        menu="w c",
+        also="tab",
+    ),
+)
+"""What is saved, opened and closed."""

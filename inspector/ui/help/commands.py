@@ -1,0 +1,123 @@
+"""Every command by name: what the palette offers, what it is found by, and in which order it is found."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.ui.actions.action import BOUND
+from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.help.keys import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from textual.app import App
+    from textual.dom import DOMNode
+    from textual.screen import Screen
+
+    from inspector.ui.actions.action import UserAction
+
+    AnyApp = App[Any]
+
+
+class Command(NamedTuple):
+    """Something the palette does.
+
+    Attributes:
+        title: A verb first: `Turn tiered-stale on`.
+        text: More about it; empty where the title says it.
+        run: Does it.
+        keys: The keys that do it too, as people write them; empty for none.
+        also: Words it is found by, besides those of its title.
+    """
+
+    title: str
+    text: str
+    run: Callable[[], Any]
+    keys: str = ""
+    also: str = ""
+
+    def score(self, query: str) -> int:
+        """How well it answers what was typed: 0 for not at all.
+
+        Every word typed must begin a word of it; those of the title weigh most.
+
+        Args:
+            query: What was typed.
+        """
+        scores = [self._score_of(word) for word in query.lower().split()]
+        return sum(scores) if scores and all(scores) else 0
+
+    def _score_of(self, word: str) -> int:
+        for weight, words in ((4, self.title), (3, self.also), (1, self.text)):
+            if any(each.startswith(word) for each in _words(words)):
+                return weight
+        return 2 if len(word) > 1 and word in self.title.lower() else 0
+
+
+def _words(text: str) -> list[str]:
+    return [part for each in text.lower().split() for part in (each, *each.split("-")[1:])]
+
+
+def found(commands: Iterable[Command], query: str) -> list[Command]:
+    """The commands that answer what was typed, the best first; all of them where nothing was, those explained first.
+
+    Args:
+        commands: All there are.
+        query: What was typed.
+    """
+    titled = sorted(commands, key=lambda command: command.title.lower())
+    if not query.split():
+        return sorted(titled, key=lambda command: not command.text)
+    scored = [(command.score(query), command) for command in titled]
+    return [command for score, command in sorted(scored, key=lambda each: -each[0]) if score]
+
+
+def key_commands(screen: Screen[Any]) -> Iterator[Command]:
+    """The commands of a screen: actions that apply, of what has the focus and of the screen.
+
+    Args:
+        screen: The screen under the palette.
+    """
+    keys: dict[str, str] = {}
+    unnamed: dict[str, tuple[UserAction[Any], DOMNode]] = {}
+    for active in screen.active_bindings.values():
+        action = BOUND.get(active.binding.id or "")
+        if action is None or not active.enabled or action.name in keys:
+            continue
+        keys[action.name] = key_of(screen.app, active.binding)
+        if action.named is None and action.is_looked_up:
+            unnamed[action.name] = action, active.node
+    for action in getattr(screen, "ACTIONS", ()):
+        if action.named is not None and not action.is_of_app and action.named.is_offered(screen):
+            yield named_command(screen, action, keys.get(action.name, ""))
+    for action, node in unnamed.values():
+        run = partial(_run, screen.app, action, node)
+        yield Command(action.text, "", run, keys[action.name], f"{action.label} {action.also}")
+
+
+def app_commands(screen: Screen[Any]) -> Iterator[Command]:
+    """What the app itself does, wherever the focus is.
+
+    Args:
+        screen: The screen under the palette.
+    """
+    app = screen.app
+    keys = {active.binding.id: key_of(app, active.binding) for active in screen.active_bindings.values()}
+    for action in MAIN:
+        if action.named is not None and action.is_of_app and action.named.is_offered(app):
+            yield named_command(app, action, keys.get(action.name, ""))
+
+
+def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str) -> Command:
+    """The command of an action that has a name of its own."""
+    named = action.named
+    if named is None:
+        raise AssertionError(f"{action.name} has no name of its own")
+    title = named.title if isinstance(named.title, str) else named.title(node)
+    return Command(title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}")
+
+
+async def _run(app: AnyApp, action: UserAction[Any], node: DOMNode) -> None:
+    await app.run_action(action.binding.action, node)

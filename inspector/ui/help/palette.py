@@ -1,0 +1,60 @@
+"""The command palette's source: a line a command, its key first, found by its words and by what people call it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from rich.text import Text
+from textual.command import DiscoveryHit, Hit, Provider
+
+from inspector.ui.help.commands import found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.command import Hits
+    from textual.screen import Screen
+
+    from inspector.ui.help.commands import Command
+
+KEY_CELLS: Final = 10
+"""Cells of the column of keys."""
+EDGE_CELLS: Final = 6
+"""Cells beside a line."""
+
+
+@runtime_checkable
+class OffersCommands(Protocol):
+    """The application: what it offers on a screen."""
+
+    def palette_commands(self, screen: Screen[object]) -> Iterable[Command]:
+        """Every command by name, those that apply now."""
+
+
+class CommandProvider(Provider):
+    """Offers what applies now, on the screen below the palette and in what has the focus there."""
+
+    async def discover(self) -> Hits:
+        """All commands, by their titles."""
+        for command in found(self._commands(), ""):
+            yield DiscoveryHit(self._line(command), command.run, text=command.title)
+
+    async def search(self, query: str) -> Hits:
+        """Those that answer what was typed, the best first.
+
+        Args:
+            query: What was typed.
+        """
+        answers = found(self._commands(), query)
+        for place, command in enumerate(answers):
+            yield Hit(1 - place / (len(answers) + 1), self._line(command), command.run, text=command.title)
+
+    def _commands(self) -> list[Command]:
+        return list(self.app.palette_commands(self.screen)) if isinstance(self.app, OffersCommands) else []
+
+    def _line(self, command: Command) -> Text:
+        line = Text.assemble((f"{command.keys:{KEY_CELLS}}", "bold"), command.title, no_wrap=True)
+        if command.text:
+            line.append(f"  {command.text}", "dim")
+        line.truncate(max(self.app.size.width - EDGE_CELLS, KEY_CELLS), overflow="ellipsis")
+        return line

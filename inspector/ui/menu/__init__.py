@@ -1,0 +1,1 @@
+"""A menu that waits for a letter, shown while it does."""

@@ -1,0 +1,121 @@
+"""A menu over the foot of a screen: it waits for a letter, does what that stands for, and is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.style import Style
+from textual.widget import Widget
+
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import MENU
+from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
+from inspector.ui.toolkit.one_line import ACTION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from textual import events
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.geometry import Size
+
+    from inspector.ui.menu.items import MenuItem
+
+
+class MenuLetters(Widget):
+    """The letters and what they do, in columns; a click does it."""
+
+    DEFAULT_CSS = """
+    MenuLetters {
+        width: 1fr;
+        height: auto;
+        & > .menu--key { color: $accent; text-style: bold; }
+    }
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"menu--key"}
+
+    def __init__(self, items: Sequence[MenuItem]) -> None:
+        super().__init__()
+        self._lines = lines_of(items)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  as Textual asks
+        """As many rows as the longest column has."""
+        return max((len(column) for column in columns_of(self._lines, width)), default=1)
+
+    def render(self) -> Content:
+        """The columns."""
+        columns = columns_of(self._lines, self.content_size.width)
+        style, cells, letters = self.get_visual_style("menu--key"), cells_of(self._lines), keys_cells(self._lines)
+        rows = []
+        for place in range(max((len(column) for column in columns), default=0)):
+            row = Content("")
+            for column in columns:
+                if place < len(column):
+                    line = column[place]
+                    keys = Content("")
+                    for item in line.items:
+                        click = Style.from_meta({ACTION: f"take({item.action.name!r})"})
+                        keys += Content.styled(item.letter, style + click) + Content(" ")
+                    label = Style.from_meta({ACTION: f"take({line.items[0].action.name!r})"})
+                    told = keys.pad_right(letters + 1 - len(line.keys)) + Content.styled(line.label, label)
+                    row += told.pad_right(cells + 2 - told.cell_length)
+            rows.append(row)
+        return Content("\n").join(rows)
+
+
+class MenuScreen(ModalScreen[None]):
+    """Shown over the screen whose actions it holds."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MENU)
+
+    def __init__(self, tell: Callable[[str], object], key: str, title: str, items: Sequence[MenuItem]) -> None:
+        """Make a menu.
+
+        Args:
+            tell: Says something on the screen below.
+            key: The key that opened it.
+            title: What it is called.
+            items: What its letters do.
+        """
+        super().__init__()
+        self._tell, self._key, self._title = tell, key, title
+        self._items = {item.action.name: item for item in items}
+        # As bindings, so that a letter pressed right after the key that opens the menu is not lost.
+        for item in items:
+            self._bindings.bind(item.key, f"take({item.action.name!r})", show=False)
+
+    def compose(self) -> ComposeResult:
+        """The letters, in a frame."""
+        with Vertical(id="menu", classes="section") as box:
+            box.border_title = Content(f"{self._key}  {self._title}")
+            pairs = any(len(line.items) > 1 for line in lines_of(self._items.values()))
+            told = "capital: the one before · n N go on · " if pairs else ""
+            box.border_subtitle = Content(f"{told}esc leaves")
+            yield MenuLetters(tuple(self._items.values()))
+
+    async def action_take(self, name: str) -> None:
+        """Do what a letter stands for, the menu gone."""
+        item = self._items[name]
+        self.dismiss(None)
+        await self.app.run_action(item.action.binding.action, item.node)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that is none of the letters leaves the menu, and says so."""
+        if event.key not in self._bindings.key_to_bindings:
+            event.stop()
+            self.dismiss(None)
+            self._tell(f"{self._key} {shown_key(event.key)} does nothing: {self._key} shows what there is")
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what was clicked; leave where the click was beside everything."""
+        event.stop()
+        if action := event.style.meta.get(ACTION):
+            await self.run_action(action)
+        elif event.widget is self:
+            self.dismiss(None)

@@ -1,0 +1,54 @@
+"""Where sessions were looked for, and what to do where there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.safe_text import one_line
+from inspector.session.files import exists
+from inspector.session.registry import all_formats
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
+    """What to do where no session was found, in three lines.
+
+    Args:
+        folders: The folders that were looked through; None for where agents keep theirs on this machine.
+    """
+    where = "on this machine" if folders is None else "in the folders named"
+    return (
+        f"No sessions found {where} · ctrl+l shows where it looked",
+        "Run your agent: its session shows up here. Or open a file: inspector FILE",
+        "To try it without one: inspector demo",
+    )
+
+
+def places_text(folders: Sequence[Path] | None, home: Path) -> str:
+    """Where sessions are looked for, a line each, and whether there is anything.
+
+    Args:
+        folders: The folders that are looked through; None for where agents keep theirs on this machine.
+        home: The user's home folder, which is written `~`.
+    """
+    if folders is not None:
+        looked_in = [("Folders", folder) for folder in folders]
+    else:
+        looked_in = [(format_.title, place) for format_ in all_formats() for place in format_.homes()]
+    lines: list[str] = []
+    before = ""
+    for title, place in looked_in:
+        lines += [] if title == before else [title]
+        lines.append(f"  {'there    ' if exists(place) else 'not there'}  {_short(place, home)}")
+        before = title
+    return "\n".join(lines)
+
+
+def _short(place: Path, home: Path) -> str:
+    try:
+        return one_line(f"~/{place.relative_to(home).as_posix()}")
+    except ValueError:
+        return one_line(str(place))
