@@ -113,7 +113,8 @@ def test_the_screen_is_shown_with_its_bars_and_a_strategy_switched_on_changes_a_
 def test_a_picture_is_saved_by_the_browser(chromium: Browser, address: str, private_home: Path, tmp_path: Path):
     with opened(chromium, address) as (page, terminal, _, _):
         until(page, lambda: "Billing audit for March 2024" in terminal.text())
-        page.keyboard.press("P")
+        page.keyboard.press("w")
+        page.keyboard.press("p")
         until(page, lambda: "Save a picture" in terminal.text())
         with page.expect_download() as download:
             page.keyboard.press("Enter")
@@ -130,6 +131,7 @@ def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, ad
         until(page, lambda: "Billing audit for March 2024" in terminal.text())
         page.keyboard.press("1")
         until(page, lambda: saved_dollars(terminal.text()))
+        page.keyboard.press("w")
         page.keyboard.press("e")
         until(page, lambda: "_STALE_TRUNCATION" in terminal.text())
         page.keyboard.press("y")

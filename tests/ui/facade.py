@@ -16,6 +16,7 @@ from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
+from inspector.ui.actions.registry import BY_NAME
 from inspector.ui.app import InspectorApp
 from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded, TokensCounted
 from inspector.ui.main.screen import InspectScreen
@@ -530,7 +531,7 @@ class Running:
     @property
     def help_names(self) -> set[str]:
         """The names of all keys the help on top tells."""
-        return {row.name for section in self._top._sections for row in section.rows}  # type: ignore[attr-defined]
+        return {row.name for section in self._top._groups for row in section.rows}  # type: ignore[attr-defined]
 
     @property
     def line(self) -> str:
@@ -563,8 +564,9 @@ class Running:
         return Control(kind, name, getattr(widget, "entry", None), widget.region.height, id(widget))
 
     def key_names_of_focus(self) -> set[str]:
-        """The names of the keys of what has the focus."""
-        return {binding.id for binding in type(self._app.focused).BINDINGS}
+        """The names of the keys of what has the focus, but for those that only move a cursor."""
+        actions = [BY_NAME[binding.id] for binding in type(self._app.focused).BINDINGS]
+        return {action.name for action in actions if action.keys and not action.is_move}
 
     @property
     def is_over(self) -> bool:

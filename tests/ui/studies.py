@@ -290,7 +290,7 @@ class Composition(Study):
     async def opened(cls, run: Running, *keys: str) -> Any:
         study = await super().opened(run)
         for key in keys:
-            await run.tap(key)
+            await run.tap(*key.split())
             await study.shown()
         return study
 

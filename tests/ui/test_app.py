@@ -71,7 +71,7 @@ async def test_a_limit_moves_with_the_arrows_and_switches_its_strategy_on(runnin
         assert run.plan.entries[0].strategy.confirmation == 0
         await run.press("end")
         assert run.plan.entries[0].strategy.confirmation == run.slider("confirmation").end
-        await run.press("u")
+        await run.press("w", "r")
         assert run.plan.entries[0].strategy.confirmation == 150
 
 
@@ -134,7 +134,7 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
         assert run.chart.series.cursor == count - 1
         assert f"call {count} of" in run.text()
 
-        await run.press("left_curly_bracket", "right_square_bracket")
+        await run.press("shift+left", "right_square_bracket")
         assert run.call == count - 10
         sent = run.view.state.in_prompt.sum()
 
@@ -147,7 +147,7 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
 async def test_the_detail_says_why_a_block_is_cut(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.press("X")
+        await run.press("g", "X")
         await run.until(lambda: run.detail.content is not None and run.detail.content.note is not None)
         content = run.detail.content
 
@@ -217,7 +217,7 @@ async def test_rows_are_searched_and_filtered(running, session_file) -> None:
         assert run.hidden == 0
 
         rows = run.view.count
-        await run.tap("ampersand")
+        await run.tap("f")
         await run.until(lambda: run.view.count == 2)
         assert run.standing.hidden == rows - 2
         await run.tap("escape")
@@ -248,9 +248,9 @@ async def test_another_session_is_opened_beside_the_first(running, session_file)
         await run.until(lambda: run.path == other.path)
         assert run.tab_count == 2
 
-        await run.tap("ctrl+w")
+        await run.tap("w", "c")
         await run.until(lambda: run.path == session_file.path)
-        await run.tap("ctrl+w")
+        await run.tap("w", "c")
         await run.until_open("sessions")
         assert run.tab_count == 0
 
@@ -264,10 +264,11 @@ async def test_a_call_opens_the_subagent_it_started_and_that_leads_back(running,
         timeline.go_to(0)
         assert not run.offers("session.open-subagent")
         timeline.go_to(calls[0])
-        await run.tap("ctrl+o")
+        await run.tap("g", "s")
         await run.until(lambda: run.path == child and run.session is not None)
         await run.settled()
-        await run.tap("backspace")
+        await run.until(lambda: run.offers("session.open-parent"))
+        await run.tap("g", "u")
         await run.until(lambda: run.path == path)
         assert run.tab_count == 2
 
@@ -276,7 +277,7 @@ async def test_a_key_tells_how_the_file_was_read(running, session_file) -> None:
     with session_file.path.open("ab") as file:
         file.write(b"no record\n")
     async with running(session_file.path) as run:
-        await run.tap("i")
+        await run.tap("z", "i")
         await run.until_open("diagnostics")
         await run.pause()
         text = run.text()
@@ -394,7 +395,7 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         await run.press("p", "down", "down", "down", "home")
         assert run.plan.entries[0].strategy.data == 0
         await run.until_shown("needed cut text")
-        await run.press("escape", "home", "h")
+        await run.press("escape", "home", "g", "r")
         asked = run.history.call_count
         await run.until(lambda: f"needed at call {asked}: router_key_4711" in run.status_line)
         block = run.session.blocks[run.timeline.cursor_block]

@@ -23,18 +23,18 @@ async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(runnin
     async with running(session_file.path) as run:
         timeline = run.timeline
         before = timeline.count
-        await run.press("s")
+        await run.press("z", "s")
         assert timeline.tokens() == sorted(timeline.tokens(), reverse=True)
         assert timeline.cursor == 0
         assert "largest first" in run.text()
-        await run.press("s")
+        await run.press("z", "s")
         await run.until(lambda: timeline.view.carried is not None)
         carried = [timeline.view.carried_at(timeline.view.row_at(place)) for place in range(timeline.count)]
         assert carried == sorted(carried, reverse=True)
         assert carried[0] > 0
         await run.pause()
         assert "token-calls" in run.text()
-        await run.press("s")
+        await run.press("z", "s")
         assert timeline.view.order is Order.RECORDED
         assert timeline.count == before
         assert "token-calls" not in run.text()
@@ -42,7 +42,7 @@ async def test_s_orders_rows_by_size_then_by_token_calls_then_as_recorded(runnin
 
 async def test_a_sorted_timeline_stays_sorted_while_the_plan_changes(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
-        await run.press("s", "s")
+        await run.press("z", "s", "z", "s")
         timeline = run.timeline
         await run.until(lambda: timeline.view.carried is not None)
         first = timeline.view.carried
@@ -73,9 +73,9 @@ async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_f
         assert timeline.count == count
         await run.press("left", "left")
         assert timeline.count == count - 1
-        await run.press("minus")
+        await run.press("z", "f")
         assert timeline.count == len(run.session.messages)
-        await run.press("minus")
+        await run.press("z", "f")
         assert timeline.count == count
 
 
@@ -91,15 +91,15 @@ async def test_a_click_on_the_mark_folds_the_message(running, session_file) -> N
 async def test_pins_are_found_again_and_can_be_filtered_for(running, session_file) -> None:
     async with running(session_file.path) as run:
         timeline = run.timeline
-        await run.press("home", "down", "down", "m", "down", "down", "down", "m", "home", "u")
+        await run.press("home", "down", "down", "z", "p", "down", "down", "down", "z", "p", "home", "g", "p")
         assert timeline.cursor == 2
-        await run.press("u")
+        await run.press("g", "p")
         assert timeline.cursor == 5
-        await run.press("U")
+        await run.press("g", "P")
         assert timeline.cursor == 2
-        await run.press("ampersand", *"is:pinned", "enter")
+        await run.press("f", *"is:pinned", "enter")
         await run.until(lambda: timeline.count == 2)
-        await run.press("m")
+        await run.press("z", "p")
         assert timeline.view.pins == {int(timeline.rows.block[5])}
 
 
@@ -110,14 +110,14 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
         await run.press("home")
         seen = []
         for _ in range(5):
-            await run.press("r")
+            await run.press("g", "b")
             seen.append(timeline.cursor)
             call, more = re.search(r"call (\d+) sent ([\d.k]+) tokens more than the one before", run.text()).groups()
             grown = int(prompts[int(call) - 1] - prompts[int(call) - 2])
             assert ON_SCREEN.short(grown) == more
             assert timeline.rows.history.enters[timeline.cursor_block] == int(call) - 1
         assert seen == sorted(set(seen))
-        await run.press("R")
+        await run.press("g", "B")
         assert timeline.cursor == seen[-2]
 
 
@@ -125,20 +125,20 @@ async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, s
     async with running(session_file.path, plan=PLAN) as run:
         timeline = run.timeline
         replay = run.replay
-        await run.press("home", "full_stop")
+        await run.press("home", "g", "m")
         first = int(np.flatnonzero(replay.ledger.is_break)[0])
         response = replay.history.session.calls[first].response
         assert timeline.cursor_block == replay.history.message_first_block[response]
         assert f"call {first + 1}: changed from message" in run.text()
         await run.press("1")
-        await run.press("comma")
+        await run.press("g", "M")
         assert "no call loses what a cache held" in run.text()
 
 
 async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         timeline = run.timeline
-        await run.press("ampersand", *"is:cut", "enter")
+        await run.press("f", *"is:cut", "enter")
         await run.until(lambda: timeline.view.visible is not None and timeline.count)
         assert (timeline.view.state.action[timeline.rows.block[timeline.view.visible]] == 1).all()
         await run.press("1")
@@ -150,12 +150,12 @@ async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, sess
 async def test_rows_of_a_tier_are_those_it_changed(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         timeline = run.timeline
-        await run.press("ampersand", *"tier:def by:tiered tool:read", "enter")
+        await run.press("f", *"tier:def by:tiered tool:read", "enter")
         await run.until(lambda: timeline.view.visible is not None and timeline.count)
         tools = {timeline.rows.row(row).tool for row in timeline.view.visible.tolist()}
         assert tools == {"Read"}
         assert timeline.count == 4
-        await run.press("ampersand", *"x", "backspace", *" tier:search", "enter")
+        await run.press("f", *"x", "backspace", *" tier:search", "enter")
         await run.until(lambda: timeline.count == 0)
 
 

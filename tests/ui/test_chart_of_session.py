@@ -6,12 +6,12 @@ from inspector.strategies.plan import Plan
 async def test_t_lets_the_chart_run_over_time_and_back(running, session_file) -> None:
     async with running(session_file.path) as run:
         assert run.chart.series.seconds is None
-        await run.press("T")
+        await run.press("z", "t")
         seconds = run.chart.series.seconds
         assert len(seconds) == session_file.turns
         assert (np.diff(seconds) > 0).all()
         assert "0:00" in run.text()
-        await run.press("T")
+        await run.press("z", "t")
         assert run.chart.series.seconds is None
 
 

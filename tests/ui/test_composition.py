@@ -18,6 +18,7 @@ from inspector.replay.analysis.context_breakdown import (
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
+from inspector.ui.actions.screens import DIVISION_LETTERS
 from inspector.ui.composition.rows import EVERYTHING, block_table, own_sorting, part_of, part_table
 from inspector.ui.figure_table.drawing import header_pieces, row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
@@ -30,8 +31,8 @@ SPEC = "tiered-stale:tool-set=coding,lists=true"
 async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await studies.Composition.opened(run)
-        for key, grouping in enumerate(Grouping, start=1):
-            await run.tap(str(key))
+        for letter, grouping in zip(DIVISION_LETTERS, Grouping, strict=True):
+            await run.tap("g", letter)
             await screen.shown()
             found = screen.found
             assert found.grouping is grouping
@@ -50,7 +51,7 @@ async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session
 
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "2")
+        screen = await studies.Composition.opened(run, "g t")
         count = len(screen.found.context.blocks)
         assert len(screen.blocks.rows) == count
         screen.parts.go_to(("Bash",))
@@ -66,7 +67,7 @@ async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, 
 
 async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timeline(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "2")
+        screen = await studies.Composition.opened(run, "g t")
         screen.parts.go_to(("Read",))
         await run.tap("enter")
         await run.pause()
@@ -83,26 +84,26 @@ async def test_enter_goes_to_the_blocks_and_from_there_to_the_row_in_the_timelin
 
 async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, session_file) -> None:
     async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "s")
+        screen = await studies.Composition.opened(run, "e")
         found = screen.found
         assert found.scope is Scope.SESSION
         carried = run.replay.ledger.prompt_tokens.sum()
         assert sum(part.carried for part in found.parts) == pytest.approx(carried)
         assert "Everything sent in 30 calls" in run.text()
         assert screen.parts.sorting == Sorting("cost")
-        await run.tap("s")
+        await run.tap("e")
         await screen.shown()
         assert screen.found.scope is Scope.WINDOW
 
 
 async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
-        screen = await studies.Composition.opened(run, "2")
+        screen = await studies.Composition.opened(run, "g t")
         cut = screen.found
         assert cut.everything.recorded > cut.everything.tokens
         await run.press("escape")
         await run.press("1")
-        screen = await studies.Composition.opened(run, "2")
+        screen = await studies.Composition.opened(run, "g t")
         whole = screen.found.everything
         assert whole.tokens == pytest.approx(whole.recorded)
 
@@ -115,7 +116,7 @@ async def test_files_read_twice_are_told_with_what_stands_for_them(running, sess
     for _ in range(2):
         session_file.turn("the same text of a file\n" * 30, tool="Read")
     async with running(session_file.path) as run:
-        screen = await studies.Composition.opened(run, "6")
+        screen = await studies.Composition.opened(run, "g d")
         found = screen.found
         (repeat,) = found.repeats.values()
         assert [part.name for part in found.parts] == ["same text again later"]
@@ -136,9 +137,9 @@ async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, s
 
         with monkeypatch.context() as patched:
             patched.setattr("inspector.ui.composition.screen.context_breakdown", broken)
-            await run.tap("2")
+            await run.tap("g", "t")
             await run.until(lambda: "[/b] out of luck" in screen.notice)
-        await run.tap("3")
+        await run.tap("g", "f")
         await screen.shown()
         assert screen.found.grouping is Grouping.FILE
 
@@ -162,8 +163,8 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
     path = hostile_copy(session_file.path, tmp_path / "hostile.jsonl")
     async with running(path) as run:
         screen = await studies.Composition.opened(run)
-        for key in ("1", "2", "3", "4", "5", "6", "s", "2", "3", "down", "down"):
-            await run.tap(key)
+        for keys in ("g r", "g t", "g f", "g i", "g a", "g d", "e", "g t", "g f", "down", "down"):
+            await run.tap(*keys.split())
             await screen.shown()
             shown = run.text().replace("\n", "")
             found = DISTURBING.search(shown)
@@ -172,7 +173,7 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
 
 async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
     async with running(session_file.path, size=(20, 6)) as run:
-        await studies.Composition.opened(run, "2")
+        await studies.Composition.opened(run, "g t")
         assert len(run.lines()) == 6
         for size in ((40, 10), (80, 24), (200, 60), (20, 6)):
             await run.resize(*size)

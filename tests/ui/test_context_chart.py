@@ -153,7 +153,7 @@ async def test_how_the_prompts_are_known_is_said_where_the_chart_has_a_frame_and
 ) -> None:
     async with running(session_file.path, size=(80, 24), plan=Plan.from_specs(["tiered-stale"])) as run:
         assert "Timeline · above: prompts exact, with the plan calibrated" in run.text()
-        await run.press("s")
+        await run.press("z", "s")
         await run.until_shown("Timeline, largest first · above: prompts exact")
         await run.resize(120, 36)
         await run.until(lambda: "Timeline, largest first ─" in run.text() and "calls · prompts exact" in run.text())

@@ -119,7 +119,7 @@ async def test_the_key_goes_to_the_dearest_result_and_on_around_the_end(running,
         gone_to = []
         for _ in range(len(heaviest) + 1):
             before = run.text()
-            await run.press("C")
+            await run.press("g", "dollar_sign")
             await run.until(lambda before=before: "most to resend" in run.status_line and run.text() != before)
             gone_to.append(run.timeline.cursor_block)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.assumptions import Assumptions
+from inspector.ui.actions.screens import SECTION_LETTERS
 from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import CostSection
 from tests.ui.recordings import Recording, recording
@@ -17,8 +18,8 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         await run.press("1")
         costs = await Costs.opened(run)
         seen = set()
-        for place, section in enumerate(CostSection, start=1):
-            await run.press(str(place))
+        for letter, section in zip(SECTION_LETTERS, CostSection, strict=True):
+            await run.press("g", letter)
             await costs.shown()
             for row in costs.table.rows:
                 key = ("next", "calls") if row.key == ("next", "prompt") else row.key
@@ -33,7 +34,7 @@ async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(r
     async with running(session_file.path) as run:
         await run.press("1", "p", "down", "end", "escape")
         costs = await Costs.opened(run)
-        await run.press("3")
+        await run.press("g", "i")
         await costs.shown()
         left_alone = [place for place, row in enumerate(costs.table.rows) if "usd" not in row.cells]
         assert left_alone
@@ -54,7 +55,7 @@ async def test_a_price_factor_typed_on_the_screen_halves_the_cost_everywhere(run
     async with running(session_file.path) as run:
         before = run.baseline.figures.cost_usd.value
         costs = await Costs.opened(run)
-        await run.press("7")
+        await run.press("g", "a")
         costs.table.go_to(("term", "factor"))
         await run.tap("enter")
         await run.until(lambda: not costs.is_on_top)
@@ -83,7 +84,7 @@ async def test_days_and_next_calls_change_what_is_ahead_without_a_replay(running
     async with running(session_file.path) as run:
         await run.press("1")
         costs = await Costs.opened(run)
-        await run.press("6")
+        await run.press("g", "f")
         replay = run.replay
         run.set_terms(days_per_month=10, next_calls=7)
         costs.show_again()
@@ -119,7 +120,7 @@ async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(
 async def test_a_result_leads_to_its_row(running, session_file: Recording):
     async with running(session_file.path) as run:
         costs = await Costs.opened(run)
-        await run.press("4")
+        await run.press("g", "r")
         await costs.shown()
         _, block = costs.table.row_here
         await run.press("enter")
@@ -133,10 +134,10 @@ async def test_a_session_without_a_price_says_what_is_missing(running, tmp_path:
         await run.press("1")
         costs = await Costs.opened(run)
         assert costs.table.text("cost_usd", "after") == "unknown"
-        await run.press("6")
+        await run.press("g", "f")
         await costs.shown()
         assert "nothing can be projected without a price" in run.text()
-        await run.press("7")
+        await run.press("g", "a")
         assert "no price" in run.text()
 
 

@@ -72,9 +72,12 @@ async def test_keys_and_clicks_change_the_view() -> None:
     app = DetailApp(CONTENT)
     async with app.run_test(size=(90, 20)) as pilot:
         await settle(pilot)
-        keys = {"r": "raw", "s": "sent", "left": "raw", "right": "sent", "d": "difference", "j": "laid", "R": "record"}
-        for key, view in keys.items():
-            await pilot.press(key)
+        keys = {"left": "raw", "right": "sent", "sent": "raw", "difference": "difference", "laid": "laid"}
+        for key, view in {**keys, "record": "record"}.items():
+            if key in ("left", "right"):
+                await pilot.press(key)
+            else:
+                app.detail.action_show(key)
             await settle(pilot)
             assert app.detail.shown == view
             assert app.detail.line_count == len(app.detail.document) > 0
@@ -122,24 +125,24 @@ async def test_the_next_cut_is_one_key_away() -> None:
     app = DetailApp(replace(CONTENT, sent=long))
     async with app.run_test(size=(90, 10)) as pilot:
         await settle(pilot)
-        await pilot.press("x")
+        app.detail.action_next_note()
         assert "cut here" in shown(app.detail)[1]
 
 
 async def test_json_is_laid_out_on_demand() -> None:
     app = DetailApp(DetailContent("call", "A Bash", lambda: '{"command": "ls", "timeout": [3]}', is_json=True))
     async with app.run_test(size=(100, 12)) as pilot:
-        await pilot.press("r")
+        app.detail.action_show("raw")
         await settle(pilot)
         assert shown(app.detail)[1] == ' {"command": "ls", "timeout": [3]}'
-        await pilot.press("j")
+        app.detail.action_show("laid")
         await settle(pilot)
         laid = [" {", '   "command": "ls",', '   "timeout": [', "     3", "   ]", " }"]
         assert shown(app.detail)[1:7] == laid
-        await pilot.press("j")
+        app.detail.action_show("laid")
         await settle(pilot)
         assert app.detail.shown == "raw"
-        await pilot.press("j")
+        app.detail.action_show("laid")
         app.detail.content = CONTENT
         await settle(pilot)
         assert "nothing to format" in shown(app.detail)[1]
@@ -162,8 +165,8 @@ async def test_every_strip_is_as_wide_as_the_row_whatever_the_text_says(width: i
     app = DetailApp(content)
     async with app.run_test(size=(width, 40)) as pilot:
         app.detail.search("e")
-        for key in ("r", "s", "pagedown", "d", "m", "j", "R"):
-            await pilot.press(key)
+        for view in ("raw", "sent", "difference", "markdown", "laid", "record"):
+            app.detail.action_show(view)
             await settle(pilot)
             for y in range(40):
                 strip = app.detail.render_line(y)

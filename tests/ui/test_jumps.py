@@ -88,12 +88,12 @@ def test_places_of_a_folded_message_are_at_the_row_that_stands_for_it() -> None:
 
 async def test_cuts_are_gone_through_where_rows_are_ordered_by_size(running, session_file) -> None:
     async with running(session_file.path, plan=STALE) as run:
-        await run.press("s", "x")
+        await run.press("z", "s", "g", "x")
         cuts = len(run.view.changed_positions)
         assert re.fullmatch(rf"cut [12]/{cuts}", run.notice)
         places, said = [run.timeline.cursor], []
         for _ in range(cuts):
-            await run.press("x")
+            await run.press("g", "x")
             places.append(run.timeline.cursor)
             said += [run.notice]
         assert places[-1] == places[0]
@@ -105,13 +105,13 @@ async def test_misses_the_chart_marks_are_gone_to_behind_a_filter(running, sessi
     async with running(session_file.path, plan=STALE) as run:
         misses = int(run.replay.ledger.is_break.sum())
         assert misses
-        await run.press("ampersand", *"who:user", "enter")
+        await run.press("f", *"who:user", "enter")
         await run.until(lambda: run.timeline.count == 1)
-        await run.press("full_stop")
+        await run.press("g", "m")
         assert f"cache miss 1/{misses}" in run.notice
         assert "not shown" in run.notice
         for _ in range(misses):
-            await run.press("full_stop")
+            await run.press("g", "m")
         assert f"cache miss 1/{misses}" in run.notice
 
 
@@ -119,9 +119,9 @@ async def test_the_scrubber_takes_the_rows_along(running, session_file) -> None:
     async with running(session_file.path) as run:
         history = run.history
         await run.press("home")
-        await run.press("left_curly_bracket", "left_square_bracket")
+        await run.press("shift+left", "left_square_bracket")
         assert run.call == history.call_count - 11
         assert run.timeline.cursor_block == history.message_first_block[history.call_last_message[run.call] + 1] - 1
-        await run.press("right_curly_bracket", "right_square_bracket")
+        await run.press("shift+right", "right_square_bracket")
         assert run.call is None
         assert run.timeline.cursor_block == len(history.kind) - 1

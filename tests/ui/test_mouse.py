@@ -61,7 +61,7 @@ async def test_what_the_last_line_says_can_be_clicked(running, session_file) -> 
         await run.press("end", "left_square_bracket")
         await run.click(" call 30 of 30 ", after="? help")
         await run.until(lambda: run.call is None)
-        await run.press("minus")
+        await run.press("z", "f")
         await run.click("hidden ")
         await run.until(lambda: not run.hidden)
         run.detail.focus()

@@ -50,7 +50,7 @@ async def test_a_session_that_is_none_cannot_be_shown_without_a_terminal_either(
 async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, session_file, tmp_path: Path) -> None:
     target = tmp_path / "pictures" / "mine"
     async with running(session_file.path) as run:
-        await run.tap("P")
+        await run.tap("w", "p")
         await run.pause()
         run.line = str(target)
         await run.tap("enter")
@@ -63,7 +63,7 @@ async def test_the_key_saves_the_screen_as_it_was_before_the_dialog(running, ses
 
 async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path: Path) -> None:
     async with running(session_file.path) as run:
-        await run.tap("P")
+        await run.tap("w", "p")
         await run.pause()
         assert "-screen-" in run.line
         await run.tap("tab")

@@ -41,11 +41,11 @@ def test_a_plan_is_never_saved_over_a_session(session_file) -> None:
 async def test_a_saved_plan_can_be_opened_again_and_is_compared(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.tap("w")
+        await run.tap("w", "s")
         await run.pause()
         await run.tap(*"keep", "enter")
         await run.until(saved_plans)
-        await run.press("1", "O")
+        await run.press("1", "w", "o")
         await run.until_open("picker")
         await run.tap(*"keep", "enter")
         await run.settled()
@@ -58,7 +58,7 @@ async def test_a_plan_is_called_by_its_name_and_says_when_it_is_another_than_was
     async with running(session_file.path) as run:
         assert run.plan_title == "Plan A"
         await run.press("1")
-        await run.tap("w")
+        await run.tap("w", "s")
         await run.pause()
         await run.tap(*"keep", "enter")
         await run.until(saved_plans)
@@ -78,7 +78,7 @@ async def test_a_plan_file_is_opened_by_its_path(running, session_file, tmp_path
     target = tmp_path / "other.toml"
     target.write_text(PLAN.to_toml())
     async with running(session_file.path) as run:
-        await run.tap("O")
+        await run.tap("w", "o")
         await run.until_open("picker")
         run.line = str(target)
         await run.pause()
@@ -98,7 +98,7 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
     target = tmp_path / "tiers.py"
     async with running(session_file.path) as run:
         await run.press("1")
-        await run.tap("e")
+        await run.tap("w", "e")
         await run.until_open("export")
         await run.until_shown("_STALE_TRUNCATION")
         await run.tap("enter")
@@ -112,5 +112,5 @@ async def test_an_export_is_previewed_then_saved(running, session_file, tmp_path
 
 async def test_a_plan_that_does_nothing_has_nothing_to_export(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.tap("e")
+        await run.tap("w", "e")
         await run.until_shown("nothing to export")

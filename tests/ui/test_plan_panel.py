@@ -276,7 +276,7 @@ async def test_what_the_other_plan_would_come_to_is_on_the_screen(running, sessi
         assert "switch to" not in run.text()
         await run.press("a", "1")
         await run.until_shown("switch to A: +$")
-        await run.tap("A")
+        await run.tap("w", "d")
         await run.until_open("difference")
         assert "by taking A" in run.text()
         await run.tap("a")
@@ -316,7 +316,7 @@ async def test_the_tools_of_the_session_are_offered_and_others_can_be_typed(runn
     async with running(session_file.path) as run:
         run.edit_tools("data-tools")
         await run.until_open("tools")
-        await run.tap("enter", *"zzz-tool", "enter", "ctrl+s")
+        await run.tap("enter", *"zzz-tool", "enter", "ctrl+d")
         await run.settled()
         chosen = run.plan.entries[0].strategy.data_tools
         assert len(chosen) == 2

@@ -5,14 +5,14 @@ from inspector.ui.chart.drawing import HERE
 from inspector.ui.main.chart_pane import SPEEDS
 
 
-async def test_space_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:
+async def test_it_plays_from_the_first_call_and_stops_where_it_is(running, session_file) -> None:
     async with running(session_file.path) as run:
         seen = set()
-        await run.press("space")
+        await run.press("g", "space")
         assert run.is_playing
         assert "▶ call " in run.text()
         await run.until(lambda: seen.add(run.call) or (run.call or 0) >= 4)
-        await run.press("space")
+        await run.press("g", "space")
         assert not run.is_playing
         stopped = run.call
         await run.pause(0.3)
@@ -20,13 +20,13 @@ async def test_space_plays_from_the_first_call_and_stops_where_it_is(running, se
         assert len(seen) > 2
         timeline = run.timeline
         assert timeline.rows.history.enters[timeline.cursor_block] == stopped
-        await run.press("space")
+        await run.press("g", "space")
         await run.until(lambda: run.call > stopped)
 
 
 async def test_what_is_played_to_the_end_is_the_present_again(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.press(*["greater_than_sign"] * len(SPEEDS), "space")
+        await run.press(*["g", "greater_than_sign"] * len(SPEEDS), "g", "space")
         await run.until(lambda: not run.is_playing)
         assert run.call is None
         assert f"next prompt, after {session_file.turns} calls" in run.text()
@@ -34,7 +34,7 @@ async def test_what_is_played_to_the_end_is_the_present_again(running, session_f
 
 async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_changed(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
-        await run.press("space")
+        await run.press("g", "space")
         count = len(run.session.messages)
         session_file.turn()
         await run.until(lambda: len(run.session.messages) > count)
@@ -48,7 +48,7 @@ async def test_while_it_is_played_the_file_is_followed_and_the_plan_can_be_chang
 
 async def test_the_speed_is_told_and_has_ends(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.press(*["less_than_sign"] * len(SPEEDS))
+        await run.press(*["g", "less_than_sign"] * len(SPEEDS))
         assert "0.5 calls a second" in run.text()
         assert run.speed == SPEEDS[0]
 
@@ -64,7 +64,7 @@ async def test_the_row_under_the_cursor_stays_where_its_own_call_is_looked_at(ru
         timeline = run.timeline
         await run.press("home", "down", "down", "down")
         block = timeline.cursor_block
-        await run.press("equals_sign")
+        await run.press("g", "h")
         assert run.call is not None
         assert timeline.cursor_block == block
 

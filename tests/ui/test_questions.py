@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.binding import Binding
 
 from inspector import open_session, replay_session
 from inspector.replay.engine.replay import Replay
@@ -17,6 +16,7 @@ from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy_for
+from inspector.ui.actions.action import key_name
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.parts import TIMELINE
 from tests.session.claude_lines import SESSION
@@ -46,16 +46,18 @@ def answers(*questions: str) -> Callable[[Any], Any]:
     return marked
 
 
-def key_of(written: str) -> str:
-    """A key as Textual names it."""
-    key = {"esc": "escape", "⌫": "backspace", "→": "right"}.get(written, written)
-    return next(iter(Binding.make_bindings([Binding(key, "")]))).key
+def keys_of(written: str) -> tuple[str, ...]:
+    """A key, or those that lead somewhere by a menu, as Textual names them."""
+    names = [{"esc": "escape", "→": "right"}.get(key, key) for key in written.split()]
+    return tuple(key_name(name) for name in names)
 
 
 @pytest.mark.parametrize(("question", "answer", "keys"), ROWS, ids=[row[0][:40] for row in ROWS])
 def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, answer: str, keys: str) -> None:
-    known = {key for action in (*MAIN, *TIMELINE) for key in action.each_key}
-    named = [key_of(written) for written in re.findall(r"`([^`]+)`", keys)]
+    actions = (*MAIN, *TIMELINE)
+    known = {(key,) for action in actions for key in action.each_key}
+    known |= {tuple(map(key_name, action.menu_keys)) for action in actions}
+    named = [keys_of(written) for written in re.findall(r"`([^`]+)`", keys)]
 
     assert answer
     assert named
@@ -131,9 +133,9 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
     before = [call for call, each in enumerate(sample.calls) if each.response < compaction.message][-1]
     sizes = [sample.calls[call].usage.prompt for call in (before, before + 1)]
     async with running(SAMPLE, size=size) as run:
-        await run.press("home", "b")
+        await run.press("home", "g", "c")
         await shows(run, "compaction", f"prompts {sizes[0]:,} → {sizes[1]:,} exact")
-        await run.press("equals_sign")
+        await run.press("g", "h")
         asked = f"call {before + 1}"
         if size == NARROW:
             await shows(run, "Timeline", f"{asked}: {sizes[0]:,} tokens exact")
@@ -166,7 +168,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         assert abs(whole - last) <= 0.01 * last
         assert list(amounts.values()) == sorted(amounts.values(), reverse=True), "the largest part first"
         assert abs(sum(amounts.values()) - whole) <= len(amounts)
-        await run.tap("escape", "dollar_sign", "7")
+        await run.tap("escape", "dollar_sign", "g", "a")
         await shows(run, "context window", "as recorded, 200,000")
         await run.tap(*["down"] * 30)
         await run.tap("up")
@@ -193,13 +195,13 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await shows(run, "  cache reads", f"${again:.2f}")
         sent = sum(prompt_of(each) for _, each in usage)
         await shows(run, "prompt tokens", f"{sent:,} ")
-        await run.tap("7", *["down"] * 30)
+        await run.tap("g", "a", *["down"] * 30)
         fitted = await shows(run, "token scale: ", "calibrated")
         assert re.search(r"× \d\.\d+, \d+ calls, ±[\d.]+ %", fitted)  # noqa: RUF001  a multiplication is meant
         shown = run.text()
         assert all(model in shown for model in models)
         await run.tap("escape")
-        await run.tap("i")
+        await run.tap("z", "i")
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
         await run.tap("escape")
         await run.press("E")
@@ -228,7 +230,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         cut_more = Plan.of(entry)
         await shows(run, f"saves ${saved(cut_more):.2f}")
         await run.until(lambda: run.has_rival)
-        await run.tap("A")
+        await run.tap("w", "d")
         await shows(run, "plan B  plan A  by taking A")
         costs = [f"${replayed(plan).figures.cost_usd.value:.2f}" for plan in (cut_more, tiered)]
         assert re.search(r"cost +" + " +".join(map(re.escape, costs)), run.text())
@@ -259,20 +261,20 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
     cut = counter.count(recorded) - counter.count(sent)
     async with running(SAMPLE, size=NARROW) as run:
         await run.press("1", "home")
-        await run.press("x")
+        await run.press("g", "x")
         since = next(
             call for call in range(end) if replay.text(block, call) != recorded and block_in(replay, block, call)
         )
         await shows(run, f"≈{cut:,} tokens cut from call {since + 1} on · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
-        await run.tap("tab", "tab", "R")
+        await run.tap("tab", "tab", "r", "R")
         await shows(run, '"parentUuid": "')
         kept = json.loads(run.detail.text)
         assert any(part.get("tool_use_id") for part in kept["message"]["content"])
         await run.press("escape")
-        await run.tap("e")
+        await run.tap("w", "e")
         await shows(run, '"Edit": 150,')
-        await run.tap("escape", "P")
+        await run.tap("escape", "w", "p")
         await shows(run, "Save a picture")
         target = tmp_path / "picture.svg"
         run.line = str(target)
@@ -293,7 +295,7 @@ async def test_what_was_needed_later_and_where(running, sample, tiered) -> None:
         await run.press("1", "home")
         await run.until(lambda: run.knows_needed)
         for _ in range(len(run.risks.blocks)):
-            await run.press("h")
+            await run.press("g", "r")
             if "needed at call" in run.status_line:
                 break
         said = re.search(r"needed at call (\d+): (\S+)", run.status_line)
@@ -328,9 +330,9 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
             for each in calls
         )
         await shows(run, f"cost ${costs / 1e6:.2f} ")
-        await run.tap("space")
+        await run.tap("g", "space")
         await shows(run, f"▶ call 2 of {len(calls)}")
-        await run.tap("space")
+        await run.tap("g", "space")
 
 
 @answers("What did a subagent do")
@@ -339,15 +341,15 @@ async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -
     child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
     said = [sample.text(block) for sample in (open_session(child),) for block in sample.blocks]
     async with running(path, size=NARROW) as run:
-        await run.press("home", "b")
+        await run.press("home", "g", "c")
         await shows(run, "▸ subagent: Look for it · → unfolds it")
         await run.press("right")
         for text in said:
             await shows(run, "┆", text)
-        await run.tap("ctrl+o")
+        await run.tap("g", "s")
         await run.until(lambda: run.path == child)
         await run.until(lambda: run.has_rows_pane)
-        await run.tap("backspace")
+        await run.tap("g", "u")
         await run.until(lambda: run.path == path)
 
 

@@ -19,7 +19,7 @@ async def in_detail(run) -> None:
 async def test_a_cut_result_is_compared_side_by_side(running, session_file) -> None:
     async with running(session_file.path, plan=PLAN) as run:
         await in_detail(run)
-        await run.press("d", "z")
+        await run.press("r", "d", "z", "z")
         await run.until_shown("cut here by tiered-stale: stale")
         assert " │  src/app" in run.text()
 
@@ -28,20 +28,20 @@ async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running,
     async with running(session_file.path, size=(80, 24)) as run:
         timeline, detail = run.timeline, run.detail
         height = timeline.height
-        await run.press("z")
+        await run.press("z", "z")
         await run.pause()
         assert timeline.height > 18
         assert not detail.height
         await run.press("escape")
         await run.pause()
         assert timeline.height == height
-        await run.press("tab", "tab", "z")
+        await run.press("tab", "tab", "z", "z")
         await run.pause()
         assert detail.height > 18
-        await run.press("z", "tab", "z")
+        await run.press("z", "z", "tab", "z", "z")
         await run.pause()
         assert run.chart.height > 18
-        await run.press("z")
+        await run.press("z", "z")
         await run.pause()
         assert timeline.height == height
 
@@ -68,7 +68,7 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
 async def test_what_is_copied_is_what_is_shown_without_controls(running, session_file) -> None:
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab", "y")
+        await run.press("end", "tab", "tab", "r", "y")
         assert run.clipboard == "a\tb\n␛]52;c;aGk=␇end"
         assert "copied 19 characters" in run.text()
 
@@ -78,7 +78,7 @@ async def test_a_huge_text_is_copied_in_part_and_says_so(running, session_file) 
     async with running(session_file.path) as run:
         await run.press("end", "tab", "tab")
         await run.until(lambda: run.detail.line_count > 1000)
-        await run.press("y")
+        await run.press("r", "y")
         assert len(run.clipboard) == 200_000
         assert "copied the first 200,000 of 300,000 characters" in run.text()
 
@@ -90,7 +90,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
     monkeypatch.setenv("PAGER", shlex.join([sys.executable, "-c", program]))
     async with running(session_file.path) as run:
         run.lend_terminal(monkeypatch)
-        await run.press("end", "tab", "tab", "r", "vertical_line")
+        await run.press("end", "tab", "tab", "r", "r", "r", "p")
         await run.until(out.exists)
         assert out.read_text(encoding="utf-8") == "␛[31mred $(touch broken)\n"
 
@@ -98,7 +98,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
 async def test_without_a_terminal_to_give_away_the_pager_says_so(running, session_file, monkeypatch) -> None:
     monkeypatch.setenv("PAGER", "cat")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab", "vertical_line")
+        await run.press("end", "tab", "tab", "r", "p")
         assert "a pager cannot be opened here" in run.text()
 
 

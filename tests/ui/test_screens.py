@@ -56,11 +56,11 @@ def old_session(session_file, monkeypatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "size", "keys"),
     [
-        ("120x36.txt", (120, 36), ("1", "x", "x", "p", "down")),
-        ("80x24.txt", (80, 24), ("1", "x", "x")),
+        ("120x36.txt", (120, 36), ("1", "g", "x", "n", "p", "down")),
+        ("80x24.txt", (80, 24), ("1", "g", "x", "n")),
         ("80x24-plan.txt", (80, 24), ("1", "p", "down", "down")),
         ("120x36-help.txt", (120, 36), ("question_mark",)),
-        ("200x60.txt", (200, 60), ("1", "x", "x", "p", "down")),
+        ("200x60.txt", (200, 60), ("1", "g", "x", "n", "p", "down")),
     ],
 )
 async def test_the_screen_is_laid_out_as_kept(
@@ -77,7 +77,7 @@ async def test_the_screen_is_laid_out_as_kept(
 async def test_without_colour_the_same_is_shown(running, old_session: Path, monkeypatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     async with running(old_session, size=(120, 36)) as run:
-        for key in ("1", "x", "x", "p", "down"):
+        for key in ("1", "g", "x", "n", "p", "down"):
             await run.press(key)
         await run.until(lambda: run.knows_needed)
         run.forget_notice()
@@ -104,7 +104,7 @@ async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path)
 async def test_every_letter_stands_out_from_what_is_behind_it(running, session_file, theme: str) -> None:
     async with running(session_file.path, settings=Settings(theme=theme)) as run:
         await run.press("1")
-        await run.press("x", "p", "down")
+        await run.press("g", "x", "p", "down")
         faint = {}
         for front, back in run.colors():
             ratio = contrast(front, back)
@@ -116,6 +116,6 @@ async def test_every_letter_stands_out_from_what_is_behind_it(running, session_f
 async def test_the_terminals_own_colours_are_all_that_is_used(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(theme="ansi")) as run:
         await run.press("1")
-        await run.press("x", "p", "down")
+        await run.press("g", "x", "p", "down")
         used = {name for pair in run.colors() for name in pair}
         assert not [name for name in used if name.startswith("#")]

@@ -68,9 +68,9 @@ async def test_both_plans_and_the_place_are_there_again_the_next_time(running, o
 
 async def test_filter_order_view_and_focus_are_there_again_the_next_time(running, old_session: Path) -> None:
     async with running(old_session) as run:
-        await run.press("s", "ampersand", *"who:result", "enter")
+        await run.press("z", "s", "f", *"who:result", "enter")
         hidden = run.hidden
-        await run.press("tab", "tab", "r")
+        await run.press("tab", "tab", "r", "r")
         left = run.state_to_keep
         assert (left.filter, left.order, left.view, left.pane) == ("who:result", "SIZE", "raw", "detail")
 

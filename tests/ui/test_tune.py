@@ -56,7 +56,7 @@ async def test_arrows_move_the_value_and_enter_applies_it_once(running, session_
         assert run.plan.entries[0].strategy.confirmation == 150
         assert screen.chart.plan == 150
         assert screen.chart.here == 170
-        await run.tap("u")
+        await run.tap("g", "p")
         assert screen.chart.here == 150
 
 
@@ -91,9 +91,9 @@ async def test_the_marked_values_are_a_key_away(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
         found = screen.sweep
-        await run.tap("l")
+        await run.tap("g", "l")
         assert screen.chart.here == found.least.value
-        await run.tap("k")
+        await run.tap("g", "k")
         if found.knee is None:
             assert "no knee" in screen.notice
         else:
@@ -173,7 +173,7 @@ async def test_a_strategy_that_is_off_is_tuned_as_if_on_and_switched_on_by_apply
 async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, session_file) -> None:
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run, "tab", "tab")
-        await run.tap("h")
+        await run.tap("m")
         await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
         await run.pause()
         grid = screen.grid
@@ -183,18 +183,18 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, sessi
             plan = Plan.from_specs([f"{SPEC},data={grid.columns[column]:.0f},search={grid.rows[row]:.0f}"])
             assert figures == replay(run.inputs, plan).figures
 
-        await run.tap("l", "enter")
+        await run.tap("g", "l", "enter")
         row, column = grid.least
         strategy = run.plan.entries[0].strategy
         assert (strategy.data, strategy.search) == (grid.columns[column], grid.rows[row])
         await run.tap("ctrl+z")
         assert run.plan == Plan.from_specs([SPEC])
 
-        await run.tap("u", "left", "up")
+        await run.tap("g", "p", "left", "up")
         assert screen.heat.here == tuple(max(each - 1, 0) for each in screen.heat.plan)
         await run.tap("shift+tab")
         assert screen.limits.down.parameter.name != "search"
-        await run.tap("h")
+        await run.tap("m")
         assert screen.shows_curves
         assert not screen.shows_map
 
@@ -205,7 +205,7 @@ async def test_a_plan_without_limits_says_so(running, session_file) -> None:
         assert screen.has_placeholder
         assert "nothing to tune" in run.text()
         assert "+ adds a strategy" in run.text()
-        await run.tap("tab", "left", "enter", "h", "escape")
+        await run.tap("tab", "left", "enter", "m", "escape")
         await run.until_open("session")
 
 
@@ -225,7 +225,7 @@ async def test_compare_tune_and_the_session_are_a_key_apart(running, session_fil
         await run.pause()
         assert run.on_top == "help"
         shown = run.help_names
-        assert {"tune.apply", "tune.knee", "tune.map", "study.close"} <= shown
+        assert {"tune.apply", "tune.menu", "tune.map", "study.close"} <= shown
         await run.tap("escape", "c")
         await run.until_open("compare")
         await run.tap("t")
@@ -239,7 +239,7 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
     async with running(path) as run:
         screen = await Tune.opened(run)
         assert DISTURBING.search(run.text().replace("\n", "")) is None
-        await run.tap("h")
+        await run.tap("m")
         await run.until(lambda: screen.grid is not None)
         await run.pause()
         assert DISTURBING.search(run.text().replace("\n", "")) is None
@@ -252,7 +252,7 @@ async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
         for size in ((40, 10), (80, 24), (200, 60), (20, 6)):
             await run.resize(*size)
             assert len(run.lines()) == size[1]
-            await run.tap("h")
+            await run.tap("m")
             await run.pause()
             assert len(run.lines()) == size[1]
 
