@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from inspector.report.session_summary import ReadSummary
     from inspector.strategies.plan import Plan
-    from inspector.ui.help.commands import Command
+    from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
@@ -312,13 +312,13 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
         for command in self.palette_commands(screen):
             yield SystemCommand(command.title, command.text, command.run)
 
-    def palette_commands(self, screen: Screen[object]) -> Iterable[Command]:
+    def palette_commands(self, screen: Screen[object]) -> Iterable[PaletteCommand]:
         """Every command by name, those that apply now.
 
         Args:
             screen: The screen under the palette.
         """
-        from inspector.ui.help.commands import Command, app_commands, key_commands
+        from inspector.ui.help.commands import PaletteCommand, app_commands, key_commands
         from inspector.ui.study import StudyScreen
 
         if isinstance(screen, InspectScreen | StudyScreen):
@@ -326,6 +326,8 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
         yield from key_commands(screen)
         for name, words in THEME_WORDS.items():
             if self.theme != THEMES[name].name:
-                yield Command(f"Use the {name} theme", words, partial(self.action_use_theme, name), also="colour color")
-        yield Command("Choose another theme", "Any of Textual's", self.action_change_theme, also="colour color")
+                yield PaletteCommand(
+                    f"Use the {name} theme", words, partial(self.action_use_theme, name), also="colour color"
+                )
+        yield PaletteCommand("Choose another theme", "Any of Textual's", self.action_change_theme, also="colour color")
         yield from app_commands(screen)

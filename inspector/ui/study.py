@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.explain.dialog import Explained
-    from inspector.ui.help.commands import Command
+    from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.outcome import Outcome
 
 
@@ -129,6 +129,6 @@ class StudyScreen(SessionScreen[Leaving | None]):
         """Make it again."""
         self.controller.redo()
 
-    def commands(self) -> Iterable[Command]:
+    def commands(self) -> Iterable[PaletteCommand]:
         """What the command palette offers here besides what keys do."""
         return ()

@@ -533,6 +533,10 @@ class Running:
         """The names of all keys the help on top tells."""
         return {row.name for section in self._top._groups for row in section.rows}  # type: ignore[attr-defined]
 
+    def commands(self) -> dict[str, str]:
+        """What the command palette offers, by title, with the keys it shows."""
+        return {command.title: command.keys for command in self._app.palette_commands(self._top)}
+
     @property
     def line(self) -> str:
         """The line that is being typed into, on the screen on top."""

@@ -19,10 +19,19 @@ from textual.screen import Screen
 
 import inspector.ui
 from inspector.replay.analysis.context_breakdown import Grouping
+from inspector.ui.actions import parts
 from inspector.ui.actions.action import Table, UserAction, bindings, do
+from inspector.ui.actions.main_screen import MAIN
+from inspector.ui.actions.menus import MENUS
+from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.cost.rows import CostSection
+from inspector.ui.help.commands import PaletteCommand, found
+from inspector.ui.help.keymap import problems_with_keymap
+from inspector.ui.help.keys import HelpRow, HelpSection, help_groups, key_hints
+from inspector.ui.menu.items import MenuItem, columns_of, lines_of
+from inspector.ui.settings import Settings
 from tests.conftest import ROOT
 
 
@@ -57,7 +66,134 @@ def test_every_action_says_what_it_does(action: UserAction) -> None:
     assert verb
     assert action.label
     assert action.text
-    assert action.each_key
+    assert action.each_key or action.menu or is_in_palette(action)
+
+
+def is_in_palette(action: UserAction) -> bool:
+    return action.named is not None or action.is_looked_up or action.name == "study.picture"
+
+
+CURSOR = {"up", "down", "left", "right", "enter", "escape", "tab", "home", "end", "pageup", "pagedown"}
+"""Keys that move in what has the focus, take and leave: with shift and ctrl too."""
+
+
+def moves_a_cursor(key: str) -> bool:
+    return key.rpartition("+")[2] in CURSOR
+
+
+def test_a_key_has_one_meaning_on_every_screen_and_in_every_pane() -> None:
+    meanings: dict[str, set[str]] = {}
+    for action in BY_NAME.values():
+        for key in action.each_key:
+            if not moves_a_cursor(key):
+                meanings.setdefault(key, set()).add(action.label.lower())
+
+    assert {key: found for key, found in meanings.items() if len(found) > 1} == {}
+
+
+def test_the_main_screen_has_thirty_keys_at_most_and_one_letter_of_a_menu_one_meaning() -> None:
+    tables = (
+        MAIN,
+        *(table for table in vars(parts).values() if isinstance(table, tuple) and table is not FIGURE_TABLE),
+    )
+    actions = [action for table in tables for action in table]
+    keys = {key for action in actions for key in action.each_key if not moves_a_cursor(key)}
+    once = {"1…9" if key.isdigit() else key for key in keys}
+    assert len(once) <= 30, sorted(once)
+
+    for table in (MAIN, *PLACES):
+        letters = [action.menu for action in table if action.menu]
+        assert len(letters) == len(set(letters))
+        assert all(len(action.menu_keys) == 2 for action in table if action.menu)
+    assert {action.menu_keys[0] for action in MAIN if action.menu} == set(MENUS)
+
+
+def test_what_lost_its_key_has_a_menu_and_a_name_for_keymaps() -> None:
+    assert problems_with_keymap({"timeline.next-error": "f8", "detail.raw": "f9", "slider.reset": "u"}) == []
+    for name in ("timeline.next-error", "plan.save", "detail.raw", "timeline.pin", "rows.order", "session.diagnostics"):
+        assert BY_NAME[name].each_key == ()
+        assert len(BY_NAME[name].menu_keys) == 2
+
+
+STEP = UserAction("test.step", "", "step", "step", "Go to the next step", menu="g x", also="walk further")
+
+
+def test_commands_are_found_by_their_words_and_by_what_people_call_them() -> None:
+    turn = PaletteCommand("Turn tiered-stale on", "Cuts stale results", print, "1", "strategy compaction expensive")
+    costs = PaletteCommand("Show the costs", "Every figure", print, "$", "expensive why bill")
+    far = PaletteCommand("Go to a call", "", print, "g t")
+
+    def titles(query: str) -> list[str]:
+        return [command.title for command in found((far, turn, costs), query)]
+
+    assert titles("") == ["Show the costs", "Turn tiered-stale on", "Go to a call"]
+    assert titles("stale on") == titles("turn") == ["Turn tiered-stale on"]
+    assert titles("cost")[0] == "Show the costs"
+    assert set(titles("expens")) == {"Turn tiered-stale on", "Show the costs"}
+    assert titles("why") == ["Show the costs"]
+    assert titles("nothing of it") == []
+
+
+def test_a_menu_has_the_next_and_the_one_before_in_one_line_and_as_many_columns_as_have_room() -> None:
+    back = STEP._replace(name="test.back", menu="g X")
+    other = STEP._replace(name="test.other", menu="g $", label="another")
+    node = DOMNode()
+    lines = lines_of([MenuItem(STEP, node), MenuItem(back, node), MenuItem(other, node)])
+
+    assert [(line.keys, line.label) for line in lines] == [("x X", "step"), ("$", "another")]
+    assert [item.key for item in lines[1].items] == ["dollar_sign"]
+    assert [len(column) for column in columns_of(lines, 80)] == [1, 1]
+    assert [len(column) for column in columns_of(lines, 10)] == [2]
+
+
+def test_the_status_line_teaches_help_and_four_keys_and_the_help_has_five_groups() -> None:
+    def row(name: str, keys: str, rank: int | None, *, is_move: bool = False) -> HelpRow:
+        return HelpRow(keys, name, f"Do {name}", name.partition(".")[2], True, keys, rank, is_move=is_move)
+
+    here = HelpSection("Timeline", "", (row("timeline.up", "↑", None, is_move=True), row("timeline.x", "x", 0)), False)
+    names = ("app.help", "plan.a", "study.b", "call.c", "rows.d", "app.e")
+    everywhere = HelpSection("Everywhere", "", tuple(row(name, name[-1], 9) for name in names), True)
+
+    hints = key_hints([here._replace(rows=here.rows[1:]), everywhere])
+    assert [hint.label for hint in hints] == ["help", "x", "a", "b", "c"]
+
+    groups = help_groups([here, everywhere], "Rows and text")
+    assert [group.title for group in groups] == ["Here: Timeline", "Go to", "Plan", "Look closer", "Program"]
+    assert [row.keys for row in groups[0].rows] == ["x", "↑", "d"]
+
+
+async def test_a_menu_is_shown_waits_for_a_letter_and_is_left(running, session_file) -> None:
+    async with running(session_file.path, settings=Settings(keymap={"timeline.fold-all": "f8"})) as run:
+        shown = run.status_line
+        await run.tap("g")
+        await run.until_shown("cache miss")
+        await run.tap("escape")
+        await run.until_open("session")
+        assert run.status_line == shown
+
+        run.send("z")
+        run.send("f")
+        await run.until(lambda: run.folds_everything)
+        await run.press("f8")
+        assert not run.folds_everything
+
+        await run.press("g", "y")
+        assert "g y does nothing" in run.status_line
+        await run.press("home", "z", "p", "down", "down", "z", "p", "g", "p")
+        first = run.timeline.cursor_block
+        await run.press("n")
+        assert run.timeline.cursor_block != first, "n goes on to where the jump goes"
+        await run.press("N")
+        assert run.timeline.cursor_block == first
+
+        titles = run.commands()
+        assert titles["Turn tiered-stale on"] == "1"
+        assert titles["Go to the next failed tool result"] == "g f"
+        assert titles["Compare strategies"] == "c"
+        await run.press("v")
+        await run.until_open("composition")
+        await run.tap("g")
+        await run.until_shown("by file")
 
 
 def test_every_screen_and_widget_can_do_what_its_keys_do() -> None:
@@ -98,7 +234,8 @@ ROW = '''
         "five",
         "Back 5 calls",
         is_shown=True,
-        named=Named("call: Five back", "The prompt of five calls before", _has_outcome),
+        rank=0,
+        named=Named("Go five calls back", "The prompt of five calls before", has_outcome),
     ),
 )
 """Every key that works'''
@@ -127,7 +264,7 @@ async def look(session):
         seen["done"] = str(screen.query_one("#chart-pane").border_subtitle)
     sections = await key_sections(session)
     seen["documents"] = [(row.keys, row.text) for section in sections for row in section.rows]
-    seen["keymap"] = [problems_with_keymap({"call.five-back": key}) for key in ("f9", "x")]
+    seen["keymap"] = [problems_with_keymap({"call.five-back": key}) for key in ("f9", "z")]
     return seen
 
 print(json.dumps(asyncio.run(look(Path(sys.argv[1])))))
@@ -158,7 +295,7 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
     assert seen["binding"] == ["Z"]
     assert ["Z", "five"] in seen["status line"]
     assert told in seen["help"]
-    assert "call: Five back" in seen["palette"]
+    assert "Go five calls back" in seen["palette"]
     assert told in seen["documents"]
-    assert seen["keymap"] == [[], ["call.five-back: x did timeline.next-cut until now; give that another key"]]
+    assert seen["keymap"] == [[], ["call.five-back: z did menu.view until now; give that another key"]]
     assert re.match(r"call \d+ of \d+", seen["done"])

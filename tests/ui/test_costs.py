@@ -98,9 +98,8 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
     async with running(session_file.path) as run:
         await run.press("E")
         await run.until_open("explain")
-        text = run.text()
-        assert "tokens of this row" in text
-        assert "o200k_base" in text
+        await run.until_shown("tokens of this row")
+        assert "o200k_base" in run.text()
         await run.press("down")
         assert "what every call paid" in run.explanation.lower()
         await run.press("escape")

@@ -162,7 +162,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         assert "200k window" in run.header_line
         await run.tap("v")
         await shows(run, f"{last:,} tokens", "of 200k estimated")
-        rows = re.findall(r"│[▶ ] ([a-z ]+?) +(?:\d+ +)?([\d,]+)[ce ]", run.text().partition("1 role")[2])
+        rows = re.findall(r"│[▶ ] ([a-z ]+?) +(?:\d+ +)?([\d,]+)[ce ]", run.text().partition("role  tool")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
         whole = amounts.pop("everything")
         assert abs(whole - last) <= 0.01 * last

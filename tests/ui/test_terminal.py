@@ -9,6 +9,7 @@ import pexpect
 import pyte
 import pytest
 
+from inspector.ui.actions.action import key_name
 from inspector.ui.actions.main_screen import MAIN
 from tests.program import COMMAND, environment
 from tests.terminal import kill
@@ -28,9 +29,8 @@ SENT = {
     "end": "\x1b[F",
     "ctrl+z": "\x1a",
     "ctrl+y": "\x19",
-    "ctrl+o": "\x0f",
-    "ctrl+w": "\x17",
-    "backspace": "\x7f",
+    "shift+left": "\x1b[1;2D",
+    "shift+right": "\x1b[1;2C",
     "enter": "\r",
     "down": "\x1b[B",
     "right": "\x1b[C",
@@ -111,115 +111,122 @@ def moved(before: str) -> Callable[[str], bool]:
 
 AT_CALL = r"call \d+ of \d+"
 
-STEPS: list[tuple[str, str, Callable[[str], object] | None]] = [
-    ("question_mark", "?", has("In short", "leave; the plan is kept")),
-    ("escape", "escape", lacks("In short")),
-    ("1", "1", has(r"\[x\] tiered-stale", "with plan A")),
-    ("ctrl+z", "ctrl+z", has(r"\[ \] tiered-stale")),
-    ("ctrl+y", "ctrl+y", has(r"\[x\] tiered-stale")),
-    ("p", "p", has("▸ ")),
-    ("escape", "escape", lacks("▸ ")),
-    ("x", "x", has("tiered-stale: stale", "▶")),
-    ("X", "X", None),
-    ("left_square_bracket", "[", has(AT_CALL)),
-    ("right_square_bracket", "]", has(f"next prompt, after|{AT_CALL}")),
-    ("equals_sign", "=", has(f"{AT_CALL}|no call made so far")),
-    ("left_curly_bracket", "{", has(AT_CALL)),
-    ("right_curly_bracket", "}", has(f"next prompt, after|{AT_CALL}")),
-    ("end", "end", has("next prompt, after", "FOLLOW")),
-    ("left_square_bracket", "[", has(AT_CALL)),
-    ("end", "end", has("next prompt, after")),
-    ("T", "T", has(r"0:00")),
-    ("b", "b", None),
-    ("B", "B", None),
-    ("f", "f", None),
-    ("F", "F", None),
-    ("h", "h", None),
-    ("H", "H", None),
-    ("r", "r", None),
-    ("R", "R", None),
-    ("full_stop", ".", None),
-    ("comma", ",", None),
-    ("C", "C", has(r"most to resend 1/10: \w+ result, ")),
-    ("underscore", "_", has("no row was removed|no longer sent folded away")),
-    ("underscore", "_", has("no row was removed|shown again")),
-    ("u", "u", has("pin")),
-    ("U", "U", has("pin")),
-    ("slash", "/", has("find ")),
-    ("text", "hooks", has("find hooks", r"[1-9]\d* rows")),
-    ("enter", "enter", lacks(r"esc close")),
-    ("n", "n", None),
-    ("N", "N", None),
-    ("slash", "/", has("esc close")),
-    ("escape", "escape", lacks("find hooks")),
-    ("ampersand", "&", has("show only")),
-    ("text", "hooks", has("show only hooks", "hidden [1-9]")),
-    ("escape", "escape", has("hidden 0")),
-    ("plus", "+", has("Add a strategy, or take a ready plan", "Tiered truncation")),
-    ("escape", "escape", lacks("Add a strategy, or take")),
-    ("O", "O", has("Open a plan", "Nothing is cut")),
-    ("escape", "escape", lacks("Open a plan")),
-    ("w", "w", has("Save the plan as")),
-    ("escape", "escape", lacks("Save the plan as")),
-    ("e", "e", has("Export the plan as configuration", "hynous")),
-    ("escape", "escape", lacks("Export the plan")),
-    ("P", "P", has("Save a picture", "the context chart alone")),
-    ("escape", "escape", lacks("Save a picture")),
-    ("a", "a", has("Plan B", "switch to A")),
-    ("A", "A", has("Plan B and plan A", "Both have the same")),
-    ("escape", "escape", lacks("Plan B and plan A")),
-    ("d", "d", has("Runs a day")),
-    ("escape", "escape", lacks("How many sessions like this")),
-    ("c", "c", has(r"Compare \d+ plans")),
-    ("escape", "escape", has("Timeline")),
-    ("t", "t", has("Tune ")),
-    ("escape", "escape", has("Timeline")),
-    ("v", "v", has("esc back")),
-    ("escape", "escape", has("Timeline")),
-    ("dollar_sign", "$", has("esc back")),
-    ("escape", "escape", has("Timeline")),
-    ("i", "i", has("[Dd]iagnostics|records")),
-    ("escape", "escape", has("Timeline")),
-    ("o", "o", has("[Ss]essions")),
-    ("escape", "escape", has("Timeline")),
-    ("z", "z", lacks("Plan B")),
-    ("z", "z", has("Plan B")),
-    ("tab", "tab", has("▸ ")),
-    ("shift+tab", "shift+tab", lacks("▸ ")),
-    ("q", "q", lambda text: True),
+STEPS: list[tuple[str, Callable[[str], object] | None]] = [
+    ("?", has("Here: Timeline", "Go to")),
+    ("escape", lacks("Here: Timeline")),
+    ("1", has(r"\[x\] tiered-stale", "with plan A")),
+    ("ctrl+z", has(r"\[ \] tiered-stale")),
+    ("ctrl+y", has(r"\[x\] tiered-stale")),
+    ("p", has("▸ ")),
+    ("escape", lacks("▸ ")),
+    ("g", has("Go to", "cache miss", "esc leaves")),
+    ("escape", lacks("esc leaves")),
+    ("g x", has("tiered-stale: stale", "▶")),
+    ("g X", None),
+    ("n", None),
+    ("N", None),
+    ("[", has(AT_CALL)),
+    ("]", has(f"next prompt, after|{AT_CALL}")),
+    ("g h", has(f"{AT_CALL}|no call made so far")),
+    ("shift+left", has(AT_CALL)),
+    ("shift+right", has(f"next prompt, after|{AT_CALL}")),
+    ("end", has("next prompt, after", "FOLLOW")),
+    ("[", has(AT_CALL)),
+    ("end", has("next prompt, after")),
+    ("g t", has("Go to call")),
+    ("escape", lacks("Go to call")),
+    ("z t", has(r"0:00")),
+    ("g c", None),
+    ("g C", None),
+    ("g f", None),
+    ("g F", None),
+    ("g r", None),
+    ("g R", None),
+    ("g b", None),
+    ("g B", None),
+    ("g m", None),
+    ("g M", None),
+    ("g $", has(r"most to resend 1/10: \w+ result, ")),
+    ("_", has("no row was removed|no longer sent folded away")),
+    ("_", has("no row was removed|shown again")),
+    ("g p", has("pin")),
+    ("g P", has("pin")),
+    ("/", has("find ")),
+    ("hooks", has("find hooks", r"[1-9]\d* rows")),
+    ("enter", lacks(r"esc close")),
+    ("n", None),
+    ("N", None),
+    ("/", has("esc close")),
+    ("escape", lacks("find hooks")),
+    ("f", has("show only")),
+    ("hooks", has("show only hooks", "hidden [1-9]")),
+    ("escape", has("hidden 0")),
+    ("+", has("Add a strategy, or take a ready plan", "Tiered truncation")),
+    ("escape", lacks("Add a strategy, or take")),
+    ("w o", has("Open a plan", "Nothing is cut")),
+    ("escape", lacks("Open a plan")),
+    ("w s", has("Save the plan as")),
+    ("escape", lacks("Save the plan as")),
+    ("w e", has("Export the plan as configuration", "hynous")),
+    ("escape", lacks("Export the plan")),
+    ("w p", has("Save a picture", "the context chart alone")),
+    ("escape", lacks("Save a picture")),
+    ("a", has("Plan B", "switch to A")),
+    ("w d", has("Plan B and plan A", "Both have the same")),
+    ("escape", lacks("Plan B and plan A")),
+    ("d", has("Runs a day")),
+    ("escape", lacks("How many sessions like this")),
+    ("c", has(r"Compare \d+ plans")),
+    ("escape", has("Timeline")),
+    ("t", has("Tune ")),
+    ("escape", has("Timeline")),
+    ("v", has("esc back")),
+    ("escape", has("Timeline")),
+    ("$", has("esc back")),
+    ("escape", has("Timeline")),
+    ("z i", has("[Dd]iagnostics|records")),
+    ("escape", has("Timeline")),
+    ("o", has("[Ss]essions")),
+    ("escape", has("Timeline")),
+    ("z z", lacks("Plan B")),
+    ("z z", has("Plan B")),
+    ("tab", has("▸ ")),
+    ("shift+tab", lacks("▸ ")),
+    ("q", lambda text: True),
 ]
-"""The key's name, what is pressed, and what is to be seen then; None for another row or call looked at."""
+"""What is pressed, keys of a menu with a blank between them, and what is to be seen then; None for another row or call
+looked at."""
 
 ELSEWHERE = {
-    "f1": "the same as ?",
-    "ctrl+shift+z": "the same as ctrl+y, where terminals can send it",
     "E": "tests/ui/test_costs.py",
-    "space": "tests of playing",
-    "less_than_sign": "tests of playing",
-    "greater_than_sign": "tests of playing",
-    "s": "tests of the order of rows",
-    "ctrl+o": "tests of sessions with subagents",
-    "backspace": "tests of sessions with subagents",
     "ctrl+pagedown": "tests of tabs",
     "ctrl+pageup": "tests of tabs",
-    "ctrl+w": "tests of tabs",
+    "r": "tests/ui/test_terminal_everywhere.py",
     **dict.fromkeys("23456789", "the same as 1, for plans of more strategies"),
+    **dict.fromkeys(["g s", "g u"], "tests of sessions with subagents"),
+    **dict.fromkeys(["g space", "g <", "g >"], "tests of playing"),
+    **dict.fromkeys(["z s", "z f", "z p", "z l"], "tests/ui/test_terminal_keys.py"),
+    **dict.fromkeys([f"r {letter}" for letter in "rsdjmRxyp"], "tests/ui/test_terminal_everywhere.py"),
+    "w c": "tests of tabs",
 }
 """Keys that need another session, and where they are tried."""
 
 
 def test_every_key_of_the_main_screen_is_tried() -> None:
-    keys = {key for action in MAIN for key in action.each_key}
+    keys = {key for action in MAIN for key in action.each_key} | {action.menu for action in MAIN if action.menu}
+    opened = {action.menu_keys[0] for action in MAIN if action.menu}
+    tried = {keys if " " in keys or (len(keys) > 1 and keys != "hooks") else key_name(keys) for keys, _ in STEPS}
 
-    assert keys - {name for name, _, _ in STEPS} - set(ELSEWHERE) == set()
+    assert keys - tried - opened - set(ELSEWHERE) == set()
 
 
 def test_every_key_does_what_the_help_says_in_a_real_terminal(terminal: Terminal) -> None:
-    for name, key, shown in STEPS:
+    for keys, shown in STEPS:
         fact = moved(terminal.text) if shown is None else shown
-        terminal.press(key)
-        terminal.until(fact, name)
-        assert terminal.child.isalive() or key == "q"
+        for key in keys.split():
+            terminal.press(key)
+        terminal.until(fact, keys)
+        assert terminal.child.isalive() or keys == "q"
 
     terminal.child.expect(pexpect.EOF, timeout=PATIENCE)
     terminal.child.close()

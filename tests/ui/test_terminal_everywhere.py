@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from inspector.ui.actions.registry import BY_NAME
+from inspector.ui.actions.screens import DIVISION_LETTERS, SECTION_LETTERS
 from tests.conftest import ROOT
 from tests.terminal import KEYS, TerminalProgram
 
@@ -40,12 +41,23 @@ MORE_KEYS = {
 }
 
 ELSEWHERE = {
-    "test_terminal.py": ("app.", "call.", "chart.axis", "cost.", "plan.", "rows.", "session.", "study.open-", "pane."),
+    "test_terminal.py": (
+        "app.",
+        "call.",
+        "chart.axis",
+        "cost.",
+        "plan.",
+        "rows.",
+        "session.",
+        "study.open-",
+        "pane.",
+    ),
     "test_terminal_keys.py": ("detail.pager", "timeline.next-", "timeline.previous-"),
     "test_session_book.py": ("sessions.",),
     "test_plan_panel.py": ("choice.", "switch.", "text.", "tools.", "strategy."),
     "test_plan_files.py": ("dialog.", "export.", "picker.", "picture."),
     "test_costs.py": ("explain.", "costs.enter", "costs.runs", "study.help", "study.picture"),
+    "test_actions.py": ("menu.", "composition.menu", "costs.menu", "tune.menu", "heat.menu"),
     "test_search.py": ("find.", "text-find."),
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
@@ -64,7 +76,8 @@ class Tried(TerminalProgram):
         before = self.found(changes) if changes else []
         if shows:
             assert shows not in self.text, f"{name}: {shows} is there already\n{self.text}"
-        self.child.send((KEYS | MORE_KEYS).get(key, key))
+        for each in key.split() or [key]:
+            self.child.send((KEYS | MORE_KEYS).get(each, each))
         if changes:
             self.until(lambda: self.found(changes) not in (before, []), f"{name} ({key}): a change of {before}")
         if shows:
@@ -99,42 +112,40 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act = program.act
     act("timeline.down", "down", changes=ROW)
     act("timeline.up", "up", changes=ROW)
-    act("timeline.down", "j", changes=ROW)
-    act("timeline.up", "k", changes=ROW)
     act("timeline.page-down", "pagedown", changes=ROW)
     act("timeline.page-up", "pageup", changes=ROW)
     act("timeline.last", "end", shows="FOLLOW")
     act("timeline.first", "home", changes=ROW)
-    act("timeline.last", "G", changes=ROW)
-    act("timeline.first", "g", changes=ROW)
-    act("timeline.fold-all", "-", shows="5 blocks · ")
+    act("timeline.last", "end", changes=ROW)
+    act("timeline.first", "home", changes=ROW)
+    act("timeline.fold-all", "z f", shows="5 blocks · ")
     program.go("down", shows="▶  2▸")
     act("timeline.unfold", "right", shows="▶  2▾")
     act("timeline.close", "left", shows="▶  2▸")
     act("timeline.fold", "enter", shows="▶  2▾")
-    act("timeline.fold-all", "-", hides=" blocks · ")
-    act("timeline.pin", "m", shows="◆")
-    act("timeline.scale", "l", shows="log")
-    act("timeline.next-compaction", "b", shows="▶── ")
+    act("timeline.fold-all", "z f", hides=" blocks · ")
+    act("timeline.pin", "z p", shows="◆")
+    act("timeline.scale", "z l", shows="log")
+    act("timeline.next-compaction", "g c", shows="▶── ")
     program.go("home", shows="▶  1")
-    act("timeline.next-error", "f", changes=ROW)
-    program.go("f")
-    act("timeline.previous-error", "F", changes=ROW)
-    act("timeline.previous-pin", "U", shows="◆")
+    act("timeline.next-error", "g f", changes=ROW)
+    program.go("n")
+    act("timeline.previous-error", "g F", changes=ROW)
+    act("timeline.previous-pin", "g P", shows="◆")
     program.go("1", shows="saves $")
-    act("timeline.next-cut", "x", changes=ROW)
-    program.go("x")
-    act("timeline.previous-cut", "X", changes=ROW)
-    act("timeline.next-rise", "r", changes=ROW)
-    act("timeline.previous-rise", "R", changes=ROW)
-    act("timeline.next-break", ".", changes=ROW)
-    program.go(".", ".")
-    act("timeline.previous-break", ",", changes=ROW)
+    act("timeline.next-cut", "g x", changes=ROW)
+    program.go("n")
+    act("timeline.previous-cut", "g X", changes=ROW)
+    act("timeline.next-rise", "g b", changes=ROW)
+    act("timeline.previous-rise", "g B", changes=ROW)
+    act("timeline.next-break", "g m", changes=ROW)
+    program.go("n", "n")
+    act("timeline.previous-break", "g M", changes=ROW)
     program.until(lambda: "needed cut text" in program.text, "the risks")
     program.go("home", shows="▶  1")
-    act("timeline.next-risk", "h", changes=ROW)
-    program.go("h")
-    act("timeline.previous-risk", "H", changes=ROW)
+    act("timeline.next-risk", "g r", changes=ROW)
+    program.go("n")
+    act("timeline.previous-risk", "g R", changes=ROW)
 
     program.go("tab", "tab", "tab")
     act("chart.before", "left", changes=CALL)
@@ -144,30 +155,30 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.first", "home", shows="call 1 of ")
     act("chart.now", "end", shows="next prompt, after")
 
-    program.go("escape", "home", "x", "tab", "tab", shows="r raw")
-    program.go("z", shows="cut here")
-    act("detail.raw", "r", hides="cut here")
-    act("detail.sent", "s", shows="cut here")
-    act("detail.difference", "d", changes=TEXT)
-    act("detail.markdown", "m", changes=TEXT)
-    act("detail.json", "j", changes=TEXT)
-    act("detail.record", "R", shows='"parentUuid"')
+    program.go("escape", "home", "g", "x", "tab", "tab", shows="r read as")
+    program.go("z", "z", shows="cut here")
+    act("detail.raw", "r r", hides="cut here")
+    act("detail.sent", "r s", shows="cut here")
+    act("detail.difference", "r d", changes=TEXT)
+    act("detail.markdown", "r m", changes=TEXT)
+    act("detail.json", "r j", changes=TEXT)
+    act("detail.record", "r R", shows='"parentUuid"')
     act("detail.down", "down", changes=TEXT)
     act("detail.up", "up", changes=TEXT)
     act("detail.page-down", "pagedown", changes=TEXT)
     act("detail.page-up", "pageup", changes=TEXT)
     act("detail.last", "end", changes=TEXT)
-    act("detail.first", "g", changes=TEXT)
+    act("detail.first", "home", changes=TEXT)
     act("detail.previous-view", "left", hides='"parentUuid"')
     act("detail.next-view", "right", shows='"parentUuid"')
     act("detail.find", "/", shows="find in")
     program.go(*"type", "enter", shows="1 of ")
     act("detail.next-match", "n", shows="2 of ")
     act("detail.previous-match", "N", shows="1 of ")
-    act("detail.copy", "y", shows="copied ")
-    program.go("s", shows="cut here")
-    program.press("z", shows="╭─ Timeline")
-    act("detail.next-cut", "x", changes=TEXT)
+    act("detail.copy", "r y", shows="copied ")
+    program.go("r", "s", shows="cut here")
+    program.press("z", "z", shows="╭─ Timeline")
+    act("detail.next-cut", "r x", changes=TEXT)
 
 
 def test_keys_of_the_plan(program: Tried) -> None:
@@ -181,7 +192,7 @@ def test_keys_of_the_plan(program: Tried) -> None:
     act("slider.lower", "shift+left", changes=SLIDER)
     act("slider.lowest", "home", changes=SLIDER)
     act("slider.highest", "end", changes=SLIDER)
-    act("slider.reset", "u", changes=SLIDER)
+    act("slider.reset", "w r", changes=SLIDER)
     act("plan.switch", " ", shows="[ ] tiered-stale")
     act("plan.up", "up", shows="▸ [ ] tiered-stale")
     program.go("down", "down", "down", "down", "down", "down", shows="▸ ▹")
@@ -200,15 +211,13 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.come_to_rest()
     act("table.down", "down", changes=ROW)
     act("table.up", "up", changes=ROW)
-    act("table.down", "j", changes=ROW)
-    act("table.up", "k", changes=ROW)
     act("table.page-down", "pagedown", changes=ROW)
     act("table.page-up", "pageup", changes=ROW)
-    act("table.last", "G", changes=ROW)
-    act("table.first", "g", changes=ROW)
+    act("table.last", "end", changes=ROW)
+    act("table.first", "home", changes=ROW)
     act("table.sort-left", "left", changes=HEAD)
     act("table.sort-right", "right", changes=HEAD)
-    act("table.reverse", "r", changes=HEAD)
+    act("table.reverse", "s", changes=HEAD)
     act("table.scale", "l", changes=r"[█▏▎▍▌▋▊▉]+░*")
     act("compare.fold", "_", shows="folds them away")
     act("compare.best", "*", changes=ROW)
@@ -239,30 +248,30 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
     act("tune.far-lower", "shift+left", changes=HERE)
     act("tune.lowest", "home", changes=HERE)
     act("tune.highest", "end", changes=HERE)
-    act("tune.knee", "k", changes=HERE)
-    act("tune.plan", "u", changes=HERE)
-    act("tune.least", "l", changes=HERE)
+    act("tune.knee", "g k", changes=HERE)
+    act("tune.plan", "g p", changes=HERE)
+    act("tune.least", "g l", changes=HERE)
     act("tune.apply", "enter", shows="the plan has it now")
     act("tune.next", "tab", changes=r"╭─ Tune .*")
     act("tune.most", "*", changes=r"╭─ Tune .*")
     act("tune.previous", "shift+tab", changes=r"╭─ Tune .*")
-    act("tune.tool", "o", shows="for one tool")
+    act("tune.tool", "b", shows="for one tool")
     program.press("escape", hides="for one tool")
-    act("tune.map", "h", shows="(→)")
+    act("tune.map", "m", shows="(→)")
     program.until(lambda: "▾least" in program.text, "the pair of least cost")
     program.come_to_rest()
     act("heat.right", "right", changes=HERE)
     act("heat.left", "left", changes=HERE)
     act("heat.down", "down", changes=HERE)
     act("heat.up", "up", changes=HERE)
-    act("heat.least", "l", changes=HERE)
+    act("heat.least", "g l", changes=HERE)
     act("heat.right", "right", changes=HERE)
-    act("heat.plan", "u", changes=HERE)
-    program.go("l", shows="▾least")
+    act("heat.plan", "g p", changes=HERE)
+    program.go("g", "l", shows="▾least")
     act("heat.apply", "enter", changes=r"▲in the plan +\S.*")
     act("heat.across", "tab", changes=r"╭─ Tune .*")
     act("heat.limit-down", "shift+tab", changes=r"╭─ Tune .*")
-    act("heat.curves", "h", shows="╭─ Tune tiered-stale: ")
+    act("heat.curves", "m", shows="╭─ Tune tiered-stale: ")
 
 
 def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
@@ -270,13 +279,13 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     program.go("1", shows="saves $")
     program.go("v", shows="everything")
     for place in (2, 3, 4, 5, 6, 1):
-        act(f"composition.divide-{place}", str(place), changes=REST)
-    act("composition.scope", "s", changes=r"╭─ (?:Window|Everything).*")
-    program.go("s", shows="Window at the next prompt")
+        act(f"composition.divide-{place}", f"g {DIVISION_LETTERS[place - 1]}", changes=REST)
+    act("composition.scope", "e", changes=r"╭─ (?:Window|Everything).*")
+    program.go("e", shows="Window at the next prompt")
     act("composition.call-before", "[", changes=r"╭─ Window.*")
-    act("composition.far-before", "{", changes=r"╭─ Window.*")
+    act("composition.far-before", "shift+left", changes=r"╭─ Window.*")
     act("composition.call-after", "]", changes=r"╭─ Window.*")
-    act("composition.far-after", "}", changes=r"╭─ Window.*")
+    act("composition.far-after", "shift+right", changes=r"╭─ Window.*")
     act("composition.enter", "enter", changes=r"\? help .*")
     act("composition.other", "tab", changes=r"\? help .*")
     program.go("tab")
@@ -284,10 +293,10 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
 
     program.go("$", shows="Totals over all calls")
     for place in (2, 3, 4, 5, 6, 7, 1):
-        act(f"costs.section-{place}", str(place), changes=r"╭─ [^─]+")
+        act(f"costs.section-{place}", f"g {SECTION_LETTERS[place - 1]}", changes=r"╭─ [^─]+")
     act("costs.next-section", "tab", changes=r"╭─ [^─]+")
     act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
-    act("study.close", "q", shows="╭─ Timeline")
+    act("study.quit", "q", shows="╭─ Timeline")
 
 
 def test_every_named_key_is_tried_in_a_terminal_or_in_a_test_of_its_own() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from inspector.ui.actions import menus
 from inspector.ui.actions.action import Named, UserAction
 from inspector.ui.actions.applies import (
     has_future,
@@ -21,7 +22,6 @@ from inspector.ui.actions.applies import (
     is_in_plan_to_undo,
     looks_back,
 )
-from inspector.ui.actions.menus import FILES, JUMPS, READ, VIEWS
 
 if TYPE_CHECKING:
     from inspector.ui.main.screen import InspectScreen
@@ -159,7 +159,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         is_looked_up=False,
         when=has_strategies,
     ),
-    *JUMPS,
+    *menus.JUMPS,
     UserAction(
         "rows.next-match",
         "n",
@@ -167,9 +167,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "next",
         "Go to the next of what was gone to or searched for last",
     ),
-    UserAction(
-        "rows.previous-match", "N", lambda main: main.timeline.go_on(-1), "before", "Go to the one before"
-    ),
+    UserAction("rows.previous-match", "N", lambda main: main.timeline.go_on(-1), "before", "Go to the one before"),
     UserAction(
         "rows.find",
         "slash",
@@ -195,7 +193,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         needs_session=False,
         is_looked_up=False,
     ),
-    *VIEWS,
+    *menus.VIEWS,
     UserAction(
         "rows.fold-removed",
         "underscore",
@@ -216,7 +214,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         is_looked_up=False,
         when=is_in_detail,
     ),
-    *READ,
+    *menus.READ,
     UserAction(
         "study.open-composition",
         "v",
@@ -301,7 +299,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         is_looked_up=False,
         when=has_strategies,
     ),
-    *FILES,
+    *menus.FILES,
     UserAction(
         "session.open",
         "o",

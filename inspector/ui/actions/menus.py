@@ -51,14 +51,19 @@ def _pair(
 
 _PLACES: Final[tuple[Row, ...]] = (
     *_pair(
-        "cut", "x", "cut", "row the plan changed", lambda main, step: main.timeline.to_cut(step), "pruned removed why"
+        "cut",
+        "x",
+        "cut",
+        "row the plan changed",
+        lambda main, step: main.timeline.go(main.timeline.to_cut, step),
+        "pruned removed why",
     ),
     *_pair(
         "compaction",
         "c",
         "compaction",
         "compaction or subagent",
-        lambda main, step: main.timeline.to_boundary(step),
+        lambda main, step: main.timeline.go(main.timeline.to_boundary, step),
         "compacted summary summarized forgot lost clear",
     ),
     *_pair(
@@ -66,7 +71,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "f",
         "failure",
         "failed tool result",
-        lambda main, step: main.timeline.to_error(step),
+        lambda main, step: main.timeline.go(main.timeline.to_error, step),
         "error exception broken why",
     ),
     *_pair(
@@ -74,7 +79,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "m",
         "cache miss",
         "cache miss",
-        lambda main, step: main.timeline.to_break(step),
+        lambda main, step: main.timeline.go(main.timeline.to_break, step),
         "expensive cost why break rewrite",
     ),
     *_pair(
@@ -82,7 +87,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "r",
         "risk",
         "risk",
-        lambda main, step: main.timeline.to_risk(step),
+        lambda main, step: main.timeline.go(main.timeline.to_risk, step),
         "danger needed wrong hazard lose loss",
     ),
     *_pair(
@@ -90,10 +95,17 @@ _PLACES: Final[tuple[Row, ...]] = (
         "b",
         "big rise",
         "place where the context grew most",
-        lambda main, step: main.timeline.to_rise(step),
+        lambda main, step: main.timeline.go(main.timeline.to_rise, step),
         "expensive why jump large biggest",
     ),
-    *_pair("pin", "p", "pinned row", "pinned row", lambda main, step: main.timeline.to_pin(step), "bookmark mark"),
+    *_pair(
+        "pin",
+        "p",
+        "pinned row",
+        "pinned row",
+        lambda main, step: main.timeline.go(main.timeline.to_pin, step),
+        "bookmark mark",
+    ),
 )
 
 JUMPS: Final[tuple[Row, ...]] = (

@@ -18,7 +18,7 @@ from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.help.commands import Command
+from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.settings import problem_with_runs
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -269,10 +269,12 @@ class CostsScreen(StudyScreen):
             self.controller.set_terms(term.taken(self.controller.terms, answer))
             self.show_outcome()
 
-    def commands(self) -> Iterable[Command]:
+    def commands(self) -> Iterable[PaletteCommand]:
         """What the command palette offers here."""
         for term in TERMS:
-            yield Command(f"Set {term.label}", term.help, partial(self._ask, term), also="assumption price forecast")
+            yield PaletteCommand(
+                f"Set {term.label}", term.help, partial(self._ask, term), also="assumption price forecast"
+            )
         yield from super().commands()
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     AnyApp = App[Any]
 
 
-class Command(NamedTuple):
+class PaletteCommand(NamedTuple):
     """Something the palette does.
 
     Attributes:
@@ -60,7 +60,7 @@ def _words(text: str) -> list[str]:
     return [part for each in text.lower().split() for part in (each, *each.split("-")[1:])]
 
 
-def found(commands: Iterable[Command], query: str) -> list[Command]:
+def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
     """The commands that answer what was typed, the best first; all of them where nothing was, those explained first.
 
     Args:
@@ -74,7 +74,7 @@ def found(commands: Iterable[Command], query: str) -> list[Command]:
     return [command for score, command in sorted(scored, key=lambda each: -each[0]) if score]
 
 
-def key_commands(screen: Screen[Any]) -> Iterator[Command]:
+def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
     """The commands of a screen: actions that apply, of what has the focus and of the screen.
 
     Args:
@@ -94,10 +94,10 @@ def key_commands(screen: Screen[Any]) -> Iterator[Command]:
             yield named_command(screen, action, keys.get(action.name, ""))
     for action, node in unnamed.values():
         run = partial(_run, screen.app, action, node)
-        yield Command(action.text, "", run, keys[action.name], f"{action.label} {action.also}")
+        yield PaletteCommand(action.text, "", run, keys[action.name], f"{action.label} {action.also}")
 
 
-def app_commands(screen: Screen[Any]) -> Iterator[Command]:
+def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
     """What the app itself does, wherever the focus is.
 
     Args:
@@ -110,13 +110,15 @@ def app_commands(screen: Screen[Any]) -> Iterator[Command]:
             yield named_command(app, action, keys.get(action.name, ""))
 
 
-def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str) -> Command:
+def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str) -> PaletteCommand:
     """The command of an action that has a name of its own."""
     named = action.named
     if named is None:
         raise AssertionError(f"{action.name} has no name of its own")
     title = named.title if isinstance(named.title, str) else named.title(node)
-    return Command(title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}")
+    return PaletteCommand(
+        title, named.text, partial(_run, node.app, action, node), keys, f"{action.label} {action.also}"
+    )
 
 
 async def _run(app: AnyApp, action: UserAction[Any], node: DOMNode) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from textual.command import Hits
     from textual.screen import Screen
 
-    from inspector.ui.help.commands import Command
+    from inspector.ui.help.commands import PaletteCommand
 
 KEY_CELLS: Final = 10
 """Cells of the column of keys."""
@@ -27,7 +27,7 @@ EDGE_CELLS: Final = 6
 class OffersCommands(Protocol):
     """The application: what it offers on a screen."""
 
-    def palette_commands(self, screen: Screen[object]) -> Iterable[Command]:
+    def palette_commands(self, screen: Screen[object]) -> Iterable[PaletteCommand]:
         """Every command by name, those that apply now."""
 
 
@@ -49,10 +49,10 @@ class CommandProvider(Provider):
         for place, command in enumerate(answers):
             yield Hit(1 - place / (len(answers) + 1), self._line(command), command.run, text=command.title)
 
-    def _commands(self) -> list[Command]:
+    def _commands(self) -> list[PaletteCommand]:
         return list(self.app.palette_commands(self.screen)) if isinstance(self.app, OffersCommands) else []
 
-    def _line(self, command: Command) -> Text:
+    def _line(self, command: PaletteCommand) -> Text:
         line = Text.assemble((f"{command.keys:{KEY_CELLS}}", "bold"), command.title, no_wrap=True)
         if command.text:
             line.append(f"  {command.text}", "dim")

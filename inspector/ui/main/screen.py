@@ -15,7 +15,7 @@ from inspector.ui.actions.applies import has_past, has_strategies, looks_back
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
-from inspector.ui.help.commands import Command
+from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
@@ -393,17 +393,19 @@ class InspectScreen(SessionScreen[None]):
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block)
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[PaletteCommand]:
         """What the command palette offers here besides what keys do; only what applies now."""
         plans = self.controller.plans
         for index, entry in enumerate(() if plans is None else plans.plan.entries):
             title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
             switch, key = partial(self.plan.switch, index), str(index + 1) if index < NUMBERED else ""
-            yield Command(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
+            yield PaletteCommand(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
         if self.controller.is_counting:
             stop = self.controller.stop_counting
-            yield Command("Stop counting tokens", "The rest stays estimated", stop, "esc")
-        yield Command("Read the session again", "From the beginning of its file", self.controller.open, also="reload")
+            yield PaletteCommand("Stop counting tokens", "The rest stays estimated", stop, "esc")
+        yield PaletteCommand(
+            "Read the session again", "From the beginning of its file", self.controller.open, also="reload"
+        )
 
 
 def problem_with_call(count: int, text: str) -> str:

@@ -418,6 +418,11 @@ class TimelinePane(SessionPane):
         if self.find_bar is not None:
             self.find_bar.say(text)
 
+    def go(self, to: Callable[[int], object], step: int) -> None:
+        """To the next or previous place of a kind; `go_on` goes on from there."""
+        self._goes = to
+        to(step)
+
     def go_on(self, step: int) -> None:
         """To the next or previous of what was gone to, or searched for, last."""
         (self._goes or self.to_match)(step)
@@ -441,7 +446,6 @@ class TimelinePane(SessionPane):
     def to_cut(self, step: int) -> None:
         """To another row the plan changed."""
         none = "the plan changes no row of this prompt"
-        self._goes = self.to_cut
         if self.controller.plan is not None and not self.controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
         none = "the plan is still being replayed" if self.controller.is_replaying else none
@@ -452,7 +456,6 @@ class TimelinePane(SessionPane):
         """To another place where a context begins."""
         import numpy as np
 
-        self._goes = self.to_boundary
         if self.view is None:
             return
         rows = self.view.rows
@@ -467,7 +470,6 @@ class TimelinePane(SessionPane):
         """To another failed tool result."""
         import numpy as np
 
-        self._goes = self.to_error
         if self.view is not None:
             failed = np.flatnonzero(self.view.rows.is_error)
             self._jump("failure", failed, step, "no tool result is marked as failed")
@@ -476,14 +478,12 @@ class TimelinePane(SessionPane):
         """To another pinned row."""
         import numpy as np
 
-        self._goes = self.to_pin
         if self.view is not None:
             pinned = self.view.rows_of_blocks(np.array(sorted(self.view.pins), dtype=np.int64))
             self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
 
     def to_risk(self, step: int) -> None:
         """To another row at which something may go wrong, and say what."""
-        self._goes = self.to_risk
         risks, view = self.controller.risks, self.view
         if view is None:
             return
@@ -497,14 +497,12 @@ class TimelinePane(SessionPane):
         """To another of the places where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
-        self._goes = self.to_rise
         self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
     def to_break(self, step: int) -> None:
         """To another call at which cached tokens were lost."""
         from inspector.ui.timeline.jumps import breaks_of
 
-        self._goes = self.to_break
         self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
 
     def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:

@@ -16,7 +16,7 @@ from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
 from inspector.ui.figure_table.table import letters
 from inspector.ui.figure_table.widget import FigureTable
-from inspector.ui.help.commands import Command
+from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.study import StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
@@ -374,10 +374,12 @@ class TuneScreen(StudyScreen):
         super().action_redo()
         self.show_outcome()
 
-    def commands(self) -> Iterable[Command]:
+    def commands(self) -> Iterable[PaletteCommand]:
         """What the command palette offers here."""
         for place, axis in enumerate(self.limits.axes):
-            yield Command(f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit")
+            yield PaletteCommand(
+                f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit"
+            )
         yield from super().commands()
 
 
