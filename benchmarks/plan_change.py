@@ -83,7 +83,7 @@ def _go_to_slider(terminal: Terminal) -> None:
         terminal.settle(0.3)
         screen = terminal.screen()
         slider = slider_row(screen, TIER)
-        if f"▸ {TIER} " in screen[slider]:
+        if f"▸ {TIER} " in screen[slider - 1]:
             return
         marked = [number for number, line in enumerate(screen) if "▸" in line.rpartition("││")[2]]
         if marked:

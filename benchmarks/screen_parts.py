@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 _ROWS = re.compile(r"rows ([0-9,]+)")
 
@@ -17,7 +18,7 @@ def figures(screen: list[str], limit: str) -> list[str]:
     header = _header(screen)
     slider = slider_row(screen, limit)
     cost = next(number for number, line in enumerate(screen) if line.startswith("╭─ Cost "))
-    effects = [line.rpartition("││")[2] for line in screen[slider : slider + 2]]
+    effects = [line.rpartition("││")[2] for line in screen[slider - 1 : slider + 2]]
     return [*screen[2 : header - 1], *timeline_rows(screen), *effects, screen[cost + 1]]
 
 
@@ -40,8 +41,9 @@ def row_count(screen: list[str]) -> str:
 
 
 def slider_row(screen: list[str], name: str) -> int:
-    """The row of a limit's slider."""
-    return next(number for number, line in enumerate(screen) if f" {name} " in line and "●" in line)
+    """The row of a limit's slider; its name stands above."""
+    named = enumerate(pairwise(screen), 1)
+    return next(number for number, (above, line) in named if f" {name} " in above.rpartition("││")[2] and "●" in line)
 
 
 def _header(screen: list[str]) -> int:

@@ -84,10 +84,10 @@ class ParameterControl(Widget, can_focus=True):
 
     @dataclass
     class Refused(Message):
-        """A typed value is not allowed.
+        """A value is not taken: it was typed and is not allowed, or lies beyond the slider's end.
 
         Attributes:
-            reason: What the parameter takes, in one line.
+            reason: What the control takes, in one line.
         """
 
         reason: str

@@ -31,6 +31,7 @@ MARGIN = 2
 TRACK = 1
 """The line of the control the knob moves along; its name stands above."""
 LONGEST_TYPED = 12
+END_REACHED = "The slider ends here: nothing is larger. Type a number and press enter to go beyond."
 
 
 class LimitSlider(ParameterControl):
@@ -167,7 +168,10 @@ class LimitSlider(ParameterControl):
     def _move_by(self, steps: int, *, coarse: bool) -> None:
         self._typed = ""
         self._let_range_go()
-        self.choose(self._proper(self.track.stepped(self.number, steps, coarse=coarse)))
+        value = self._proper(self.track.stepped(self.number, steps, coarse=coarse))
+        if steps > 0 and value == self.value and self.scale.maximum < (self.parameter.maximum or 0):
+            self.post_message(self.Refused(END_REACHED))
+        self.choose(value)
 
     def action_edge(self, end: int) -> None:
         """Move to the beginning or the end of the line."""
