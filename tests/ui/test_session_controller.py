@@ -203,6 +203,20 @@ async def test_a_drag_is_one_change_to_take_back(session_file) -> None:
     assert controller.plan.entries[0].strategy.confirmation == 30  # type: ignore[attr-defined]
 
 
+async def test_two_drags_and_a_key_in_a_row_are_three_changes(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller = opened.controller
+
+    for value, is_final in ((10, False), (20, True), (30, False), (40, True), (50, True), (60, True)):
+        controller.set_value(0, "confirmation", value, is_final=is_final)
+    seen = []
+    for _ in range(3):
+        assert controller.plan is not None
+        seen.append(controller.plan.entries[0].strategy.confirmation)  # type: ignore[attr-defined]
+        controller.undo()
+    assert seen == [60, 40, 20]
+
+
 async def test_a_plan_put_aside_is_replayed_too_and_comes_back(session_file) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller = opened.controller

@@ -321,16 +321,12 @@ class SessionController:
             entry: The strategy's place in the plan.
             parameter: The parameter's name.
             value: The value.
-            is_final: False while a control is being dragged.
+            is_final: False while a control is being dragged; with the last value of a drag its change is complete.
         """
-        from inspector.strategies.registry import with_value
-
-        if self.plan is None:
+        if self.plans is None:
             return
-        plan = self.plan.with_strategy(entry, with_value(self.plan.entries[entry].strategy, parameter, value))
-        if plan != self.plan and not plan.entries[entry].enabled:
-            plan = plan.toggled(entry)
-        self.edit_plan(plan, merge=f"{entry} {parameter}")
+        self._take_plans(self.plans.moved(entry, parameter, value, is_final=is_final))
+        self.changes.publish(Change.EDITED)
         if self._settling is not None:
             self._settling.stop()
             self._settling = None

@@ -19,6 +19,7 @@ from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
 from inspector.ui.plan.controls import FoldRow, ParameterControl
 from inspector.ui.plan.drawing import hint_lines, risk_lines
 from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
+from inspector.ui.plan.slider import LimitSlider
 from inspector.ui.toolkit.one_line import ACTION, clickable
 
 if TYPE_CHECKING:
@@ -297,6 +298,12 @@ class PlanPanel(Vertical):
         event.stop()
         control = event.sender_control
         self.post_message(self.ValueChanged(control.entry, control.parameter.name, event.value, event.is_final))
+
+    @on(LimitSlider.RangeChanged)
+    def _range_changed(self, event: LimitSlider.RangeChanged) -> None:
+        event.stop()
+        if event.slider.has_focus:
+            self.say(event.slider.explanation)
 
     @on(ParameterControl.Refused)
     def _value_refused(self, event: ParameterControl.Refused) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 
 from inspector.report.numbers import ON_SCREEN
@@ -60,6 +61,14 @@ class LimitSlider(ParameterControl):
     is_moving: reactive[bool] = reactive(False)
     """It is being dragged: the value stands beside the knob."""
 
+    class RangeChanged(Message):
+        """The line ends elsewhere now."""
+
+        def __init__(self, slider: LimitSlider) -> None:
+            super().__init__()
+            self.slider = slider
+            """Whose line."""
+
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__(entry, parameter, value)
         self._counts_sizes = counts_sizes(parameter)
@@ -102,9 +111,11 @@ class LimitSlider(ParameterControl):
 
     def _fit_range(self) -> None:
         """End a little above the largest result; never while the mouse is on the line: nothing moves under it."""
-        if not self._is_range_held:
-            self.scale = range_of(self.parameter, self.number, self.largest)
+        scale = self.scale if self._is_range_held else range_of(self.parameter, self.number, self.largest)
+        if scale != self.scale:
+            self.scale = scale
             self.refresh()
+            self.post_message(self.RangeChanged(self))
 
     def _let_range_go(self) -> None:
         if self._is_range_held and self._hold is None:

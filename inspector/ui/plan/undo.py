@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.plan import Plan
 
 LONGEST = 500
@@ -103,6 +104,29 @@ class Plans(NamedTuple):
     def changed(self, plan: Plan, *, merge: str = "") -> Plans:
         """After a change of the plan on the screen; see `PlanHistory.changed`."""
         return self._replace(shown=self.shown.changed(plan, merge=merge))
+
+    def moved(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool) -> Plans:
+        """After a parameter was given another value, which switches its strategy on.
+
+        Steps that follow soon are one change, and so is a drag, which its last value completes.
+
+        Args:
+            entry: The strategy's place in the plan on the screen.
+            parameter: The parameter's name.
+            value: The value.
+            is_final: False while a control is being dragged.
+        """
+        from inspector.strategies.registry import with_value
+
+        plan = self.plan.with_strategy(entry, with_value(self.plan.entries[entry].strategy, parameter, value))
+        if plan != self.plan and not plan.entries[entry].enabled:
+            plan = plan.toggled(entry)
+        stepped, dragged = f"{entry} {parameter}", f"{entry} {parameter} dragged"
+        if not is_final:
+            return self.changed(plan, merge=dragged)
+        if self.shown.merging == dragged:
+            return self.changed(plan, merge=dragged).settled()
+        return self.changed(plan, merge=stepped)
 
     def settled(self) -> Plans:
         """The change under way is complete: what follows is another one."""
