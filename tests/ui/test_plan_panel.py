@@ -153,13 +153,13 @@ def test_while_it_is_moved_the_value_stands_beside_the_knob_on_the_side_with_roo
 labels = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1, max_size=24)
 
 
-@given(labels, st.integers(0, 9_999), st.integers(0, 10_000_000), st.integers(24, 60), st.integers(8, 14))
+@given(labels, st.integers(0, 9_999), st.integers(0, 10_000_000), st.integers(24, 60))
 def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
-    label: str, touched: int, value: int, width: int, label_width: int
+    label: str, touched: int, value: int, width: int
 ) -> None:
     effect = Effect("many", "+191k tk", f"{touched:,} of 9,999")
 
-    pieces = name_row(f"  {label}", effect, (number_text(value), "parameter--value"), width, 2 + label_width)
+    pieces = name_row(f"  {label}", effect, (number_text(value), "parameter--value"), width)
 
     assert sum(len(text) for text, _ in pieces) == width
     assert pieces[-1][0].strip() == number_text(value)

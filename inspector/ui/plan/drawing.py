@@ -26,7 +26,8 @@ MARK: Final = "│"
 
 VALUE_WIDTH = 8
 """Cells kept for a value and the blank before it; a longer one takes what it needs."""
-LEAST_LABEL = 8
+LEAST_LABEL, KEPT_LABEL = 8, 16
+"""Cells below which a name says too little, and those it keeps beside what the limit does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,22 +86,21 @@ def number_text(number: float) -> str:
     return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
 
 
-def name_row(
-    label: str, effect: Effect, value: tuple[str, str], width: int, label_width: int
-) -> tuple[Piece, Piece, Piece]:
+def name_row(label: str, effect: Effect, value: tuple[str, str], width: int) -> tuple[Piece, Piece, Piece]:
     """A limit's name, what it does and its value, in so many cells; values line up, and what limits do.
+
+    A long name is cut before nothing is left of what the limit does.
 
     Args:
         label: The name.
         effect: What the limit does.
         value: The value as shown, and the class it is drawn in.
         width: Cells there are.
-        label_width: Cells kept for names, equal for all limits of a strategy.
     """
     shown, value_class = value
     shown = f"{shown:>{VALUE_WIDTH - 1}}"
     left = max(width - len(shown) - 1, 0)
-    doing = effect.within(left - label_width - 1)
+    doing = effect.within(left - min(len(label), KEPT_LABEL) - 1)
     room = left - len(doing) - (1 if doing else 0)
     if room < min(LEAST_LABEL, len(label)):
         doing, room = "", left

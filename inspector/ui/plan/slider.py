@@ -131,7 +131,7 @@ class LimitSlider(ParameterControl):
         doing = self.effect if self.effect.is_known else Effect(brief=self._count)
         origin = float(default) if isinstance(default, int | float) else None
         lines: list[Iterable[Piece]] = [
-            name_row(name, doing, value, MARGIN + track.cells, MARGIN + self.label_width),
+            name_row(name, doing, value, MARGIN + track.cells),
             [(" " * MARGIN, ""), *track_row(track, number, origin, is_moving=self.is_moving)],
         ]
         if self._counts_sizes:
