@@ -232,7 +232,7 @@ async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_f
 
         monkeypatch.setattr(inspector.replay.engine.replay, "replay", real)
         await run.press("p", "down", "right")
-        assert run.replayed_plan.entries[0].strategy.confirmation == 160
+        assert run.replayed_plan.entries[0].strategy.confirmation == 200
 
 
 async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> None:
