@@ -30,6 +30,7 @@ KEYS = {
     "escape": "\x1b",
     "tab": "\t",
     "shift+tab": "\x1b[Z",
+    "shift+left": "\x1b[1;2D",
 }
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
 SECONDS_TO_WAIT = 120

@@ -82,7 +82,7 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         key = compare.table.row_here
         await run.tap("right")
         assert compare.table.sorting.column == "share"
-        await run.tap("left", "left", "left", "r")
+        await run.tap("left", "left", "left", "s")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("cost", True)
         costs = [row.cells["cost"].order for row in compare.table.rows[1:-1]]
         assert costs == sorted(costs, reverse=True)

@@ -66,17 +66,19 @@ async def test_what_the_last_line_says_can_be_clicked(running, session_file) -> 
         await run.until(lambda: not run.hidden)
         run.detail.focus()
         await run.pause()
-        await run.click("raw", after="? help")
-        await run.until(lambda: run.detail.shown == "raw")
+        await run.click("read as", after="? help")
+        await run.until_shown("record in the file")
+        await run.click("record in the file")
+        await run.until(lambda: run.detail.shown == "record")
 
 
 async def test_a_row_of_the_help_does_what_it_says(running, session_file) -> None:
     async with running(session_file.path, size=(120, 50)) as run:
         await run.click("? help")
         await run.until_open("help")
-        await run.click("Fold or unfold every message")
+        await run.click("Show only rows that match")
         await run.until(lambda: not run.has_dialog)
-        await run.until(lambda: run.folds_everything)
+        await run.until(lambda: run.has_line)
 
 
 @pytest.mark.parametrize("words", ["esc cancels", ""])

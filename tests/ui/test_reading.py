@@ -12,7 +12,7 @@ PLAN = Plan.from_specs(["tiered-stale"])
 
 async def in_detail(run) -> None:
     """Put the cursor on a row the plan cuts, and the focus into the detail."""
-    await run.press("end", "X", "tab", "tab")
+    await run.press("end", "g", "X", "tab", "tab")
     await run.until(lambda: run.detail.has_focus)
 
 

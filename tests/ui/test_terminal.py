@@ -123,8 +123,6 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("esc leaves")),
     ("g x", has("tiered-stale: stale", "▶")),
     ("g X", None),
-    ("n", None),
-    ("N", None),
     ("[", has(AT_CALL)),
     ("]", has(f"next prompt, after|{AT_CALL}")),
     ("g h", has(f"{AT_CALL}|no call made so far")),

@@ -19,7 +19,7 @@ async def tune_alone(run, tool: str) -> None:
     await run.tap("t")
     await run.until_open("tune")
     tune = Tune(run)
-    await run.tap("o")
+    await run.tap("b")
     await run.until_open("picker")
     await run.tap(*tool, "enter")
     await run.until(lambda: tune.is_on_top)
@@ -58,7 +58,7 @@ async def test_where_all_tools_are_treated_alike_it_is_said_that_none_can_be_tun
         assert tool_apart(run.plan, run.history, "Bash") is None
         await run.tap("t")
         await run.until_open("tune")
-        await run.tap("o")
+        await run.tap("b")
         await run.until_shown("clear-old: no tiers, no tools it leaves alone")
 
 
@@ -113,6 +113,6 @@ async def test_a_tier_is_found_while_its_strategy_is_off(running, session_file) 
     async with running(session_file.path, plan=Plan.from_specs([f"{SPEC},enabled=false"])) as run:
         strategy, tools = run.plan.entries[0].strategy, tools_with_results(run.plan, run.history)
         tier = strategy.tier_of(tools[0].name)
-        await run.press("ampersand", *f"tier:{tier}", "enter")
+        await run.press("f", *f"tier:{tier}", "enter")
         expected = sum(each.results for each in tools if strategy.tier_of(each.name) == tier)
         await run.until(lambda: run.view.count == expected)

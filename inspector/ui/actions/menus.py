@@ -113,7 +113,7 @@ JUMPS: Final[tuple[Row, ...]] = (
     UserAction(
         "cost.carried",
         "",
-        lambda main: main.cost.to_carried(),
+        lambda main: main.timeline.go(main.cost.to_carried, 1),
         "costliest result",
         "Go to the next of the results that cost most to resend",
         menu="g $",

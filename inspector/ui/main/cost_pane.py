@@ -136,15 +136,19 @@ class CostPane(CostBar):
     def _show_replaying(self) -> None:
         subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
 
-    def to_carried(self) -> None:
-        """To the next of the tool results that cost most to resend under the plan, the dearest first, and around."""
+    def to_carried(self, step: int = 1) -> None:
+        """To another of the tool results that cost most to resend under the plan, the dearest first, and around.
+
+        Args:
+            step: 1 for the next one, -1 for the one before.
+        """
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
             session.host.tell("there is nothing to go to yet")
             return
         replay, baseline = outcome.replay, outcome.baseline
         if self._carried is not None and self._carried[0] is replay:
-            self._go_to_carried(self._carried[1])
+            self._go_to_carried(step, self._carried[1])
             return
 
         def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
@@ -153,14 +157,14 @@ class CostPane(CostBar):
 
             post(Breakdown(baseline, replay).heaviest(MOST_CARRIED))
 
-        take = partial(self._take_carried, replay)
+        take = partial(self._take_carried, step, replay)
         session.host.run(work, take, group="most resent", description="find what cost most to resend")
 
-    def _take_carried(self, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
+    def _take_carried(self, step: int, replay: Replay, found: tuple[ResentBlock, ...]) -> None:
         self._carried = (replay, found)
-        self._go_to_carried(found)
+        self._go_to_carried(step, found)
 
-    def _go_to_carried(self, found: tuple[ResentBlock, ...]) -> None:
+    def _go_to_carried(self, step: int, found: tuple[ResentBlock, ...]) -> None:
         import numpy as np
 
         tell, view, history = self.controller.host.tell, self._rows.view, self.controller.history
@@ -168,8 +172,9 @@ class CostPane(CostBar):
             tell("no tool result was sent again")
             return
         at = self._rows.cursor_block
-        after = next((place for place, each in enumerate(found, start=1) if each.block == at), 0)
-        place = after % len(found)
+        here = next((place for place, each in enumerate(found) if each.block == at), None)
+        begins = 0 if step > 0 else -1
+        place = (begins if here is None else here + step) % len(found)
         each = found[place]
         if not len(view.positions_of_blocks(np.array([each.block]))):
             tell("what cost most to resend is not among the rows shown")
