@@ -18,7 +18,7 @@ PLAN = ("tiered-stale:tool-set=coding",)
 
 SIZE = (132, 42)
 
-KEYS = ("left_curly_bracket", "home", *("x",) * 19, "l")
+KEYS = ("shift+left", "home", "g", "x", *("n",) * 18, "z", "l")
 """To a long result that was cut, with bars in ratios, so that short rows are seen beside it."""
 
 

@@ -324,7 +324,7 @@ STEPS: Sequence[TourStep] = (
     TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
     TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),
     TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
-    TourStep("`g` `x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
+    TourStep("`g x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
     TourStep("`t` opens the limit that matters most here: cost over its whole range, and the knee.", 4, _tune),
     TourStep(
         "`c` replays every strategy and preset. `*` goes to the best that cuts nothing needed later.", 6, _leave_tune

@@ -126,7 +126,7 @@ def test_commands_are_found_by_their_words_and_by_what_people_call_them() -> Non
     def titles(query: str) -> list[str]:
         return [command.title for command in found((far, turn, costs), query)]
 
-    assert titles("") == ["Show the costs", "Turn tiered-stale on", "Go to a call"]
+    assert titles("") == ["Turn tiered-stale on", "Show the costs", "Go to a call"]
     assert titles("stale on") == titles("turn") == ["Turn tiered-stale on"]
     assert titles("cost")[0] == "Show the costs"
     assert set(titles("expens")) == {"Turn tiered-stale on", "Show the costs"}

@@ -65,7 +65,12 @@ async def test_the_list_follows_its_folder_while_it_is_open(
     codex, folder = GROWING["codex"], tmp_path / "sessions"
     folder.mkdir()
     async with running((), folders=[folder], size=(120, 30), listing=True) as run:
-        await run.until_shown("No sessions found")
+        await run.until_shown("To try it without one: inspector demo")
+        assert "No sessions found in the folders named · ctrl+l shows where it looked" in run.text()
+        assert "Or open a file: inspector FILE" in run.text()
+        await run.tap("ctrl+l")
+        await run.until_shown(f"there      {folder}")
+        await run.tap("escape")
         codex.write(folder / "rollout-1.jsonl", 2)
         await run.until_shown("1 shown of 1 session")
         assert "●" in run.text(), "it is being written"

@@ -44,7 +44,6 @@ def _pair(
             label,
             f"Go to the previous {what}",
             menu=f"g {letter.upper()}",
-            also=also,
         ),
     )
 

@@ -69,9 +69,9 @@ def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand
     """
     titled = sorted(commands, key=lambda command: command.title.lower())
     if not query.split():
-        return sorted(titled, key=lambda command: not command.text)
+        return sorted(titled, key=lambda command: (not command.text, not command.title.startswith("Turn ")))
     scored = [(command.score(query), command) for command in titled]
-    return [command for score, command in sorted(scored, key=lambda each: -each[0]) if score]
+    return [command for score, command in sorted(scored, key=lambda each: (-each[0], not each[1].text)) if score]
 
 
 def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
