@@ -34,7 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--keys",
         metavar="KEYS",
         default="",
-        help="keys to press first, with blanks between them: 'down down tab question_mark'; `inspector` lists them under ?",
+        help="keys to press first, with blanks between them: 'down tab question_mark'; `inspector` lists them under ?",
     )
     parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (120x36)")
     parser.add_argument("--theme", metavar="NAME", default="dark", help="the screen's theme (dark)")

@@ -73,7 +73,7 @@ def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
     assert line.startswith("most for resending: Bash results $0.63 36 %")
-    assert line.endswith("C goes to the largest")
+    assert line.endswith("g $ goes to the largest")
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 4])
@@ -87,7 +87,7 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
 
     assert first.startswith("cost $1.75")
     assert second.startswith(
-        "best plan saves $0.24 (c)   expired once $0.30   1 miss $0.012   most: Bash results $0.63 (C)"
+        "best plan saves $0.24 (c)   expired once $0.30   1 miss $0.012   most: Bash results $0.63 (g $)"
     )
 
 

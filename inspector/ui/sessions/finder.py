@@ -48,6 +48,7 @@ class SessionFinder:
         read: What was read by earlier lists too, by path.
         seen: What is looked at now, the most important first. Set by the screen, from its own thread.
         keeps: What is read is kept for the next run, and what an earlier run kept is used.
+        looked_in: The folders that were looked through; None for where agents keep theirs.
         problem: Why one of the places to look in cannot be listed, in one line; empty where all can.
     """
 
@@ -56,6 +57,7 @@ class SessionFinder:
     read: dict[Path, ReadSummary] = field(default_factory=dict)
     seen: tuple[Path, ...] = ()
     keeps: bool = False
+    looked_in: tuple[Path, ...] | None = None
     problem: str = ""
     _known: SniffedFiles = field(default_factory=dict)
     _headers: dict[Path, Header] = field(default_factory=dict)
@@ -108,7 +110,8 @@ class SessionFinder:
             elif is_folder(path):
                 folders.append(path)
         told, last = False, time.monotonic()
-        looked_in = places(folders or None)
+        self.looked_in = tuple(folders) or None
+        looked_in = places(self.looked_in)
         self.problem = next(filter(None, (_why_not_listed(place) for place, _ in looked_in)), "")
         for batch in list_sessions(looked_in, self._known):
             if is_cancelled():

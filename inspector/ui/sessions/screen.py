@@ -16,7 +16,6 @@ from textual.worker import get_current_worker
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.files import is_folder
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import SESSIONS
 from inspector.ui.dialogs.dialog import DiagnosticsScreen
@@ -95,7 +94,6 @@ class SessionsScreen(Screen[None]):
         self._finder = SessionFinder(
             tuple(paths), None if folders is None else tuple(folders), {} if read is None else read, keeps=keeps
         )
-        self._looked_in = _named_folders(paths, folders)
         self._book = SessionBook(named=frozenset(paths))
         self._opened: frozenset[Path] = frozenset()
         self._order = SessionOrder.NEWEST
@@ -183,7 +181,7 @@ class SessionsScreen(Screen[None]):
     def _tell_first_steps(self) -> None:
         """What to do where there are no sessions, in place of what is known of one."""
         if self._is_complete and not len(self._book) and not self._finder.problem:
-            text = "\n".join(first_steps(self._looked_in))
+            text = "\n".join(first_steps(self._finder.looked_in))
             self.query_one("#session-preview", Static).update(Content(text))
 
     def _note(self, shown: int, words: str) -> str:
@@ -254,8 +252,17 @@ class SessionsScreen(Screen[None]):
 
     def action_where(self) -> None:
         """Show where sessions are looked for."""
-        text = places_text(self._looked_in, Path.home())
-        self.app.push_screen(DiagnosticsScreen(text, "Where sessions are looked for", "inspector formats lists more"))
+        looked_in, home = self._finder.looked_in, Path.home()
+
+        def work() -> None:
+            page = DiagnosticsScreen(
+                places_text(looked_in, home), "Where sessions are looked for", "inspector formats lists more"
+            )
+            self.app.call_from_thread(self.app.push_screen, page)
+
+        self.run_worker(
+            work, thread=True, exclusive=True, group="where", description="look at the places", exit_on_error=False
+        )
 
     def action_back(self) -> None:
         """Empty the filter; then back to the session this was opened from; where there is none, leave."""
@@ -266,9 +273,3 @@ class SessionsScreen(Screen[None]):
             self.app.exit()
         else:
             self.app.pop_screen()
-
-
-def _named_folders(paths: Sequence[Path], folders: Sequence[Path] | None) -> tuple[Path, ...] | None:
-    """The folders that are looked through; None for where agents keep their sessions on this machine."""
-    named = tuple(path for path in paths if is_folder(path))
-    return tuple(folders or ()) + named or None
