@@ -11,14 +11,13 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inspector.cli.demo import FIRST, TOUR_BEGINNING, TOUR_SECONDS, sample_named
 from inspector.cli.fake_agent import FakeAgent
 from inspector.ui.screenshots import picture_of_screen
 from inspector.ui.settings import Settings
 from inspector.ui.tour import STEPS, TouringApp
 
 ROOT = Path(__file__).resolve().parent.parent
-
-SESSION = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
 SIZE = (110, 32)
 
@@ -28,6 +27,9 @@ MOVING = {1: 3, 4: 3}
 """Steps in which something moves, and how many frames of it are kept besides the last."""
 
 SECONDS_OF_MOVING = 0.7
+
+SECONDS_AT_THE_END = 10.0
+"""How long the plan it ends on is shown before it all begins again."""
 
 
 @dataclass
@@ -56,11 +58,12 @@ async def frames() -> Frames:
         for place in range(kept):
             if moving:
                 found.add(moving[(place + 1) * len(moving) // (kept + 2)], SECONDS_OF_MOVING)
-        found.add(picture_of_screen(app), STEPS[number].seconds)
+        is_last = number == len(STEPS) - 1
+        found.add(picture_of_screen(app), SECONDS_AT_THE_END if is_last else STEPS[number].seconds)
         moving.clear()
         step = number + 1
 
-    with FakeAgent(SESSION, 0.12, 14 / SPEED) as growing:
+    with FakeAgent(sample_named(FIRST).path, TOUR_BEGINNING, TOUR_SECONDS / SPEED) as growing:
         app = TouringApp(growing.path, STEPS, speed=SPEED, settings=Settings(), seen=seen)
         async with app.run_test(size=SIZE) as pilot:
             await pilot.pause()

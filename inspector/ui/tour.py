@@ -73,6 +73,9 @@ LOOK: Final = 0.05
 MOST_PATIENCE: Final = 12.0
 """Seconds something on the screen may take before the tour goes on without it."""
 
+LONG_PATIENCE: Final = 25.0
+"""The same for comparing all plans, on which the tour's end depends."""
+
 LAST_WORD: Final = (
     "The keys are yours, the plan stays on. `?` says what they do here, `w` saves the plan, `e` exports it, `q` leaves."
 )
@@ -292,8 +295,14 @@ async def _see_a_cut(tour: Tour) -> None:
 
 
 async def _compare(tour: Tour) -> None:
+    from inspector.ui.compare.screen import CompareScreen
+
+    def is_compared() -> bool:
+        screen = tour.app.screen
+        return isinstance(screen, CompareScreen) and screen.is_complete
+
     await tour.press("c", pause=0.5)
-    await tour.until(lambda: _is_done(tour))
+    await tour.until(is_compared, LONG_PATIENCE)
     await tour.press("asterisk", pause=0.2)
 
 
@@ -303,14 +312,15 @@ async def _take(tour: Tour) -> None:
     await tour.settled()
 
 
-def _is_done(tour: Tour) -> bool:
-    status = getattr(tour.app.screen, "status", None)
-    return status is not None and status.progress is None
-
-
 async def _tune(tour: Tour) -> None:
+    from inspector.ui.tune.screen import TuneScreen
+
+    def is_weighed() -> bool:
+        screen = tour.app.screen
+        return isinstance(screen, TuneScreen) and bool(screen.ranking.spreads) and screen.status.progress is None
+
     await tour.press("t", pause=0.8)
-    await tour.until(lambda: _is_done(tour))
+    await tour.until(is_weighed)
 
 
 async def _leave_tune(tour: Tour) -> None:

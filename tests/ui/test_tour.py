@@ -1,20 +1,25 @@
 import re
-from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
+from inspector.cli.demo import FIRST, TOUR_SECONDS, sample_named
+from inspector.replay.analysis.best_plan import BestPlanSearch, SavingPlan
+from inspector.replay.analysis.reuse import ReuseScan
+from inspector.replay.engine.replay import Replay
 from inspector.ui.actions.action import key_name
 from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.tour import LAST_WORD, STEPS, Tour, TourStep
+from inspector.ui.actions.screens import COMPARE
+from inspector.ui.tour import LAST_WORD, STEPS, TAKES_OVER, Tour, TourStep
 from tests.ui.facade import toured
 
 PATIENCE = 180
 """Seconds until a tour is taken never to end."""
 
-SAMPLE = Path(__file__).resolve().parents[2] / "sample_sessions" / "coding-agent.jsonl"
+SAMPLE = sample_named(FIRST).path
 
 
-async def test_the_tour_shows_every_screen_and_leaves_a_strategy_on() -> None:
+async def test_the_tour_ends_on_the_plan_that_compare_calls_the_best() -> None:
     seen: list[str] = []
 
     async def look(_: int) -> None:
@@ -22,11 +27,28 @@ async def test_the_tour_shows_every_screen_and_leaves_a_strategy_on() -> None:
 
     async with toured(SAMPLE, STEPS, seen=look) as run:
         await run.until(lambda: not run.is_touring, PATIENCE)
-        assert [name for name in seen if name != "session"] == ["compare", "tune", "composition"]
+        assert [name for name in seen if name != "session"] == ["tune", "compare"]
         assert seen[-1] == "session"
         assert len(seen) == len(STEPS)
-        assert run.replay is not run.baseline
+        await run.settled()
+        best = best_plan(run.baseline)
+        assert best is not None
+        assert (run.plan.name, run.plan.strategies) == (best.plan.name, best.plan.strategies)
+        assert best.savings.share.value > 0.3
         assert run.caption == LAST_WORD
+
+
+def best_plan(baseline: Replay) -> SavingPlan | None:
+    found = BestPlanSearch(baseline, ReuseScan(baseline.history)).run(lambda: False, lambda _: None)
+    return None if found is None else found.best
+
+
+def test_the_tour_takes_less_than_a_minute_and_a_half_and_its_words_fit_a_small_screen() -> None:
+    assert sum(step.seconds for step in STEPS) + TOUR_SECONDS < 60
+    for step in STEPS:
+        said = f"▶ {len(STEPS)} of {len(STEPS)} · {TAKES_OVER}  {step.text.replace('`', '')}"
+        assert len(wrap(said, 78)) <= 2, step.text
+    assert len(wrap(f"▶ {LAST_WORD.replace('`', '')}", 78)) <= 2
 
 
 async def endless(tour: Tour) -> None:
@@ -54,8 +76,11 @@ async def test_q_leaves_a_tour_at_once(session_file) -> None:
 
 
 def test_every_key_a_caption_names_is_a_key_of_the_screen() -> None:
-    keys = {key for action in MAIN for key in action.each_key} | {action.menu for action in MAIN}
-    named = {key for text in (*(step.text for step in STEPS), LAST_WORD) for key in re.findall("`(.|. .)`", text)}
+    actions = (*MAIN, *COMPARE)
+    keys = {key for action in actions for key in action.each_key} | {action.menu for action in actions}
+    named = {key for text in (*(step.text for step in STEPS), LAST_WORD) for key in re.findall("`(.|. .)`", text)} - {
+        "⏎"
+    }
 
     assert named
     assert {key if " " in key else key_name(key) for key in named} <= keys

@@ -273,7 +273,7 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
     # What it came to here stands before what it is: where there is little room, the rest is cut off.
     lines = [*_found(each, baseline), *_risks(each), ("what", what)]
     if is_best:
-        lines.insert(0, ("best", "Of all plans it saves most without cutting text that a later call needed."))
+        lines.insert(0, ("best", "It saves most of all plans that cut nothing needed later."))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())

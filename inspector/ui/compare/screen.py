@@ -146,6 +146,11 @@ class CompareScreen(StudyScreen):
         """The table."""
         return self.query_one(PlansTable)
 
+    @property
+    def is_complete(self) -> bool:
+        """Every plan has been replayed."""
+        return bool(self._contenders) and not self._waiting
+
     def on_mount(self) -> None:
         """Sort by what is saved, the most first."""
         self.plans.sorting = Sorting("saved")
@@ -244,7 +249,9 @@ class CompareScreen(StudyScreen):
         self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
-        pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}")
+        folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
+        away = f" · {folded} never applied, folded" if folded else ""
+        pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}")
         pane.border_subtitle = Content(legend(contenders))
 
     @on(FigureTable.Highlighted)
