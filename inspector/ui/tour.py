@@ -310,6 +310,9 @@ async def _take(tour: Tour) -> None:
     await tour.press("enter", pause=0.4)
     await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.settled()
+    # How far a month may be off, and what the plan risks, are worked out after it is shown.
+    session = tour.screen.controller
+    await tour.until(lambda: session.projection is not None and session.risks is not None)
 
 
 async def _tune(tour: Tour) -> None:

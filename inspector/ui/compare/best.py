@@ -83,8 +83,11 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
     if most is None:
         return Headline("no plan saves anything on this session", "no plan saves anything")
     risk = needed_words(most.needed) if most.needed else "a provider would reject it"
-    none = "no plan saves without cutting needed text"
-    return Headline(f"{none}: {one_line(most.name)} saves most, {_saving(most)}, but {risk}", none)
+    name, saving = one_line(most.name), _saving(most)
+    return Headline(
+        f"no plan saves without cutting needed text: {name} saves most, {saving}, but {risk}",
+        f"no plan saves without needed cuts; {name} {saving}, {most.needed or 0} needed",
+    )
 
 
 def _saving(each: Contender) -> str:
