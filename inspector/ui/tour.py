@@ -1,6 +1,6 @@
 """A tour that plays by itself: it presses keys and drags a limit as a person would, and says what is to be seen.
 
-The steps are in `tour_steps`. Whoever touches a key or the mouse ends it, and goes on from where it stands.
+The steps stand at the end. Whoever touches a key or the mouse ends it, and goes on from where it stands.
 """
 
 from __future__ import annotations

@@ -275,3 +275,10 @@ def test_two_limits_are_never_the_same_one() -> None:
             assert chosen.first == first
             assert chosen.second != first
             assert chosen.second == second or second == first
+
+
+def test_a_strategy_without_a_limits_name_stands_for_its_first_limit() -> None:
+    limits = Limits.of(Plan.from_specs(["tiered-stale", "keep-recent"]))
+    assert limits.preferring(1, "").axis.strategy == "keep-recent"
+    assert limits.preferring(0, "data").axis.parameter.name == "data"
+    assert limits.preferring(7, "").first == limits.first

@@ -379,11 +379,14 @@ class InspectScreen(SessionScreen[None]):
                 from inspector.ui.cost.screen import CostsScreen
 
                 return CostsScreen(self.controller)
+        from inspector.ui.plan.entry import StrategyToggle
         from inspector.ui.plan.slider import LimitSlider
         from inspector.ui.tune.screen import TuneScreen
 
-        slider = self.focused if isinstance(self.focused, LimitSlider) else None
-        return TuneScreen(self.controller, None if slider is None else (slider.entry, slider.parameter.name))
+        here = self.focused
+        if isinstance(here, LimitSlider):
+            return TuneScreen(self.controller, (here.entry, here.parameter.name))
+        return TuneScreen(self.controller, (here.entry, "") if isinstance(here, StrategyToggle) else None)
 
     def _study_left(self, leaving: Leaving | None) -> None:
         """A study was left, for something that is done here."""

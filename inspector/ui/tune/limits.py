@@ -72,9 +72,9 @@ class Limits:
         return replace(self, first=first, second=wanted if wanted != first else (first + 1) % count)
 
     def preferring(self, entry: int, name: str) -> Limits:
-        """One limit chosen by its strategy's place and its name, where there is such a one."""
+        """One limit chosen by its strategy's place and its name, where there is such a one; empty for the first."""
         for place, axis in enumerate(self.axes):
-            if (axis.entry, axis.parameter.name) == (entry, name):
+            if axis.entry == entry and name in ("", axis.parameter.name):
                 return self.choosing(place)
         return self
 

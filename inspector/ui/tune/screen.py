@@ -67,14 +67,15 @@ class TuneScreen(StudyScreen):
 
         Args:
             controller: The open session, with an outcome to study.
-            preferred: The limit to begin with: its strategy's place in the plan and its name; None for any.
+            preferred: The limit to begin with: its strategy's place in the plan and its name, empty for the first of
+                it; None for any. One that is named is looked at whichever limit matters most.
         """
         super().__init__(controller)
         self.sweeps = Sweeps(self.jobs, self._show_found, self.tell)
         self.ranking = LimitRanking(self.jobs, self._show_ranking)
         self.limits = Limits.of(self.outcome.plan)
         """The plan's limits, and what is looked at of them."""
-        self._has_chosen = preferred is not None
+        self._has_chosen = preferred is not None and bool(preferred[1])
         """The user has said which limit is to be looked at, or pressed any key: the screen does not choose another."""
         if preferred is not None:
             self.limits = self.limits.preferring(*preferred)
