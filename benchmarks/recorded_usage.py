@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from benchmarks.workbench import Workbench
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.session.model import Session
 
 CALIBRATED, COST = "calibrated prompt size", "baseline cost"
 HOW = """Every real Claude Code session beside the checkout is read, counted and calibrated. For every call with
 reported usage, the calibrated prompt is compared with the reported one, as a share of it; sessions with fewer than ten
 such calls have no calibration and are left out. The cost of the session with nothing cut is compared with the sum of
-what genai-prices asks for the usage of every call, one by one."""
+what genai-prices asks for the usage of every call, one by one, the estimated length of a response in place of a
+placeholder."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -36,7 +36,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         if inputs.scale.calibration.is_fitted:
             shares.append(_shares(inputs))
         cost = baseline_cost(inputs)
-        differences.append(abs(cost - direct_cost(inputs.history.session)))
+        differences.append(abs(cost - direct_cost(inputs)))
         costs += cost
     pooled = np.concatenate(shares)
     for name, share, limit in (("median", 0.5, 0.005), ("p90", 0.9, 0.01)):
@@ -65,12 +65,15 @@ def baseline_cost(inputs: ReplayInputs) -> float:
     return replay(inputs, Plan()).figures.cost_usd.value or 0.0
 
 
-def direct_cost(session: Session) -> float:
-    """Dollars of the usage a session reports, priced call by call."""
+def direct_cost(inputs: ReplayInputs) -> float:
+    """Dollars of the usage a session reports, priced call by call.
+
+    Responses of which a stream's placeholder was reported are taken to be as long as a replay takes them to be.
+    """
     from genai_prices import Usage, calc_price
 
     total = 0.0
-    for call in session.calls:
+    for call, output in zip(inputs.history.session.calls, inputs.output.tolist(), strict=True):
         if call.usage is None:
             continue
         usage = Usage(
@@ -79,7 +82,7 @@ def direct_cost(session: Session) -> float:
             cache_write_tokens=call.usage.cache_write_5m + call.usage.cache_write_1h,
             cache_write_5m_tokens=call.usage.cache_write_5m,
             cache_write_1h_tokens=call.usage.cache_write_1h,
-            output_tokens=call.usage.output,
+            output_tokens=output if call.usage.output_is_placeholder else call.usage.output,
         )
         moment = datetime.fromtimestamp(call.time, UTC) if call.time is not None else None
         total += float(calc_price(usage, call.model, genai_request_timestamp=moment).total_price)

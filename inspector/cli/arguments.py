@@ -7,6 +7,8 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS
+
 if TYPE_CHECKING:
     from argparse import ArgumentParser
     from collections.abc import Mapping
@@ -30,9 +32,6 @@ CACHE_NAMES = (
 )
 """Names of `inspector.replay.cache.cache_models.CACHE_MODELS`, which takes too long to import for a line of help."""
 
-MOST_CALLS, MOST_DAYS = 10_000, 31
-"""`MOST_NEXT_CALLS` and `MOST_DAYS` of `inspector.replay.assumptions`, for the same reason."""
-
 LARGEST_WINDOW = 1_000_000_000
 
 
@@ -51,7 +50,11 @@ def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FO
         "--runs-per-day", metavar="N", type=_runs, help="project savings to N runs like this one a day, and a month"
     )
     parser.add_argument(
-        "--days-per-month", metavar="N", type=_days, default=30.0, help="days a month on which they run (30)"
+        "--days-per-month",
+        metavar="N",
+        type=_days,
+        default=DAYS_PER_MONTH,
+        help=f"days a month on which they run ({DAYS_PER_MONTH:g})",
     )
     parser.add_argument(
         "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
@@ -102,8 +105,8 @@ def _window(text: str) -> int:
 
 
 def _calls(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_CALLS:
-        raise ArgumentTypeError(f"{text!r} is no number of calls; give 1 to {MOST_CALLS:,}")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_NEXT_CALLS:
+        raise ArgumentTypeError(f"{text!r} is no number of calls; give 1 to {MOST_NEXT_CALLS:,}")
     return int(text)
 
 

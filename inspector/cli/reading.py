@@ -66,7 +66,8 @@ def read_text(path: Path) -> str:
 
 def terms_of(options: Namespace) -> Assumptions:
     """What to price and serve calls as, from the arguments of `inspector.cli.arguments`."""
-    from inspector.replay.assumptions import NEXT_CALLS, Assumptions
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
 
     asked = vars(options)
     return Assumptions(
@@ -76,7 +77,7 @@ def terms_of(options: Namespace) -> Assumptions:
         cache=asked.get("cache"),
         window=asked.get("window"),
         next_calls=asked.get("next_calls") or NEXT_CALLS,
-        days_per_month=asked.get("days_per_month", 30.0),
+        days_per_month=asked.get("days_per_month", DAYS_PER_MONTH),
     )
 
 
@@ -111,9 +112,7 @@ def replay_inputs(
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
         table = deque(count_session(session, load_counter(), progress=progress), maxlen=1).pop()
-    return ReplayInputs.of(
-        History.of(session), table, pricing=pricing, cache=terms.cache, window=terms.window, precise=True
-    )
+    return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=terms.cache, window=terms.window)
 
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:

@@ -9,21 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.forecast import DAYS_PER_MONTH
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.projection_terms import DAYS_PER_MONTH, NEXT_CALLS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.replay.pricing.rates import Rates
-
-NEXT_CALLS = 50
-"""Calls a session is projected to go on for where nobody said how many."""
-
-MOST_NEXT_CALLS = 10_000
-"""So many calls more can be projected; nothing is known of what comes after."""
-
-MOST_DAYS = 31
 
 
 @dataclass(frozen=True, slots=True)

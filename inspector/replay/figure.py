@@ -30,10 +30,17 @@ def weakest(*known: HowKnown) -> HowKnown:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and how it is known. None where it cannot be known, for example a cost without a price."""
+    """A number and how it is known.
+
+    Attributes:
+        value: The number; None where it cannot be known, for example a cost without a price.
+        known: How it is known.
+        is_least: It is more than that: nothing tells the rest.
+    """
 
     value: float | None
     known: HowKnown
+    is_least: bool = False
 
     @classmethod
     def of(cls, value: float, known: HowKnown) -> Figure:

@@ -19,23 +19,47 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args, get_
 
 from msgspec import Meta, Struct, field
 
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, PERCENT_DIGITS, SHARE_DIGITS, NumberFormat
+from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.report.numbers import (
+    ABOUT,
+    DOLLAR_DIGITS,
+    IN_TEXT,
+    INEXACT,
+    NOTHING,
+    PERCENT_DIGITS,
+    SHARE_DIGITS,
+    NumberFormat,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 How = Literal["exact", "calibrated", "estimated", "projected"]
 
-MARKS: Final[dict[str, str]] = {"exact": "", "calibrated": "c", "estimated": "e", "projected": "p"}
-"""What stands behind a number for how it is known."""
-
 HOW_KNOWN: Final[dict[str, str]] = {
     "calibrated": "fitted to reported usage",
-    "estimated": "local estimate",
+    "estimated": "local estimate or default",
     "projected": "about calls that did not happen",
     "exact": "reported by the provider, or counted in the file",
 }
 """What the ways of knowing a figure mean."""
+
+LEAST: Final = "at least"
+"""Of a figure that is more than it says: nothing tells the rest."""
+
+
+def legend(known: Iterable[str], numbers: NumberFormat = IN_TEXT) -> str:
+    """What the marks before numbers mean, those that are used, in one line; empty where none is.
+
+    Args:
+        known: How figures are known, and `LEAST` for those that are.
+        numbers: How numbers are written.
+    """
+    used = set(known)
+    hows = [how for how in HOW_KNOWN if how in used & INEXACT]
+    marks = [f"{ABOUT} {' or '.join(hows)}"] if hows else []
+    return ", ".join([*marks, f"{numbers.at_least} {LEAST}"] if LEAST in used else marks)
+
 
 Count = Annotated[int, Meta(ge=0)]
 
@@ -260,6 +284,9 @@ class FigureSet(Struct, frozen=True, kw_only=True):
         float | None, figure("cost", Unit.DOLLARS, "Dollars at list price; null where a model has no known price.")
     ]
     known: Annotated[dict[str, How], about("For every field above that is not null, how it is known.")]
+    at_least: Annotated[
+        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+    ] = field(default_factory=list)
 
 
 class Saving(Struct, frozen=True, kw_only=True):
@@ -314,6 +341,15 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ]
     output_usd: Annotated[
         float | None, figure("output", Unit.DOLLARS, "Dollars of response tokens.", part_of="cost_usd")
+    ]
+    requests_usd: Annotated[
+        float | None,
+        figure(
+            "other requests",
+            Unit.DOLLARS,
+            "Dollars of requests that strategies make themselves, and of calls where they have a price of their own.",
+            part_of="cost_usd",
+        ),
     ]
     overhead: Annotated[
         float | None,
@@ -508,7 +544,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
 class CarriedFacts(Struct, frozen=True, kw_only=True):
     """What blocks of one kind, or one tool's results, take up of the prompts."""
 
-    kind: Annotated[str, about("Kind of block; the last row is what no text of the session stands for.")]
+    kind: Annotated[str, about("Kind of block; the last two rows are what no text of the session stands for.")]
     tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
     blocks: Annotated[Count, figure("blocks", Unit.COUNT, "How many blocks.", hides_zero=True)]
     carried_tokens: Annotated[
@@ -680,7 +716,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
         ),
     ]
     usd_per_month_high: Annotated[float, figure("at best", Unit.DOLLARS, "The 95th percentile.", saves=True)]
-    days_per_month: Annotated[float, about("Days a month, as asked for.")] = 30.0
+    days_per_month: Annotated[float, about("Days a month, as asked for.")] = DAYS_PER_MONTH
     known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
         default_factory=dict
     )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.catalogue import MARKS, FigureSet, PlanFacts, Saving, quantity
+from inspector.report.catalogue import FigureSet, PlanFacts, Saving, legend, quantity
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.text import heading, next_calls_rows, worth_knowing
-from inspector.report.totals import legend
+from inspector.report.totals import marks_used
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,10 +59,14 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
     tokens, peak, cost, saved, misses, applied = (quantity(PlanFacts, path).short_label for path in COMPARED)
-    head = ("", tokens, "", peak, cost, "", saved, misses, applied, "risks")
-    page.table(head, rows, LEFT + RIGHT + LEFT + RIGHT * 2 + LEFT + RIGHT * 4, gap=1)
+    head = ("", tokens, peak, cost, saved, misses, applied, "risks")
+    page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
+    marks = legend(marks_used(report))
+    if marks:
+        page.line()
+        page.line(marks, LABEL, indent=2)
     page.line()
-    page.pairs([*_ahead(in_order(plans, sort)), *legend(report), *_words(priced=priced)])
+    page.pairs([*_ahead(in_order(plans, sort)), *_words(priced=priced)])
     worth_knowing(page, report)
     return page.text()
 
@@ -86,16 +90,16 @@ def _words(*, priced: bool) -> list[tuple[str, str]]:
 
 
 def _figures(name: str, figures: FigureSet) -> list[str | Text]:
-    known = figures.known
+    def shown(field: str, text: str) -> str:
+        return IN_TEXT.marked(text, figures.known.get(field, ""), is_least=field in figures.at_least)
+
     return [
         name,
-        IN_TEXT.short(figures.prompt_tokens),
-        Text(MARKS[known.get("prompt_tokens", "exact")], LABEL),
-        IN_TEXT.short(figures.peak_prompt_tokens),
-        quantity(FigureSet, "cost_usd").written(figures.cost_usd),
-        Text(MARKS[known.get("cost_usd", "exact")], LABEL),
+        shown("prompt_tokens", IN_TEXT.short(figures.prompt_tokens)),
+        shown("peak_prompt_tokens", IN_TEXT.short(figures.peak_prompt_tokens)),
+        shown("cost_usd", quantity(FigureSet, "cost_usd").written(figures.cost_usd)),
         "",
-        quantity(FigureSet, "cache_breaks").written(figures.cache_breaks),
+        shown("cache_breaks", quantity(FigureSet, "cache_breaks").written(figures.cache_breaks)),
         "",
         "",
     ]
@@ -107,7 +111,9 @@ def _plan(plan: PlanFacts) -> list[str | Text]:
     entry, value = quantity(Saving, saved), getattr(plan.saved, saved)
     return [
         *figures,
-        Text(entry.written(value), LOSS if entry.is_loss(value) else ""),
+        Text(
+            IN_TEXT.marked(entry.written(value), plan.saved.known.get(saved, "")), LOSS if entry.is_loss(value) else ""
+        ),
         breaks,
         IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never",
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,

@@ -32,7 +32,7 @@ _BLOCK = ("block", "message", "kind", "tool", "tokens", "calls", "sent_tokens", 
 
 _PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
 
-_TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known"))
+_TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known", "at_least"))
 
 _OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
 

@@ -14,6 +14,7 @@ from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
 from inspector.replay.engine.ledger import Figures
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
@@ -190,7 +191,9 @@ def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
     figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
     names = [name for name in quantities(of) if name not in words or name in figures]
     values, known = _read(of, found, names, figures)
-    return of(**{**words, **values, "known": known})
+    least = [name for name in names if getattr(getattr(found, quantities(of)[name].source, None), "is_least", False)]
+    least = [name for name in least if name in known]
+    return of(**{**words, **values, "known": known, **({"at_least": least} if least else {})})
 
 
 def _read(
@@ -219,9 +222,11 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
     mine = inputs.reported
     if not mine.any():
         return None
-    usage = inputs.recorded
-    cost = inputs.rates.cost(usage, inputs.output)[mine]
-    output = HowKnown.EXACT if inputs.output_known else HowKnown.ESTIMATED
+    usage, responses = inputs.recorded, recorded_calls(inputs.history)
+    cost = inputs.rates.cost(usage, responses.output)[mine]
+    # What a stream begins with is no length: the responses were longer than was reported.
+    is_least = bool(responses.is_placeholder[mine].any())
+    output = HowKnown.ESTIMATED if is_least else HowKnown.EXACT
 
     def exact(value: float | None) -> Figure:
         return Figure(value, HowKnown.EXACT)
@@ -233,9 +238,9 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
         cache_read_tokens=exact(int(usage.cache_read[mine].sum())),
         cache_write_tokens=exact(int(usage.cache_write[mine].sum())),
         uncached_tokens=exact(int(usage.uncached[mine].sum())),
-        output_tokens=Figure(int(inputs.output[mine].sum()), output),
+        output_tokens=Figure(int(responses.output[mine].sum()), output, is_least),
         cache_breaks=exact(None),
-        cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output),
+        cost_usd=Figure(None if np.isnan(cost).any() else float(cost.sum()), output, is_least),
     )
 
 

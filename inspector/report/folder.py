@@ -182,7 +182,8 @@ def _summed(sets: Sequence[FigureSet]) -> FigureSet:
         hows = [HowKnown(how) for _, how in found if how]
         if hows:
             known[name] = weakest(*hows).value
-    return FigureSet(**values, known=known)
+    least = {name for each in sets for name in each.at_least}
+    return FigureSet(**values, known=known, at_least=[name for name in values if name in least])
 
 
 def _folder_saving(baseline: FigureSet, planned: FigureSet, each: Sequence[Saving]) -> Saving:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import MARKS, FigureSet, Output, Saving, quantities, quantity, totals_shown
+from inspector.report.catalogue import FigureSet, Output, Saving, quantities, quantity, totals_shown
 from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
@@ -56,7 +56,6 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
         spread = f"it helps {plan.helped:,}, costs more on {plan.worse:,} and changes nothing on {plan.unchanged:,}."
         name = f"Plan {plan_letter(index)}"
         share = figures.cell(*steps, "percent")
-        known = f", {amount.known}" if amount.known else ""
         lines.append(
             Line(
                 (
@@ -64,7 +63,7 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
                     amount,
                     Cell(f"{unit} ("),
                     share,
-                    Cell(f"{known}) over all sessions: {spread}"),
+                    Cell(f") over all sessions: {spread}"),
                 )
             )
         )
@@ -201,17 +200,17 @@ def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False
     page = Page(width, color=color)
 
     def shown(cell: Cell) -> Text:
-        return Text(f"{cell.text} {MARKS.get(cell.known, '')}".rstrip(), LOSS if cell.is_loss else "")
+        return Text(cell.shown, LOSS if cell.is_loss else "")
 
     page.line(content.title, HEADING)
     for line in content.lead:
-        page.line("".join(cell.text for cell in line.cells), indent=2)
+        page.line("".join(cell.shown for cell in line.cells), indent=2)
     for section in content.sections:
         page.line()
         page.line(section.title, HEADING)
         for part in section.parts:
             if isinstance(part, Line):
-                page.line("".join(cell.text for cell in part.cells), indent=2)
+                page.line("".join(cell.shown for cell in part.cells), indent=2)
             elif isinstance(part, Table) and part.rows:
                 page.line(part.caption, indent=2)
                 columns = "".join(RIGHT if part.is_number(at) else LEFT for at in range(len(part.head)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.report.document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
 from inspector.report.numbers import DOLLAR_DIGITS
@@ -74,9 +75,9 @@ def _time(seconds: float | None) -> str:
 
 
 def _reported(inputs: ReplayInputs) -> list[CallFigures | None]:
-    usage = inputs.recorded
-    cost = inputs.rates.cost(usage, inputs.output)
-    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, inputs.output)
+    usage, output = inputs.recorded, recorded_calls(inputs.history).output
+    cost = inputs.rates.cost(usage, output)
+    columns = (usage.prompt, usage.cache_read, usage.cache_write, usage.uncached, output)
     rows = zip(inputs.reported.tolist(), *(column.tolist() for column in columns), cost.tolist(), strict=True)
     return [
         CallFigures(

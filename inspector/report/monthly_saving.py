@@ -1,16 +1,19 @@
-"""What a saving comes to a day and a month, in words: the same for the screen, texts, comparisons and pages."""
+"""What is projected, in words: rounded to what its spread allows, the same on the screen, in texts and on pages."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
+from inspector.replay.analysis.bootstrap import Band
+
 if TYPE_CHECKING:
-    from inspector.report.catalogue import ProjectionFacts
+    from inspector.replay.explain.explanation import Explanation
+    from inspector.report.catalogue import BandFacts, ProjectionFacts
     from inspector.report.numbers import NumberFormat
 
-SIGNIFICANT = 2
-"""Digits of the spread that are shown: more would promise what a projection does not know."""
+FINER_BELOW = 3
+"""A spread that begins with a lower digit than this is shown with a digit more: 1,900 in hundreds, 600 in hundreds."""
 
 
 def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
@@ -21,19 +24,58 @@ def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
         high: At best.
         numbers: How numbers are written.
     """
-    spread = high - low
-    if not math.isfinite(spread) or spread <= 0:
-        return numbers.dollars(low)
-    step = 10.0 ** (math.floor(math.log10(spread)) + 1 - SIGNIFICANT)
-    written = numbers.whole_dollars if step >= 1 else numbers.dollars
-    least, most = (written(round(value / step) * step) for value in (low, high))
+    return between(Band(low, low, high), numbers)
+
+
+def about(band: Band | BandFacts, numbers: NumberFormat) -> str:
+    """The dollars in the middle, no more exactly than their spread allows: `$1,400`."""
+    return rounded_to(band.middle, band, numbers)
+
+
+def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
+    """From where to where they may be: `$1,000 to $1,600`; one amount where both are the same."""
+    least, most = (rounded_to(value, band, numbers) for value in (band.low, band.high))
     return least if least == most else f"{least} to {most}"
 
 
-def daily_saving(day: float, numbers: NumberFormat) -> str:
-    """The dollars a day a saving comes to: `saves $45 a day`, `costs $45 more a day`."""
-    dollars = numbers.dollars(abs(day))
-    return f"saves {dollars} a day" if day >= 0 else f"costs {dollars} more a day"
+def rounded_to(value: float, band: Band | BandFacts, numbers: NumberFormat) -> str:
+    """Dollars no more exactly than a spread allows."""
+    spread = band.high - band.low
+    if not math.isfinite(spread) or spread <= 0:
+        return numbers.dollars(value)
+    step = 10.0 ** math.floor(math.log10(spread))
+    if spread < FINER_BELOW * step:
+        step /= 10
+    return (numbers.whole_dollars if step >= 1 else numbers.dollars)(round(value / step) * step)
+
+
+def daily_saving(day: Band, numbers: NumberFormat) -> str:
+    """The dollars a day a saving comes to: `saves about $45 a day`, `costs about $45 more a day`."""
+    dollars = about(_positive(day), numbers)
+    return f"saves about {dollars} a day" if day.middle >= 0 else f"costs about {dollars} more a day"
+
+
+def monthly_saving(month: Band, numbers: NumberFormat) -> str:
+    """The same a month, with its range: `about $1,400 a month, $1,000 to $1,600`."""
+    more = " more" if month.middle < 0 else ""
+    shown = _positive(month)
+    spread = between(shown, numbers)
+    middle = about(shown, numbers)
+    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}'}"
+
+
+def _positive(band: Band) -> Band:
+    """A loss as what it costs more."""
+    return band if band.middle >= 0 else Band(-band.high, -band.middle, -band.low)
+
+
+def bands_of(found: ProjectionFacts) -> tuple[Band, Band]:
+    """A projected saving a day and a month."""
+    month = Band(found.usd_per_month_low, found.usd_per_month, found.usd_per_month_high)
+    if not found.days_per_month:
+        return Band(found.usd_per_day, found.usd_per_day, found.usd_per_day), month
+    day = Band(month.low / found.days_per_month, found.usd_per_day, month.high / found.days_per_month)
+    return day, month
 
 
 def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") -> tuple[str, str]:
@@ -44,9 +86,18 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
         numbers: How numbers are written.
         name: The plan, where the line does not stand under its name.
     """
-    said = daily_saving(found.usd_per_day, numbers)
-    by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, numbers)
-    return runs_a_day(found.runs_per_day), f"{f'{name} ' if name else ''}{said}, {by_month} a month, projected"
+    day, month = bands_of(found)
+    said = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
+    return runs_a_day(found.runs_per_day), f"{f'{name} ' if name else ''}{said}"
+
+
+def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
+    """An explained figure as people read it: marked, and a projection over many runs with its range."""
+    band = explanation.band
+    if band is not None:
+        return f"about {about(band, numbers)}, {between(band, numbers)}"
+    written = numbers.quantity(explanation.value, explanation.unit)
+    return numbers.marked(written, explanation.known.value, is_least=explanation.is_least)
 
 
 def runs_a_day(runs: float) -> str:

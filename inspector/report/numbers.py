@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from inspector.safe_text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MINUS: Final = "\N{MINUS SIGN}"
 
@@ -24,6 +27,12 @@ DOLLAR_DIGITS: Final = 6
 PERCENT_DIGITS: Final = 4
 SHARE_DIGITS: Final = 6
 """Digits kept of figures that are passed on as data: more than anybody needs, fewer than arithmetic makes up."""
+
+ABOUT: Final = "~"
+"""Stands before what is no more than an estimate or a projection."""
+
+INEXACT: Final = frozenset(("estimated", "projected"))
+"""Ways of knowing a figure that a mark stands for; the others need none."""
 
 _THOUSANDS: Final = (("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
 
@@ -41,11 +50,27 @@ class NumberFormat:
         minus: What stands before a negative one.
         digits: How many a shortened count has.
         is_full: Money and percentages keep their decimals, however large they are.
+        at_least: Stands before what is a least.
     """
 
     minus: str
     digits: int
     is_full: bool
+    at_least: str
+
+    def marked(self, text: str, known: str, *, is_least: bool = False) -> str:
+        """A number with what has to be known of it: `~$14.32` of an estimate or a projection, `≥ $14.32` of a least.
+
+        Args:
+            text: The number as it is written; words, and nothing at all, get no mark.
+            known: How it is known: `exact`, `calibrated`, `estimated` or `projected`; empty for words.
+            is_least: It is more than that: nothing tells the rest.
+        """
+        if not any(character in "123456789" for character in text):
+            return text
+        if is_least:
+            return f"{self.at_least} {text}"
+        return f"{ABOUT}{text}" if known in INEXACT else text
 
     def whole(self, value: float | None) -> str:
         """A count in full: `1,234,567`, `-31`, or `-` where there is none."""
@@ -73,8 +98,28 @@ class NumberFormat:
         size = abs(value)
         if size >= 9_999.5 and not self.is_full:
             return self._signed(value, self.short(size), "$")
-        decimals = 2 if size >= 0.0995 or size < 0.00005 else 3 if size >= 0.00995 else 4
-        return self._signed(value, f"{size:,.{decimals}f}", "$")
+        return self._signed(value, f"{size:,.{_cents(size)}f}", "$")
+
+    def dollars_of_parts(self, total: float | None, parts: Sequence[float | None]) -> list[str]:
+        """What makes up an amount of money, each part as exact as the total, so that they add up as they are written.
+
+        Args:
+            total: The amount, as `dollars` writes it.
+            parts: All of its parts; they add up to it.
+        """
+        amounts = [part for part in parts if part is not None and not math.isnan(part)]
+        if total is None or math.isnan(total) or len(amounts) < len(parts) or min(amounts, default=0.0) < 0:
+            return [self.dollars(part) for part in parts]
+        decimals = _cents(abs(total))
+        scale = 10.0**decimals
+        whole = [math.floor(amount * scale) for amount in amounts]
+        missing = round(total * scale) - sum(whole)
+        if not 0 <= missing <= len(amounts) or (abs(total) >= 9_999.5 and not self.is_full):
+            return [self.dollars(part) for part in parts]
+        # What is left goes where the most was cut off.
+        for place in sorted(range(len(amounts)), key=lambda at: whole[at] - amounts[at] * scale)[:missing]:
+            whole[place] += 1
+        return [f"${each / scale:,.{decimals}f}" for each in whole]
 
     def whole_dollars(self, value: float) -> str:
         """Money without cents: `$1,400`, `-$30`."""
@@ -123,8 +168,13 @@ class NumberFormat:
         return f"{self.minus if value < 0 and text.strip('0.,') else ''}{currency}{text}"
 
 
-IN_TEXT: Final = NumberFormat("-", 3, is_full=True)
-ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False)
+def _cents(size: float) -> int:
+    """Decimals of an amount of dollars."""
+    return 2 if size >= 0.0995 or size < 0.00005 else 3 if size >= 0.00995 else 4
+
+
+IN_TEXT: Final = NumberFormat("-", 3, is_full=True, at_least=">=")
+ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False, at_least="≥")
 
 
 def window_size(tokens: int) -> str:

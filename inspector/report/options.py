@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from inspector.replay.projection_terms import DAYS_PER_MONTH
+
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
@@ -27,4 +29,4 @@ class ReportOptions:
     ledger: bool = False
     comparison: bool = False
     texts: bool = False
-    days_per_month: float = 30.0
+    days_per_month: float = DAYS_PER_MONTH

@@ -229,4 +229,12 @@ def _output(inputs: ReplayInputs) -> str:
     if not placeholders:
         return ""
     calls = IN_TEXT.plural(placeholders, "call")
-    return f"a placeholder stands for the output tokens of {calls}: output and its cost are too low"
+    unknown = int(inputs.output_is_least.sum())
+    rest = (
+        f"; {unknown:,} of them hold nothing to estimate by: output and cost are at least what is said"
+        if unknown
+        else ""
+    )
+    return (
+        f"a stream's placeholder stands for the output of {calls}: estimated from the recorded text and thinking{rest}"
+    )

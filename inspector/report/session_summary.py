@@ -72,9 +72,10 @@ class SessionSummary:
         model: The model of its last call.
         messages: How many there are.
         calls: How many there are, those copied from other sessions left out.
-        tokens: Tokens of all prompts and responses that were reported; None where none were.
+        tokens: Tokens of all prompts that were reported; None where none were.
         context: Tokens of the last reported prompt and its response; None where none were.
         usd: What the reported tokens cost; None where none were, or a model has no price.
+        is_least: It cost more: of some call nothing was reported, or of its response the placeholder of a stream.
         prompt: The first thing a person said, as recorded.
         last: The last thing the model said, as recorded.
         parent: What opens the session that started it; None for one a person began.
@@ -95,6 +96,7 @@ class SessionSummary:
     tokens: int | None = None
     context: int | None = None
     usd: float | None = None
+    is_least: bool = False
     prompt: str = ""
     last: str = ""
     parent: Path | None = None
@@ -153,9 +155,10 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         model=next((call.model for call in reversed(session.calls) if call.model), ""),
         messages=len(session.messages),
         calls=len(own),
-        tokens=sum(usage.prompt + usage.output for usage in usages) if usages else None,
+        tokens=sum(usage.prompt for usage in usages) if usages else None,
         context=usages[-1].prompt + usages[-1].output if usages else None,
         usd=_cost(reported, pricing or Pricing.load()) if reported else None,
+        is_least=len(reported) < len(own) or any(usage.output_is_placeholder for usage in usages),
         prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,

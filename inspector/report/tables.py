@@ -36,6 +36,7 @@ class Cell:
         known: How it is known; empty for words.
         is_loss: It says that something costs more.
         is_code: It is something to type or to paste.
+        is_least: The figure is more than that: nothing tells the rest.
     """
 
     text: str
@@ -44,6 +45,17 @@ class Cell:
     known: str = ""
     is_loss: bool = False
     is_code: bool = False
+    is_least: bool = False
+
+    @property
+    def mark(self) -> str:
+        """What stands before the number for how it is known: `~`, or nothing."""
+        return self.shown.removesuffix(self.text)
+
+    @property
+    def shown(self) -> str:
+        """The text with that mark."""
+        return IN_TEXT.marked(self.text, self.known, is_least=self.is_least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +112,7 @@ class FigureCells:
             value,
             hows.get(str(name), "") if value is not None else "",
             is_loss=entry is not None and entry.is_loss(value),
+            is_least=str(name) in getattr(holder, "at_least", ()),
         )
 
     def table(

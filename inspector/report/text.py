@@ -8,7 +8,8 @@ from rich.text import Text
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.report.catalogue import MARKS, CarriedFacts, Output, TierFacts, ToolCutFacts, quantity
+from inspector.replay.analysis.unrecorded import UNRECORDED
+from inspector.report.catalogue import CarriedFacts, Output, TierFacts, ToolCutFacts, legend, quantity
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -22,10 +23,10 @@ from inspector.report.layout import (
     broken_after_commas,
     plain,
 )
-from inspector.report.monthly_saving import saving_row
-from inspector.report.numbers import IN_TEXT
+from inspector.report.monthly_saving import about, between, saving_row
+from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.tables import FigureCells
-from inspector.report.totals import columns_of, legend, plan_letter, totals_rows
+from inspector.report.totals import columns_of, marks_used, plan_letter, totals_rows
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -72,8 +73,10 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     heading(page, report)
     page.line()
     _totals(page, report)
-    page.line()
-    page.pairs(legend(report))
+    marks = legend(marks_used(report))
+    if marks:
+        page.line()
+        page.line(marks, LABEL, indent=2)
     for index, plan in enumerate(report.plans):
         page.line()
         _plan(page, plan_letter(index), plan)
@@ -121,19 +124,16 @@ def _totals(page: Page, report: Report) -> None:
         if start:
             page.line()
         page.table(
-            ["", *(text for column in shown for text in (column.title, ""))],
+            ["", *(column.title for column in shown)],
             [_totals_line(row) for row in totals_rows(report, figures, shown, Output.TEXT)],
-            LEFT + (RIGHT + LEFT) * len(shown),
-            gap=1,
+            LEFT + RIGHT * len(shown),
         )
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:
     label = f"  {row.part}" if row.part else row.label
     line: list[str | Text] = [Text(label, HEADING if label in ("cost", "saved") else LABEL)]
-    for cell in row.cells:
-        line += [Text(cell.text, LOSS if cell.is_loss else ""), Text(MARKS.get(cell.known, ""), LABEL)]
-    return line
+    return [*line, *(Text(cell.shown, LOSS if cell.is_loss else "") for cell in row.cells)]
 
 
 def _prices(report: Report) -> list[tuple[str, str]]:
@@ -173,7 +173,6 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         [(f"{row.strategy} {row.tier}".rstrip() if are_named else row.tier or row.strategy, row) for row in tiers],
         TierFacts,
         ("results", "touched", "tokens_cut", "cut_tokens", "saved_usd"),
-        marked=("tokens_cut", "cut_tokens", "saved_usd"),
     )
     _figure_table(
         page,
@@ -181,7 +180,6 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
         [(clip_cells(plain(row.tool or "not known"), NAME_WIDTH), row) for row in plan.tools[:MOST_ROWS]],
         ToolCutFacts,
         ("results", "original_tokens", "sent_tokens", "saved_tokens"),
-        marked=("original_tokens", "sent_tokens", "saved_tokens"),
     )
     page.pairs(_findings(plan))
 
@@ -193,7 +191,6 @@ def _figure_table(
     kind: type[Struct],
     names: Sequence[str],
     *,
-    marked: Sequence[str],
     short: Sequence[str] = (),
 ) -> None:
     """Write a row of figures for everything that is named; nothing where there are no rows.
@@ -204,7 +201,6 @@ def _figure_table(
         rows: Their names, and what has their figures.
         kind: The type of that.
         names: The figures, as the catalogue has them.
-        marked: Those behind which stands how they are known.
         short: Those with a short title.
     """
     if not rows:
@@ -212,18 +208,17 @@ def _figure_table(
     head, columns = [about], LEFT
     for name in names:
         entry = quantity(kind, name)
-        head += [entry.short_label if name in short else entry.label, *([""] if name in marked else [])]
-        columns += RIGHT + (LEFT if name in marked else "")
+        head.append(entry.short_label if name in short else entry.label)
+        columns += RIGHT
     lines: list[list[str | Text]] = []
     for named, row in rows:
         line: list[str | Text] = [named]
         for name in names:
             entry, value = quantity(kind, name), getattr(row, name)
-            line.append(Text(entry.written(value), LOSS if entry.is_loss(value) else ""))
-            if name in marked:
-                line.append(Text(MARKS[row.known.get(name, "exact")], LABEL))
+            written = IN_TEXT.marked(entry.written(value), row.known.get(name, ""))
+            line.append(Text(written, LOSS if entry.is_loss(value) else ""))
         lines.append(line)
-    page.table(head, lines, columns, gap=1)
+    page.table(head, lines, columns)
 
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -234,11 +229,15 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     ):
         if getattr(plan, name) is not None:
             found = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
-            known = plan.known.get(name)
-            rows.append((label, found + (f" ({known})" if found and known else "") or "none"))
+            rows.append((label, found + _told(plan.known.get(name, "")) if found else "none"))
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
     return [*rows, *next_calls_rows(plan)]
+
+
+def _told(known: str) -> str:
+    """How the figures of a sentence are known, behind it, where that is worth a word."""
+    return f" ({known})" if known in INEXACT else ""
 
 
 def notice_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -254,11 +253,11 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     outcome = plan.outcome
     if outcome is None or not outcome.plan_breaks or not outcome.resent_tokens:
         return []
-    mark = outcome.known.get("break_usd", outcome.known.get("resent_tokens", "exact"))
+    known = outcome.known.get("break_usd", outcome.known.get("resent_tokens", ""))
     taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens re-cached"
     cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
     more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
-    return [("cache misses", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more} ({mark})")]
+    return [("cache misses", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more}{_told(known)}")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -294,17 +293,17 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     projected = plan.next_calls
     if projected is None:
         return []
-    saved = f"{_money(projected.saved_usd)} saved of {IN_TEXT.dollars(projected.baseline_usd.middle)}, projected"
+    saved = f"{_money(projected.saved_usd)} saved of about {about(projected.baseline_usd, IN_TEXT)}"
     prompts = (
-        f"; the last prompt {IN_TEXT.whole(projected.plan_prompt_tokens.middle)} tokens instead of "
-        f"{IN_TEXT.whole(projected.baseline_prompt_tokens.middle)}"
+        f"; the last prompt about {IN_TEXT.short(projected.plan_prompt_tokens.middle)} tokens instead of "
+        f"{IN_TEXT.short(projected.baseline_prompt_tokens.middle)}"
     )
     window = "; without the plan prompts reach the window" if projected.reaches_window else ""
     return [(f"next {IN_TEXT.plural(projected.calls, 'call')}", saved + prompts + window)]
 
 
 def _money(band: BandFacts) -> str:
-    return f"{IN_TEXT.dollars(band.middle)} ({IN_TEXT.dollars(band.low)} to {IN_TEXT.dollars(band.high)})"
+    return f"about {about(band, IN_TEXT)} ({between(band, IN_TEXT)})"
 
 
 def carried_table(page: Page, report: Report) -> None:
@@ -313,16 +312,16 @@ def carried_table(page: Page, report: Report) -> None:
         return
     page.line()
     page.line("What fills the prompts, over all calls, without a plan", HEADING)
-    # As many rows as are worth reading, the last one, for what no text stands for, included.
-    *texts, beside = report.carried
-    rows = [*[row for row in texts if row.sent_tokens][: MOST_ROWS - 1], beside]
+    # As many rows as are worth reading, the last ones, for what no text stands for, included.
+    beside = [row for row in report.carried if row.kind in UNRECORDED]
+    texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]
+    rows = [*texts[: MOST_ROWS - len(beside)], *beside]
     _figure_table(
         page,
         "",
         [(clip_cells(plain(part_label(row.kind, row.tool, NAME_WIDTH)), NAME_WIDTH), row) for row in rows],
         CarriedFacts,
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
-        marked=("sent_tokens", "usd"),
         short=("carried_tokens",),
     )
     if report.heaviest:
@@ -335,11 +334,13 @@ def carried_table(page: Page, report: Report) -> None:
 
 
 def _heavy(row: CarriedBlockFacts) -> tuple[str, str]:
-    how = row.known.get("sent_tokens", "exact")
     cost = "" if row.usd is None else f", {IN_TEXT.dollars(row.usd)}"
     resent = f"{IN_TEXT.whole(row.tokens)} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
     name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH - len(", message 000,000"))
-    return f"{name}, message {row.message:,}", f"{resent}: {IN_TEXT.whole(row.sent_tokens)} token-calls{cost} ({how})"
+    return (
+        f"{name}, message {row.message:,}",
+        f"{resent}: {IN_TEXT.whole(row.sent_tokens)} token-calls{cost}{_told(row.known.get('sent_tokens', ''))}",
+    )
 
 
 def explanations(page: Page, title: str, explained: Mapping[str, ExplanationFacts] | None) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from inspector.report.catalogue import (
-    HOW_KNOWN,
-    MARKS,
+    LEAST,
     FigureSet,
     Output,
     PlanFacts,
@@ -134,9 +135,21 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
     return replace(found, text=text, known=plan.known.get("break_even_call", ""))
 
 
-def legend(report: Report) -> list[tuple[str, str]]:
-    """The marks behind numbers and what they mean, as far as they are used; exact figures have none."""
-    sets = [each for each in (report.recorded, report.baseline) if each is not None]
-    used = {how for each in sets for how in each.known.values()}
-    used |= {how for plan in report.plans for known in (plan.figures.known, plan.saved.known) for how in known.values()}
-    return [(MARKS[how] or "no mark", f"{how}: {meaning}") for how, meaning in HOW_KNOWN.items() if how in used]
+def marks_used(report: Report) -> set[str]:
+    """How the figures that people are shown are known, and `LEAST` where some are a least."""
+    shown = (report.recorded, report.baseline, *report.plans, *report.carried, *report.heaviest, *report.comparison)
+    return set().union(*(_marks_in(each) for each in shown if each is not None))
+
+
+def _marks_in(facts: Struct) -> set[str]:
+    used: set[str] = set()
+    for name in facts.__struct_fields__:
+        value = getattr(facts, name)
+        if name == "known":
+            used |= set(value.values()) if isinstance(value, dict) else {value}
+        elif name == "at_least":
+            used |= {LEAST} if value else set()
+        elif name != "explain":
+            parts = value if isinstance(value, list) else [value]
+            used = used.union(*(_marks_in(part) for part in parts if isinstance(part, Struct)))
+    return used

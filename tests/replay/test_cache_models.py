@@ -1,6 +1,12 @@
 import pytest
 
-from inspector.replay.cache.cache_models import CACHE_MODELS, NO_PREFIX, CacheModelError, cache_model_for
+from inspector.replay.cache.cache_models import (
+    CACHE_MODELS,
+    NO_PREFIX,
+    CacheModelError,
+    cache_model_for,
+    recorded_cache,
+)
 from inspector.replay.pricing.prices import Pricing
 
 
@@ -53,3 +59,19 @@ def test_an_unknown_cache_is_refused_with_the_nearest_name_and_all_there_are():
 
 def test_only_caches_that_count_writes_tell_an_hour_from_five_minutes():
     assert all(cache.writes for cache in CACHE_MODELS.values() if cache.writes_one_hour)
+
+
+@pytest.mark.parametrize(
+    ("hours", "minutes", "title"),
+    [
+        (900, 0, "Anthropic, one hour"),
+        (0, 900, "Anthropic, five minutes"),
+        (500, 400, "Anthropic, five minutes"),
+        (0, 0, "Anthropic, five minutes"),
+    ],
+)
+def test_a_session_whose_every_write_was_of_an_hour_is_told_to_be_cached_for_an_hour(hours, minutes, title) -> None:
+    found = recorded_cache(cache_model_for("claude-opus-4-5"), hours=hours, minutes=minutes)
+
+    assert (found.title, found.minimum_prefix) == (title, 4096)
+    assert recorded_cache(CACHE_MODELS["openai"], hours=hours, minutes=minutes) is CACHE_MODELS["openai"]

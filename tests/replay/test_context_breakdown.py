@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.replay.analysis.context_breakdown import (
     NO_FILE,
@@ -17,6 +16,7 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
 )
 from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_within
 from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn
@@ -109,12 +109,13 @@ def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
             tokens[name] = tokens.get(name, 0.0) + sent
         found = context_breakdown(outcome, outcome.state(call), carriage, grouping)
 
-        assert {part.name: sorted(part.blocks.tolist()) for part in found.parts if part.name != NOT_RECORDED} == {
+        system = system_within(outcome.inputs, context.rest)
+        rest = {NOT_RECORDED: system, AROUND_TEXTS: context.rest - system}
+        assert {part.name: sorted(part.blocks.tolist()) for part in found.parts if part.name not in rest} == {
             name: sorted(members) for name, members in blocks.items()
         }
         for part in found.parts:
-            expected = context.rest if part.name == NOT_RECORDED else tokens[part.name]
-            assert part.tokens == pytest.approx(expected)
+            assert part.tokens == pytest.approx({**tokens, **rest}[part.name])
             if len(part.blocks):
                 assert part.carried == pytest.approx(carriage.tokens[part.blocks].sum())
         assert sum(part.tokens for part in found.parts) == pytest.approx(context.prompt.value)

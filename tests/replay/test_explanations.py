@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.explanation import Explanation
 from inspector.replay.explain.plan import outcome_explanations
-from inspector.replay.explain.totals import overhead_explanation, placeholder_outputs, replay_explanations
+from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.open import open_session
@@ -117,29 +118,42 @@ def test_figures_as_reported_say_so_and_those_of_a_plan_say_how_they_were_fitted
     assert overhead_explanation(inputs).value == round(inputs.scale.calibration.overhead)
 
 
-def test_placeholders_are_kept_and_what_they_leave_out_is_said(corpus: Path):
+def test_responses_of_which_a_placeholder_was_recorded_are_measured_by_their_texts_and_thinking(corpus: Path):
     (path,) = (corpus / "claude-code").glob("70d782f7*.jsonl")
     inputs = inputs_at(path)
     calls = inputs.history.session.calls
-    marked = [call for call in calls if call.usage.output_is_placeholder]
+    marked = [place for place, call in enumerate(calls) if call.usage.output_is_placeholder]
 
-    found = placeholder_outputs(inputs)
+    measured = int(inputs.output[marked].sum())
 
-    assert found.calls == len(marked) == 168
-    assert found.reported == sum(call.usage.output for call in marked)
-    texts = [block for call in marked for block in inputs.history.session.messages[call.response].blocks]
+    assert len(marked) == 168
+    texts = [block for at in marked for block in inputs.history.session.messages[calls[at].response].blocks]
     characters = sum(block.characters + block.signature_characters for block in texts)
     # Between the densest and the sparsest text there is: a token stands for one to six characters.
-    assert characters / 6 < found.measured.value < characters
+    assert characters / 6 < measured < characters
+    assert all(inputs.output[at] >= calls[at].usage.output for at in marked)
+    others = sorted(set(range(len(calls))) - set(marked))
+    assert inputs.output[others].tolist() == [calls[at].usage.output for at in others]
+    assert not inputs.lacks_output
+
+    baseline = replay(inputs, Plan())
     rate = PRICING.rates("claude-opus-4-5", calls[0].time).output
-    assert found.usd.value == pytest.approx((found.measured.value - found.reported) * rate / 1e6, rel=1e-4)
-    assert inputs.output.tolist() == [call.usage.output for call in calls]
-    explained = replay_explanations(replay(inputs, Plan()))["output_tokens"]
+    reported = sum(calls[at].usage.output for at in marked)
+    as_reported = float(inputs.rates.cost(inputs.recorded, np.array([call.usage.output for call in calls])).sum())
+    cost = baseline.figures.cost_usd
+    assert cost.value == pytest.approx(as_reported + (measured - reported) * rate / 1e6)
+    assert (cost.known, cost.is_least) == (HowKnown.ESTIMATED, False)
+    explained = replay_explanations(baseline)["output_tokens"]
     assert explained.known is HowKnown.ESTIMATED
     assert numbers(explained, "responses reported with the placeholder of a stream") == [168]
+    assert numbers(explained, "  tokens reported for them") == [reported]
+    assert numbers(explained, "  tokens their recorded texts and thinking measure") == [measured]
 
 
 def test_a_session_without_placeholders_has_nothing_to_say_of_them(corpus: Path):
     (path,) = (corpus / "claude-code").glob("be2220da*.jsonl")
 
-    assert placeholder_outputs(inputs_at(path)) is None
+    explained = replay_explanations(replay(inputs_at(path), Plan()))["output_tokens"]
+
+    assert explained.known is HowKnown.EXACT
+    assert explained.inputs == ()

@@ -42,7 +42,7 @@ def sessions(corpus: Path) -> dict[str, Session]:
     return dict(reporting_sessions(corpus))
 
 
-def priced_directly(call: Call) -> float | None:
+def priced_directly(call: Call, output: int) -> float | None:
     usage = call.usage
     moment = PRICING.today if call.time is None else call.time
     try:
@@ -52,7 +52,7 @@ def priced_directly(call: Call) -> float | None:
                 cache_read_tokens=usage.cache_read,
                 cache_write_tokens=usage.cache_write_5m + usage.cache_write_1h,
                 cache_write_1h_tokens=usage.cache_write_1h,
-                output_tokens=usage.output,
+                output_tokens=output if usage.output_is_placeholder else usage.output,
             ),
             call.model,
             genai_request_timestamp=datetime.fromtimestamp(moment, UTC),
@@ -68,7 +68,8 @@ def test_every_baseline_costs_what_genai_prices_says_of_the_recorded_usage_to_th
         inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=PRICING)
         ledger = replay(inputs, Plan()).ledger
         reported = [(at, call) for at, call in enumerate(session.calls) if call.usage is not None and call.usage.prompt]
-        direct = [priced_directly(call) for _, call in reported]
+        # A stream's placeholder is no length: the estimate stands in its place.
+        direct = [priced_directly(call, int(ledger.output[at])) for at, call in reported]
         if None in direct:
             continue  # known to no price table under the name as recorded; the program has names of its own for some
         mine = [at for at, _ in reported]

@@ -12,6 +12,7 @@ from inspector.cli import main
 from inspector.cli.arguments import CACHE_NAMES
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.report.document import Report
+from inspector.report.monthly_saving import about, between
 from inspector.report.numbers import IN_TEXT
 
 if TYPE_CHECKING:
@@ -190,4 +191,6 @@ def test_the_next_calls_are_projected_with_a_band(corpus: Path, capsys):
     for band in (projected.baseline_usd, projected.plan_usd, projected.saved_usd):
         assert band.low <= band.middle <= band.high
     assert set(projected.known.values()) == {"projected"}
-    assert f"next 50 calls {IN_TEXT.dollars(projected.saved_usd.middle)}" in text
+    assert (
+        f"next 50 calls about {about(projected.saved_usd, IN_TEXT)} ({between(projected.saved_usd, IN_TEXT)})" in text
+    )

@@ -15,9 +15,10 @@ from msgspec import structs
 
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
+from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
-from inspector.report.monthly_saving import monthly_range
+from inspector.report.monthly_saving import bands_of, daily_saving, monthly_range, monthly_saving, rounded_to
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
@@ -77,15 +78,19 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Cal
                 IN_TEXT.dollars(abs(found)),
                 IN_TEXT.percent(abs(found)),
             }
+            if "/projection/usd" in pointer:
+                projection = ProjectionFacts(**at(report, pointer.rpartition("/")[0]))
+                forms |= {rounded_to(found, band, IN_TEXT) for band in bands_of(projection)}
             assert text.strip() in forms, (pointer, found)
 
 
 def test_the_page_shows_how_every_figure_is_known(sample_page: Callable[[], str]):
     text = sample_page()
 
-    assert '<abbr class="mark" title="calibrated">c</abbr>' in text
-    assert '<abbr class="mark" title="projected">p</abbr>' in text
-    assert "marked c" in text
+    assert '<abbr class="mark" title="estimated">~</abbr>' in text
+    assert '<abbr class="mark" title="projected">~</abbr>' in text
+    assert 'title="calibrated"' not in text
+    assert "Figures without a mark are reported, or fitted to reported usage. ~ " in text
 
 
 def test_the_policy_names_the_digests_of_the_style_and_the_script_and_allows_nothing_else(
@@ -155,14 +160,13 @@ def test_what_may_go_wrong_says_how_it_is_known(sample_page: Callable[[], str], 
     assert main(["report", str(SAMPLE), *PLANS, "--format", "json", "-o", str(target)]) == 0
     plans = json.loads(target.read_text(encoding="utf-8"))["plans"]
     assert all({"hazards", "needed_later"} <= set(plan["known"]) for plan in plans)
-    counts = re.findall(r'data-figure="/plans/\d+/(hazards|needed_later)/.*?</td>', sample_page())
-    marked = re.findall(
-        r'data-figure="/plans/\d+/(hazards|needed_later)/[^>]*>[^<]*(?:</span>)?<abbr class="mark" title="',
-        sample_page(),
+    counts = re.findall(
+        r'data-figure="/plans/(\d+)/(hazards|needed_later)/[^>]*>(<abbr class="mark" title=")?', sample_page()
     )
 
-    assert {"hazards", "needed_later"} & set(counts)
-    assert marked == counts
+    assert {kind for _, kind, _ in counts} == {"hazards", "needed_later"}
+    for plan, kind, mark in counts:
+        assert bool(mark) is (plans[int(plan)]["known"][kind] in ("estimated", "projected"))
 
 
 def test_a_plan_that_does_nothing_is_said_to_do_nothing(tmp_path: Path):
@@ -258,10 +262,10 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     report = reported()
     content, found = page_content(report), report.plans[0].projection
 
-    day = IN_TEXT.dollars(found.usd_per_day)
+    day, month = bands_of(found)
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
-    assert said[1] == f"At 24 runs a day it saves {day} a day, {by_month} a month, projected."
+    assert said[1] == f"At 24 runs a day it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
     assert ("saved a month", by_month) in [(title, cell.text) for title, cell in content.figures]
 
 

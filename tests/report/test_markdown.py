@@ -45,11 +45,10 @@ def tables(markdown: str) -> list[list[list[str]]]:
 def test_every_total_is_the_one_of_the_json_report(capsys):
     report = json.loads(printed(capsys, SAMPLE, *PLANS, "--format", "json"))
     totals = {row[0]: row[1:] for row in tables(printed(capsys, SAMPLE, *PLANS, "--format", "md"))[0]}
-    marks = {"exact": "", "calibrated": " c", "estimated": " e", "projected": " p"}
     columns = [report["baseline"], *(plan["figures"] for plan in report["plans"])]
 
     def shown(figures: dict, name: str, written) -> str:
-        return written(figures[name]) + marks[figures["known"].get(name, "exact")]
+        return IN_TEXT.marked(written(figures[name]), figures["known"].get(name, ""))
 
     for label, name in (
         ("calls", "calls"),
@@ -74,7 +73,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
 def test_a_plan_that_costs_more_is_said_to_cost_more(capsys):
     markdown = printed(capsys, SAMPLE, "--strategy", "token-budget + keep-recent", "--format", "md")
 
-    assert "Plan A costs \\$0.52 more (29.7 % of the cost), calibrated." in markdown
+    assert "Plan A costs \\$0.52 more (29.7 % of the cost)." in markdown
 
 
 @pytest.mark.parametrize(

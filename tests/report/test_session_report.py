@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMPACTED = "claude-code/70d782f7-b303-4e48-9512-6bec16c37abd.jsonl"
+REPORTED = "claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl"
 ONE_HOUR_CACHE = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
 TWO_MODELS = ONE_HOUR_CACHE
 
@@ -78,12 +80,28 @@ def test_recorded_figures_are_the_sums_of_what_the_file_reports(name: str, corpu
 
 
 def test_the_baseline_costs_what_was_recorded_to_the_cent(corpus: Path, capsys):
-    report = report_on(capsys, corpus / COMPACTED)
+    report = report_on(capsys, corpus / REPORTED)
 
     assert report.recorded is not None
     assert report.recorded.cost_usd is not None
+    assert report.recorded.at_least == []
     assert report.baseline.cost_usd == pytest.approx(report.recorded.cost_usd, abs=0.005)
     assert report.baseline.prompt_tokens == report.recorded.prompt_tokens
+
+
+def test_where_placeholders_were_recorded_the_recorded_cost_is_a_least_and_the_baseline_an_estimate(corpus, capsys):
+    report = report_on(capsys, corpus / COMPACTED)
+
+    assert report.recorded is not None
+    assert set(report.recorded.at_least) == {"output_tokens", "cost_usd"}
+    assert report.baseline.at_least == []
+    assert (report.baseline.cost_usd or 0) > (report.recorded.cost_usd or 0)
+    assert report.baseline.known["cost_usd"] == report.baseline.known["output_tokens"] == "estimated"
+    main(["report", str(corpus / COMPACTED)])
+    text = capsys.readouterr().out
+    assert f">= ${report.recorded.cost_usd:.2f}" in text
+    assert f"~${report.baseline.cost_usd:.2f}" in text
+    assert "~ estimated, >= at least" in text
 
 
 def test_what_a_plan_saves_is_the_baseline_less_the_plan(corpus: Path, capsys):
@@ -110,7 +128,11 @@ def test_figures_without_a_value_say_nothing_about_how_they_are_known(corpus: Pa
         assert figures is not None
         assert figures.cost_usd is None
         assert {name for name in figures.known if getattr(figures, name) is None} == set()
-        values = {name for name in figures.__struct_fields__ if name != "known" and getattr(figures, name) is not None}
+        values = {
+            name
+            for name in figures.__struct_fields__
+            if name not in ("known", "at_least") and getattr(figures, name) is not None
+        }
         assert values == set(figures.known)
     assert report.plans[0].saved.percent_of == "prompt_tokens"
     assert any("--model" in warning for warning in report.warnings)
@@ -144,7 +166,7 @@ def test_the_text_report_shows_the_figures_of_the_json_report(corpus: Path, caps
         assert figures is not None
         for value in (figures.prompt_tokens, figures.peak_prompt_tokens, figures.cache_read_tokens):
             assert f" {value:,}" in text
-        assert f" ${figures.cost_usd:.2f}" in text
+        assert re.search(rf"[ ~]\${figures.cost_usd:.2f}", text)
     for tier in report.plans[0].tiers:
         if tier.results:
-            assert f"{tier.tier} {tier.results} {tier.touched} {tier.tokens_cut:,}" in " ".join(text.split())
+            assert f"{tier.tier} {tier.results} {tier.touched} ~{tier.tokens_cut:,}" in " ".join(text.split())

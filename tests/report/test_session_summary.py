@@ -24,7 +24,7 @@ def test_a_summary_says_who_what_and_how_much(tmp_path: Path) -> None:
     summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
     assert (summary.title, summary.prompt, summary.last) == ("Find the guard", "look into it", "Found it.")
     assert (summary.identifier, summary.working_directory, summary.model) == (SESSION, "/project", "claude-opus-4-8")
-    assert (summary.calls, summary.tokens, summary.context) == (2, 342, 227)
+    assert (summary.calls, summary.tokens, summary.context) == (2, 330, 227)
     assert summary.is_whole
 
 
@@ -34,7 +34,7 @@ def test_calls_copied_from_another_session_are_counted_there(tmp_path: Path) -> 
     script.prompt("go on")
     script.text("m2", usage=usage(20, 0, 7))
     summary = summarise(script.write(tmp_path / f"{SESSION}.jsonl"))
-    assert (summary.calls, summary.tokens) == (1, 27)
+    assert (summary.calls, summary.tokens) == (1, 20)
 
 
 def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_is_gone(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_session_that_only_took_over_calls_shows_them_while_their_own_session_
     script.lines.append({"type": "mode", "mode": "normal", "sessionId": SESSION})
     script.text("m1", usage=usage(10, 0, 5), sessionId=earlier)
     path = script.write(tmp_path / f"{SESSION}.jsonl")
-    assert (summarise(path).calls, summarise(path).tokens) == (1, 15)
+    assert (summarise(path).calls, summarise(path).tokens) == (1, 10)
     script.write(tmp_path / f"{earlier}.jsonl")
     assert (summarise(path).calls, summarise(path).tokens) == (0, None)
 
@@ -53,7 +53,7 @@ def test_a_model_without_a_price_has_tokens_and_no_cost(tmp_path: Path) -> None:
     message = {"id": "m1", "model": "nobody-knows-1", "content": [], "usage": usage(10, 0, 5)}
     script.add(type="assistant", message=message)
     summary = summarise(script.write(tmp_path / "s.jsonl"))
-    assert (summary.tokens, summary.usd) == (15, None)
+    assert (summary.tokens, summary.usd) == (10, None)
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:

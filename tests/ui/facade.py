@@ -750,6 +750,12 @@ class Running:
         self._controller.set_terms(dataclasses.replace(self._controller.terms, **changes))
 
     @property
+    def has_answers(self) -> bool:
+        """It is known where the money of the newest replay went."""
+        spending = self._controller.answers.spending
+        return spending is not None and spending.replay is self.baseline
+
+    @property
     def costs(self) -> Any:
         """What the cost line says: a `CostSummary`."""
         return self._screen.cost.summary

@@ -40,7 +40,7 @@ class Gallery(ThemedApp):
             rendition = Rendition(
                 (Slice(0, 400), "\n[... truncated by policy ...]\n", Slice(15_000, len(text))), Action.CUT
             )
-            note = CutNote(1370, "tiered-stale: stale, tier search", 152, "calibrated")
+            note = CutNote(1370, "tiered-stale: stale, tier search", 152)
             detail = Detail()
             detail.content = DetailContent(7, "#149 R Grep", lambda: text, rendition, note)
             yield detail

@@ -337,7 +337,7 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         await run.press(*"240", "enter")
         await run.until(lambda: run.costs.runs == 240)
 
-        assert run.costs.per_day.value == pytest.approx(before.per_day.value * 10)
+        assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 10)
         await run.until((tmp_path / "settings.toml").exists)
     assert load_settings(tmp_path / "settings.toml").runs_per_day == 240
 

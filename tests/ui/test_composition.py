@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import ContextBlocks
 from inspector.replay.analysis.context_breakdown import (
     Consumer,
@@ -15,6 +14,7 @@ from inspector.replay.analysis.context_breakdown import (
     Scope,
     consumers_of,
 )
+from inspector.replay.analysis.unrecorded import NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import MINUS
 from inspector.strategies.plan import Plan
@@ -220,22 +220,22 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 88) == [
-        "                      blocks    tokens   share  sent          cut  token-calls     cost",
-        "  everything               3     8,000   100 %c              -12kc        98kc        ·",
-        "  Bash                     2     4,000c   50 %c ██▎░░░░░░    -12kc        90kc    $0.50c",
-        "  system and tools               3,000c   38 %c █▋              ·           ·         ·",
-        "  …/router.py              1     1,000c   12 %c ▌               ·        8.0kc        ·",
+        "                       blocks    tokens   share sent           cut token-calls      cost",
+        "  everything                3     8,000   100 %               -12k         98k         ·",
+        "  Bash                      2     4,000    50 % ██▎░░░░░░     -12k         90k     $0.50",
+        "  system and tools                3,000    38 % █▋               ·           ·         ·",
+        "  …/router.py               1     1,000    12 % ▌                ·        8.0k         ·",
     ]
-    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                    4,000c   50 %c ██▎░░░░░░    $0.50c"
+    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                     4,000    50 % ██▎░░░░░░     $0.50"
 
 
 def test_parts_of_a_session_are_drawn_by_token_calls() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
-        "                       blocks   share  █         token-calls     cost",
-        "  everything                3   100 %c                 128kc        ·",
-        "  Bash                      2    70 %c █████████        90kc    $0.50c",
-        "  system and tools               23 %c ███              30kc        ·",
-        "  …/router.py               1   6.2 %c ▊               8.0kc        ·",
+        "                        blocks   share █         token-calls      cost",
+        "  everything                 3   100 %                  128k         ·",
+        "  Bash                       2    70 % █████████         90k     $0.50",
+        "  system and tools                23 % ███               30k         ·",
+        "  …/router.py                1   6.2 % ▊                8.0k         ·",
     ]
 
 

@@ -6,10 +6,10 @@ import pytest
 from rich.color import Color
 from textual.app import ComposeResult
 
-from inspector.strategies.plan import Plan
 from inspector.ui.chart.view import ChartSeries
 from inspector.ui.chart.widget import ContextChart
 from inspector.ui.themes import ThemedApp
+from tests.conftest import ROOT
 
 SERIES = ChartSeries(np.arange(1, 101, dtype=np.int64) * 1000, np.arange(1, 101, dtype=np.int64) * 600, 120_000)
 
@@ -148,12 +148,13 @@ async def test_without_calls_nothing_is_asked_for() -> None:
             assert app.selected == []
 
 
-async def test_how_the_prompts_are_known_is_said_where_the_chart_has_a_frame_and_where_it_has_none(
-    running, session_file
-) -> None:
-    async with running(session_file.path, size=(80, 24), plan=Plan.from_specs(["tiered-stale"])) as run:
-        assert "Timeline · above: prompts exact, with the plan calibrated" in run.text()
+async def test_that_prompts_are_estimates_is_said_where_the_chart_has_a_frame_and_where_it_has_none(running) -> None:
+    unreported = ROOT / "sample_sessions" / "local-agent.json"
+    async with running(unreported, size=(80, 24)) as run:
+        assert "Timeline · above: prompts ~ estimated" in run.text()
         await run.press("z", "s")
-        await run.until_shown("Timeline, largest first · above: prompts exact")
+        await run.until_shown("Timeline, largest first · above: prompts ~ estimated")
         await run.resize(120, 36)
-        await run.until(lambda: "Timeline, largest first ─" in run.text() and "calls · prompts exact" in run.text())
+        await run.until(
+            lambda: "Timeline, largest first ─" in run.text() and "calls · prompts ~ estimated" in run.text()
+        )

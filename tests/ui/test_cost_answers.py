@@ -1,5 +1,6 @@
 """What the cost pane says while no strategy is on: where the money went, what could be saved, and where to look."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +45,14 @@ def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
     money = said(None)[0]
 
     assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 37 %   output $0.20 12 %")
+
+
+def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
+    least = replace(spending(), total=replace(spending().total, is_least=True))
+
+    money = answer_lines(least, None, (4, 116), is_searching=False)[0]
+
+    assert "".join(text for text, _ in money[0].said) == "cost ≥ $1.75"
 
 
 def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:

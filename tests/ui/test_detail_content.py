@@ -20,7 +20,7 @@ from tests.ui.synthetic import block
 
 RECORDED, INSERTED, NOTE = SectionKind.RECORDED, SectionKind.INSERTED, SectionKind.NOTE
 TEXT = "0123456789" * 10
-WHY = CutNote(1370, "tiered-stale: stale, tier search", 152, "calibrated")
+WHY = CutNote(1370, "tiered-stale: stale, tier search", 152)
 
 
 class Source:
@@ -45,7 +45,7 @@ def test_a_cut_says_what_was_left_out_where_it_was_left_out() -> None:
     assert parts(content(cut)) == [
         ("0123456789", RECORDED),
         (
-            "⋯ 1,370 tokens (80 characters) cut here by tiered-stale: stale, tier search, at call 152 ⋯ calibrated",
+            "⋯ 1,370 tokens (80 characters) cut here by tiered-stale: stale, tier search, at call 152 ⋯",
             NOTE,
         ),
         ("[cut]", INSERTED),

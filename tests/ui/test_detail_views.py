@@ -64,13 +64,13 @@ def test_every_row_of_a_difference_fits_and_both_sides_scroll_as_one(made: tuple
 
 def test_what_was_cut_stands_beside_what_is_sent_for_it_under_who_cut_it_and_why() -> None:
     cut = Rendition((Slice(0, 5), "[cut]\n", Slice(12, 16)), Action.CUT)
-    made = content("kept\ngone 1\nrest", sent=cut, note=CutNote(3, "tiered-stale: stale, tier data", 7, "calibrated"))
+    made = content("kept\ngone 1\nrest", sent=cut, note=CutNote(3, "tiered-stale: stale, tier data", 7))
 
     drawn = [tuple(side.rstrip() for side in row.split("│")) for row in rows("difference", made, 120)]
 
     assert drawn == [
         (" kept", "  kept"),
-        (" ⋯ 3 tokens (7 characters) cut here by tiered-stale: stale, tier data, at call 7 ⋯ calibrated",),
+        (" ⋯ 3 tokens (7 characters) cut here by tiered-stale: stale, tier data, at call 7 ⋯",),
         ("-gone 1", " ▎[cut]"),
         (" rest", "  rest"),
     ]

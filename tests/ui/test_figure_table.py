@@ -3,9 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.figure import Figure, HowKnown
 from inspector.safe_text import cell_width, one_line
 from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, legend_of, number_cell
 from tests.examples import examples
 
 COLUMNS = (
@@ -16,10 +17,11 @@ COLUMNS = (
 )
 
 
-def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> FigureRow:
+def plan(name: str, tokens: int, breaks: int | None, known: HowKnown = HowKnown.EXACT) -> FigureRow:
+    figure = Figure(float(tokens), known)
     cells = {
         "name": Cell(name, order=name),
-        "tokens": Cell(f"{tokens:,}", f"{tokens / 1e6:.1f}M", known=known, order=float(tokens)),
+        "tokens": number_cell(f"{tokens:,}", f"{tokens / 1e6:.1f}M", figure),
         "bar": Cell(length=Length(tokens, 4_000_000, 4_000_000)),
     }
     if breaks is not None:
@@ -27,7 +29,7 @@ def plan(name: str, tokens: int, breaks: int | None, known: str = "") -> FigureR
     return FigureRow(name, cells)
 
 
-ROWS = (plan("whole", 4_000_000, 6), plan("half", 2_000_000, 371, "c"), plan("none", 0, None))
+ROWS = (plan("whole", 4_000_000, 6), plan("half", 2_000_000, 371, HowKnown.ESTIMATED), plan("none", 0, None))
 
 
 def drawn(width: int, sorting: Sorting = Sorting("tokens")) -> list[str]:  # noqa: B008  frozen
@@ -38,21 +40,31 @@ def drawn(width: int, sorting: Sorting = Sorting("tokens")) -> list[str]:  # noq
 
 def test_a_table_with_room_shows_everything_in_full() -> None:
     assert drawn(50) == [
-        "  plan            ▾tokens  sent       breaks",
-        "  whole         4,000,000  ██████████      6",
-        "▶ half          2,000,000c █████░░░░░    371",
-        "  none                  0  ░░░░░░░░░░",
+        "  plan             ▾tokens sent        breaks",
+        "  whole          4,000,000 ██████████       6",
+        "▶ half          ~2,000,000 █████░░░░░     371",
+        "  none                   0 ░░░░░░░░░░",
     ]
 
 
 def test_where_it_is_narrow_numbers_are_short_and_columns_give_way_the_least_important_first() -> None:
     assert drawn(25) == [
         "  plan     ▾tokens sent",
-        "  whole      4.0M  ██████",
-        "▶ half       2.0Mc ███░░░",
-        "  none          0  ░░░░░░",
+        "  whole       4.0M ██████",
+        "▶ half       ~2.0M ███░░░",
+        "  none           0 ░░░░░░",
     ]
-    assert drawn(18)[1] == "  whole      4.0M"
+    assert drawn(18)[1] == "  whole       4.0M"
+
+
+def test_the_marks_that_are_used_are_explained_in_one_line() -> None:
+    assert legend_of(Table(COLUMNS, ROWS)) == "~ estimated"
+    assert legend_of(Table(COLUMNS, ROWS[:1])) == ""
+    least = number_cell("$1", "", Figure(1.0, HowKnown.ESTIMATED, is_least=True))
+    projected = number_cell("$2", "", Figure(2.0, HowKnown.PROJECTED))
+    rows = (FigureRow("a", {"tokens": least, "breaks": projected}),)
+    assert (least.text, projected.text) == ("≥ $1", "~$2")
+    assert legend_of(Table(COLUMNS, rows)) == "~ estimated or projected, ≥ at least"
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -61,7 +73,7 @@ def test_rows_are_never_wider_than_the_screen_once_everything_that_may_go_is_gon
     widths = widths_for(COLUMNS, width)
     least = GUTTER + 1 + 1 + 7
     for text in texts:
-        row = FigureRow(text, {"name": Cell(one_line(text)), "tokens": Cell(one_line(text), known="c")})
+        row = FigureRow(text, {"name": Cell(one_line(text)), "tokens": Cell(one_line(text))})
         cells = sum(cell_width(piece) for piece, _ in row_pieces(COLUMNS, widths, row, selected=False))
         assert cells == sum(widths.values()) + GUTTER + len(widths) - 1
         assert cells <= max(width, least)

@@ -17,17 +17,17 @@ from inspector.ui.tune.heat_drawing import HeatChart, draw_heat, fitting, place_
 RANGE = ValueScale(0, 100_000, logarithmic=True)
 
 
-def curve(name: str, amounts: list[float], level: float | None, known: str = "", written=ON_SCREEN.dollars) -> Curve:
+def curve(name: str, amounts: list[float], level: float | None, written=ON_SCREEN.dollars) -> Curve:
     fractions = np.linspace(0, 1, len(amounts))
-    return Curve(name, known, f"tune--{name}", fractions, np.array(amounts, dtype=np.float64), level, written)
+    return Curve(name, f"tune--{name}", fractions, np.array(amounts, dtype=np.float64), level, written)
 
 
 CHART = TuneChart(
     RANGE,
     (
-        curve("cost", [10, 10, 10, 12, 16, 18], 20, "e"),
-        curve("tokens", [4e6, 4e6, 4e6, 5e6, 7e6, 8e6], 9e6, "c", ON_SCREEN.short),
-        curve("breaks", [40, 40, 40, 30, 20, 20], 6, "c", ON_SCREEN.whole),
+        curve("cost", [10, 10, 10, 12, 16, 18], 20),
+        curve("tokens", [4e6, 4e6, 4e6, 5e6, 7e6, 8e6], 9e6, ON_SCREEN.short),
+        curve("breaks", [40, 40, 40, 30, 20, 20], 6, ON_SCREEN.whole),
     ),
     LimitSizes(np.array([30] * 8 + [500] * 3 + [40_000] * 16), "result", "data"),
     here=400,
@@ -51,15 +51,15 @@ def lines(rows) -> list[str]:
 def test_curves_share_one_axis_with_the_sizes_below_them_and_the_value_runs_through_all() -> None:
     assert lines(draw_tuning(CHART, 50, 16)) == [
         "   $20.00 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄┄┄┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▗",
-        "   cost e               ┊     │         ▄▄▄▞▀▀▀▀▀▘",
+        "     cost               ┊     │         ▄▄▄▞▀▀▀▀▀▘",
         "                        ┊     │   ▗▄▄▀▀▀",
         "   $10.00 ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▀●▀▀▀▘",
         "     9.0M ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄┄┄┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▗",
-        " tokens c               ┊     │         ▄▄▄▞▀▀▀▀▀▘",
+        "   tokens               ┊     │         ▄▄▄▞▀▀▀▀▀▘",
         "                        ┊     │   ▗▄▄▀▀▀",
         "     4.0M ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▀●▀▀▀▘",
         "       40 ▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▄▄●▄",
-        " breaks c               ┊     │ ▀▀▀▚▄▄▄▖",
+        "   breaks               ┊     │ ▀▀▀▚▄▄▄▖",
         "                        ┊     │        ▝▀▀▀▀▀▀▀▀▀▀",
         "        6 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄┄┄┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄",
         "          ▾─┴─────┴─────◇─┴▲──◆───┴───────┴──────┴",
@@ -72,7 +72,7 @@ def test_curves_share_one_axis_with_the_sizes_below_them_and_the_value_runs_thro
 def test_a_low_chart_leaves_the_last_curves_out_and_names_the_ends_first() -> None:
     assert lines(draw_tuning(CHART, 30, 6)) == [
         "   $20.00 ┄┄┄┄┄┄┄┊┄┄│┄┄┄┄▄▄▄▄▄",
-        "   cost e ▄▄▄▄▄▄▄▄▄▄●▞▀▀▀",
+        "     cost ▄▄▄▄▄▄▄▄▄▄●▞▀▀▀",
         "          ▾┴──┴──◇▲─◆─┴───┴──┴",
         "          0  10  100 1k   100k",
         "       16           │       ░",

@@ -1,9 +1,8 @@
 """Prompt tokens by tool and kind of text, summed over all calls, and what no recorded text stands for.
 
 Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; what is carried is what the
-newest prompt holds of it. Rows add up to the prompts: what is left when every text is counted is the system prompt and
-the tool definitions where the session does not show them, the envelopes of blocks, and reasoning that is kept as a
-signature.
+newest prompt holds of it. Rows add up to the prompts: what is left when every text is counted is in the last ones, of
+`inspector.replay.analysis.unrecorded`.
 """
 
 from __future__ import annotations
@@ -15,6 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.unrecorded import (
+    AROUND_TEXTS,
+    NOT_RECORDED,
+    NOT_RECORDED_SHORT,
+    SYSTEM_AND_TOOLS,
+    system_by_call,
+    system_cost,
+    system_within,
+)
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import Figure, weakest
 from inspector.session.model import BlockKind
@@ -29,20 +37,9 @@ if TYPE_CHECKING:
     from inspector.replay.figure import HowKnown
 
 
-BESIDE_TEXTS = "system, tools and envelopes"
-"""Names the row of what no text stands for, in data."""
-
-NOT_RECORDED = "system prompt and tools (not recorded)"
-"""What people read for what is sent and no text of the session stands for: most of it is these."""
-
-
-NOT_RECORDED_SHORT = "system, tools (not recorded)"
-"""The same where there is less room."""
-
-
 def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
     """What people read for a kind of block, or a tool's results; `room` decides between words, and clips nothing."""
-    if name == BESIDE_TEXTS:
+    if name == SYSTEM_AND_TOOLS:
         return NOT_RECORDED if room >= len(NOT_RECORDED) else NOT_RECORDED_SHORT
     return f"{name} {part}".rstrip()
 
@@ -104,7 +101,7 @@ class Breakdown:
         self._known = weakest(planned.inputs.scale.known, planned.figures.prompt_tokens.known)
 
     def by_kind(self) -> tuple[BreakdownRow, ...]:
-        """A row for every tool's results, for every other kind of block, and for what is beside the texts."""
+        """A row for every tool's results, for every other kind of block, and for what no text stands for."""
         history = self.planned.history
         # Thinking that has a signature is not what the provider counts: the signature stands for it.
         shown = (history.kind != BlockKind.THINKING) | (history.signature == 0)
@@ -119,7 +116,9 @@ class Breakdown:
                 name = history.tool_names[tool] if tool >= 0 else ""
                 rows.append(self._row_of(mine[history.tool[mine] == tool], kind.label, name))
         rows.sort(key=lambda row: -(row.sent.value or 0))
-        return (*rows, self._beside(rows))
+        system = self._system(rows)
+        rows += [system] if system.sent.value else []
+        return (*rows, self._left(rows))
 
     def by_tier(self) -> dict[tuple[int, str], BreakdownRow]:
         """A row for every part of every strategy, of the blocks it changed; a block counts for what decided last.
@@ -166,8 +165,17 @@ class Breakdown:
         cost = float(self.after.cost[blocks].sum())
         return self._row(name, part, len(blocks), self._carried(blocks), sent, cut, cost, self._saved(blocks), known)
 
-    def _beside(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
-        """What is left of the prompts and their dollars when every text is counted."""
+    def _system(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
+        """The system prompt and the tools, where no text stands for them."""
+        newest = self._newest_prompt() - sum(row.carried.value or 0 for row in rows)
+        sent = float(system_by_call(self.planned.inputs).sum())
+        cost, cost_before = system_cost(self.planned), system_cost(self.baseline)
+        carried = system_within(self.planned.inputs, newest)
+        known = self._known
+        return self._row(SYSTEM_AND_TOOLS, "", 0, carried, sent, 0.0, cost, cost_before - cost, known)
+
+    def _left(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
+        """What is left of the prompts and their dollars when everything else is counted."""
 
         def rest(total: float, column: str) -> float:
             return total - sum(getattr(row, column).value or 0 for row in rows)
@@ -175,7 +183,7 @@ class Breakdown:
         prompts, before = (float(each.ledger.prompt_tokens.sum()) for each in (self.planned, self.baseline))
         cost, cost_before = (float(each.inputs.rates.cost(each.ledger).sum()) for each in (self.planned, self.baseline))
         return self._row(
-            BESIDE_TEXTS,
+            AROUND_TEXTS,
             "",
             0,
             rest(self._newest_prompt(), "carried"),

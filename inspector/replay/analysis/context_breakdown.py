@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_by_call, system_cost, system_within
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import path_of
@@ -165,7 +165,7 @@ def context_breakdown(
     parts = [each for each in parts if len(each.blocks)]
     everything, rest = _totals(replay, context, part("", blocks), scope)
     if grouping is not Grouping.REPEATS:
-        parts.append(rest)
+        parts += rest
     if grouping is not Grouping.AGE:
         parts.sort(key=lambda each: -(each.tokens if scope is Scope.WINDOW else each.carried))
     return ContextBreakdown(
@@ -181,8 +181,8 @@ def _ever_sent(context: ContextBlocks, resend: ResendCost) -> NDArray[np.int32]:
 
 def _totals(
     replay: Replay, context: ContextBlocks, shown: ContextPart, scope: Scope
-) -> tuple[ContextPart, ContextPart]:
-    """Everything, and what of it no block holds."""
+) -> tuple[ContextPart, list[ContextPart]]:
+    """Everything, and what of it no block holds: system prompt and tools, and what goes around texts."""
     ledger = replay.ledger
     carried, cost = float(ledger.prompt_tokens.sum()), float(replay.inputs.rates.cost(ledger).sum())
     prompt = float(context.prompt.value or 0)
@@ -190,10 +190,18 @@ def _totals(
     none = np.zeros(0, dtype=np.int32)
     if scope is Scope.WINDOW:
         # What the blocks of other prompts cost is no part of this one's.
-        own = ContextPart(NOT_RECORDED, none, context.rest, context.rest, np.nan, np.nan)
-        return ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost), own
-    rest = ContextPart(NOT_RECORDED, none, context.rest, context.rest, carried - shown.carried, cost - shown.cost)
-    return ContextPart("everything", shown.blocks, prompt, whole, carried, cost), rest
+        everything = ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost)
+        own, of_system, left, cost_left = np.nan, np.nan, np.nan, np.nan
+    else:
+        everything = ContextPart("everything", shown.blocks, prompt, whole, carried, cost)
+        own, of_system = float(system_by_call(replay.inputs).sum()), system_cost(replay)
+        left, cost_left = carried - shown.carried - own, cost - shown.cost - of_system
+    system = system_within(replay.inputs, context.rest)
+    around = context.rest - system
+    return everything, [
+        *([ContextPart(NOT_RECORDED, none, system, system, own, of_system)] if system else []),
+        ContextPart(AROUND_TEXTS, none, around, around, left, cost_left),
+    ]
 
 
 def consumers_of(

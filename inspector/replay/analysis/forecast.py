@@ -10,6 +10,7 @@ import numpy as np
 from inspector.replay.analysis.bootstrap import Band, CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.rates import CallRates
+from inspector.replay.projection_terms import DAYS_PER_MONTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
     from inspector.replay.pricing.rates import Rates
-
-DAYS_PER_MONTH = 30
-"""A month, in projections."""
 
 _RUN_DRAWS = 1000
 

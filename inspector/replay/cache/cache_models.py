@@ -143,6 +143,19 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
     return _cache_model(parse_model_name(model).name, named, reads_are_cheaper)
 
 
+def recorded_cache(cache: CacheModel, *, hours: int, minutes: int) -> CacheModel:
+    """The prompt cache as a session shows it: one whose every recorded write is of an hour keeps it for an hour.
+
+    Args:
+        cache: The cache that is usual for the model.
+        hours: Tokens that the model's calls wrote for an hour, as the provider reported.
+        minutes: Tokens that they wrote for five minutes.
+    """
+    if cache.name != "anthropic" or not hours or minutes:
+        return cache
+    return dataclasses.replace(CACHE_MODELS["anthropic-1h"], minimum_prefix=cache.minimum_prefix)
+
+
 @lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few models
 def _cache_model(name: str, named: str | None, reads_are_cheaper: bool) -> CacheModel:
     cache = _named(named) if named else _by_model(name, reads_are_cheaper=reads_are_cheaper)

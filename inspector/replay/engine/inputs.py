@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.cache.cache_models import CacheColumns, cache_model_for
+from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.engine.renderer import Renderer
+from inspector.replay.engine.response_tokens import ResponseTokens
 from inspector.replay.engine.simulation import PromptSizes
 from inspector.replay.engine.token_scale import TokenScale
 from inspector.replay.pricing.context_window import context_window
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
-    from inspector.replay.engine.recorded_calls import RecordedCalls
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.strategies.history.history import History
@@ -48,8 +48,9 @@ class ReplayInputs:
         reported: Per call, whether it did, bool.
         anchored: Per call, whether what was read and written is taken from that report; where a prompt cache was named
             that is not the provider's, it is not, bool.
-        output: Per call, response tokens: reported, or counted where nothing was, int64.
+        output: Per call, response tokens: reported, or measured where nothing was or a stream's placeholder, int64.
         output_known: Whether every output was reported and none is a streaming placeholder.
+        output_is_least: Per call, whether its response was longer than `output`, nobody knows by how much, bool.
         scale: The provider's tokens for our counted ones.
         sizes: What every prompt measures with nothing cut.
         cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
@@ -76,6 +77,7 @@ class ReplayInputs:
     anchored: NDArray[np.bool_]
     output: NDArray[np.int64]
     output_known: bool
+    output_is_least: NDArray[np.bool_]
     scale: TokenScale
     sizes: PromptSizes
     cached_blocks: NDArray[np.int64]
@@ -129,8 +131,8 @@ class ReplayInputs:
 
     @property
     def lacks_output(self) -> bool:
-        """Every call reported its usage, but not of every response how long it was: it cost more than was reported."""
-        return bool(self.reported.all()) and not self.output_known
+        """Nothing tells how long some response was: the session cost more than is known."""
+        return bool(self.output_is_least.any())
 
     @property
     def looks_back(self) -> bool:
@@ -173,15 +175,21 @@ class ReplayInputs:
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
         scale = scale or TokenScale.of(history, table, recorded_removed)
+        responses = ResponseTokens.of(history, facts, table, scale)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
-        first_calls = (calls[int(np.argmax(models.code == number))] for number in range(len(models.names)))
+        first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
             call.model: cache_model_for(call.model, rates=pricing.rates(call.model, call.time), named=cache)
             for call in first_calls
         }
+        if cache is None:
+            for number, model in enumerate(cache_models):
+                mine = models.code == number
+                hours, minutes = (int(each[mine].sum()) for each in (recorded.cache_write_1h, recorded.cache_write_5m))
+                cache_models[model] = recorded_cache(cache_models[model], hours=hours, minutes=minutes)
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(
@@ -191,8 +199,9 @@ class ReplayInputs:
             recorded=recorded,
             reported=reported,
             anchored=anchored,
-            output=_outputs(history, facts, table, scale),
-            output_known=bool((facts.output >= 0).all()) and not facts.is_placeholder.any(),
+            output=responses.tokens,
+            output_known=bool(responses.is_reported.all()),
+            output_is_least=responses.is_least,
             scale=scale,
             sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
@@ -228,17 +237,6 @@ def _whole_prompts(
         shown = scale.ratio[-1] * counted + layout.beside_prompts
         whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
-
-
-def _outputs(history: History, calls: RecordedCalls, table: TokenTable, scale: TokenScale) -> NDArray[np.int64]:
-    reported = calls.output
-    if bool((reported >= 0).all()):
-        return reported
-    before = np.concatenate(([0], np.cumsum(table.tokens, dtype=np.int64)))
-    first = history.message_first_block
-    counted = before[first[calls.response + 1]] - before[first[calls.response]]
-    estimated: NDArray[np.int64] = np.rint(scale.ratio[:-1] * counted).astype(np.int64)
-    return np.where(reported >= 0, reported, estimated)
 
 
 def _cached_blocks(

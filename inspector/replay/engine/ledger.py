@@ -182,7 +182,9 @@ class Figures:
     cost_usd: Figure
 
 
-def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown) -> Figures:
+def figures_of(
+    ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown, *, lacks_output: bool = False
+) -> Figures:
     """Totals of a ledger.
 
     Args:
@@ -190,6 +192,7 @@ def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKn
         tokens: How the sizes of prompts are known.
         output: How the output column is known.
         served: How it is known what caches held.
+        lacks_output: Some response was longer than its row says.
     """
     costs = ledger.cost
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
@@ -200,9 +203,9 @@ def figures_of(ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKn
         cache_read_tokens=Figure(int(ledger.cache_read.sum()), served),
         cache_write_tokens=Figure(int(ledger.cache_write.sum()), served),
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
-        output_tokens=Figure(int(ledger.output.sum()), output),
+        output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
         cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
-        cost_usd=Figure(cost, weakest(tokens, output, served)),
+        cost_usd=Figure(cost, weakest(tokens, output, served), lacks_output),
     )
 
 

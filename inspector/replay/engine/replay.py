@@ -181,14 +181,15 @@ class Replay:
         return int(self.edits.call[row]) if row >= 0 else -1
 
 
-def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = True) -> Replay:
+def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = False) -> Replay:
     """Count a session's tokens and replay every call of it under a plan.
 
     Args:
         session: A session read by `open_session`, or a state of one that is being followed.
         plan: The plan; `Plan()` changes nothing.
         pricing: Prices; those of the user's price file and the bundled table where not given.
-        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
+        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut. The screen
+            and the reports do not, so that all of them say the same.
     """
     *_, table = count_session(session, load_counter())
     return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
@@ -209,5 +210,5 @@ def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) 
     reusable = prompt_edits.reusable(inputs.cached_blocks)
     ledger = ledger_of(inputs, prompt_edits, reusable, edits.model_calls)
     untouched = not any(entry.enabled for entry in plan.entries) or not edits.by_plan.any()
-    figures = figures_of(ledger, *how_known(inputs, untouched=untouched))
+    figures = figures_of(ledger, *how_known(inputs, untouched=untouched), lacks_output=inputs.lacks_output)
     return Replay(inputs, plan, edits, prompt_edits, ledger, figures, reusable.blocks)

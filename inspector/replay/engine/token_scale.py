@@ -37,6 +37,7 @@ class TokenScale:
         ratio: The provider's tokens for one counted token, float64.
         prompt: The recorded prompt as the calibration has it, system prompt and tool definitions included, float64.
         beside: Per block, the provider's tokens it takes beside its counted ones: its envelope and signature, float64.
+        has_signature: Per block, whether a signature of it counts for something there, bool.
         known: How prompts on this scale are known.
         calibration: The fit behind it.
     """
@@ -44,6 +45,7 @@ class TokenScale:
     ratio: NDArray[np.float64]
     prompt: NDArray[np.float64]
     beside: NDArray[np.float64]
+    has_signature: NDArray[np.bool_]
     known: HowKnown
     calibration: Calibration
 
@@ -64,6 +66,7 @@ class TokenScale:
             ratio=calibration.call_ratio,
             prompt=calibration.prompt,
             beside=main @ per_block - main[0] * table.tokens,
+            has_signature=(per_block[2] > 0) & (history.signature > 0),
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
         )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.figure import Figure, HowKnown
 
 
@@ -35,6 +36,8 @@ class Explanation:
         formula: What was worked out, in one sentence.
         inputs: The numbers it was worked out from, in the order the formula speaks of them.
         source: Where the rule and the numbers come from.
+        band: How far a projected figure may be off, None for others.
+        is_least: The figure is more than that: nothing tells the rest.
     """
 
     value: float | None
@@ -43,8 +46,10 @@ class Explanation:
     formula: str
     inputs: tuple[Input, ...]
     source: str
+    band: Band | None = None
+    is_least: bool = False
 
     @classmethod
     def of(cls, figure: Figure, unit: str, formula: str, inputs: tuple[Input, ...], source: str) -> Explanation:
         """How a figure is calculated that knows itself how it is known."""
-        return cls(figure.value, unit, figure.known, formula, inputs, source)
+        return cls(figure.value, unit, figure.known, formula, inputs, source, is_least=figure.is_least)

@@ -13,7 +13,7 @@ import numpy as np
 
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.totals import replay_explanations
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import HowKnown
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.bootstrap import Band
@@ -141,22 +141,14 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
     runs = Input("runs a day", projection.runs_per_day)
     saved = Input("saved on this run", run.middle, "$")
     return {
-        "usd_per_day": Explanation.of(
-            _projected(day), "$", "what this run saves, times runs a day", (saved, runs, *_band(day)), _DRAWN
-        ),
-        "usd_per_month": Explanation.of(
-            _projected(month),
-            "$",
+        "usd_per_day": _projected(day, "what this run saves, times runs a day", (saved, runs)),
+        "usd_per_month": _projected(
+            month,
             "what this run saves, times runs a day, times the days of a month",
-            (saved, runs, Input("days a month", projection.days_per_month), *_band(month)),
-            _DRAWN,
+            (saved, runs, Input("days a month", projection.days_per_month)),
         ),
     }
 
 
-def _band(band: Band) -> tuple[Input, Input]:
-    return Input("from", band.low, "$"), Input("to", band.high, "$")
-
-
-def _projected(band: Band) -> Figure:
-    return Figure(band.middle, HowKnown.PROJECTED)
+def _projected(band: Band, formula: str, inputs: tuple[Input, ...]) -> Explanation:
+    return Explanation(band.middle, "$", HowKnown.PROJECTED, formula, inputs, _DRAWN, band)

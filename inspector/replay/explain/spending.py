@@ -64,11 +64,6 @@ class Spending:
     expired: RecachedTokens
     is_all_idle: bool
 
-    @property
-    def is_least(self) -> bool:
-        """The session cost more than `total`: the file does not say how long all responses were."""
-        return self.total.value is not None and self.replay.inputs.lacks_output
-
     def share(self, figure: Figure) -> float | None:
         """A figure in dollars as a share of the whole cost, 0.25 for a quarter; None where that is unknown."""
         return figure.value / self.total.value if figure.value is not None and self.total.value else None
@@ -89,7 +84,7 @@ def spending_of(replay: Replay) -> Spending:
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
-        parts={name: Figure(each.value, each.known) for name, each in explained.items()},
+        parts={name: Figure(each.value, each.known, each.is_least) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
         misses=_priced(replay, np.where(of_prompt, lost, 0), int(of_prompt.sum())),

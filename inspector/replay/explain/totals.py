@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.unrecorded import system_tokens
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import HowKnown, weakest
 from inspector.replay.pricing.rates import RateColumn
 from inspector.tokens.calibration import Reading
 
@@ -75,13 +76,12 @@ _IN_CALLS = ("calls", "cache_breaks")
 
 def overhead_explanation(inputs: ReplayInputs) -> Explanation:
     """What every prompt holds that the file does not show."""
-    fit = inputs.scale.calibration
     return Explanation(
-        round(fit.overhead),
+        system_tokens(inputs),
         "tokens",
         inputs.scale.known,
         "what is left of the reported prompts when everything the file shows is taken away",
-        tuple(each for each in scale_inputs(inputs) if each.value != round(fit.overhead)),
+        tuple(each for each in scale_inputs(inputs) if each.value != system_tokens(inputs)),
         scale_source(inputs),
     )
 
@@ -96,7 +96,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     if signed and fit.main_reading is Reading.SIGNATURES:
         yield Input("tokens for one character of a signature", per_signature, "tokens")
     yield Input("responses in later prompts", fit.main_reading.value)
-    yield Input("system prompt and tools", round(fit.overhead), "tokens")
+    yield Input("system prompt and tools", system_tokens(inputs), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("half of the prompts are met within", 100 * fit.residual, "%")
         yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")
@@ -166,24 +166,30 @@ def _cache_source(inputs: ReplayInputs) -> str:
 
 def _output(inputs: ReplayInputs) -> tuple[str, tuple[Input, ...], str]:
     """Formula, inputs and source of the tokens of responses."""
-    placeholders = placeholder_outputs(inputs)
-    found: tuple[Input, ...] = ()
-    if placeholders is not None:
-        found = (
-            Input("responses reported with the placeholder of a stream", placeholders.calls, "calls"),
-            Input("  tokens reported for them", placeholders.reported, "tokens"),
-            Input("  tokens they measure in later prompts", placeholders.measured.value, "tokens"),
-        )
-    if bool(inputs.reported.all()):
-        return "what the provider reported for every response, added up", found, REPORTED
-    formula = "what was reported, and where nothing was, what the response's texts measure"
+    calls = recorded_calls(inputs.history)
+    placeholder = calls.is_placeholder
+    if bool(inputs.reported.all()) and not placeholder.any():
+        return "what the provider reported for every response, added up", (), REPORTED
+    if not placeholder.any():
+        return "what was reported, and where nothing was, what the response's texts measure", (), scale_source(inputs)
+    least = int(inputs.output_is_least.sum())
+    found = (
+        Input("responses reported with the placeholder of a stream", int(placeholder.sum()), "calls"),
+        Input("  tokens reported for them", int(calls.output[placeholder].sum()), "tokens"),
+        Input("  tokens their recorded texts and thinking measure", int(inputs.output[placeholder].sum()), "tokens"),
+        *([Input("  of them longer, nobody knows by how much", least, "calls")] if least else []),
+    )
+    formula = (
+        "what was reported; where that is the placeholder of a stream, what the response's recorded texts and thinking "
+        "measure in later prompts"
+    )
     return formula, found, scale_source(inputs)
 
 
 PER_MILLION = "$ per million tokens"
 
-COST_PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
-"""Names of what the tokens of a kind cost in all calls."""
+COST_PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd", "requests_usd")
+"""Names of what the tokens of a kind cost in all calls, and of what is charged beside them."""
 
 
 def cost_explanation(replay: Replay) -> Explanation:
@@ -198,7 +204,7 @@ def cost_explanation(replay: Replay) -> Explanation:
 
 
 def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
-    """What every kind of token costs in all, by a name of `COST_PARTS`; with what strategies cost, the whole cost."""
+    """What every kind of token costs in all, by a name of `COST_PARTS`; together the whole cost."""
     total, figures = replay.figures.cost_usd.value, replay.figures
     dollars = [value for *_, value in _token_kinds(replay)]
     parts = {
@@ -218,8 +224,25 @@ def cost_part_explanations(replay: Replay) -> dict[str, Explanation]:
             f"tokens of {label} times their rate, by the model, date and prompt length of each call, added up",
             (Input(label, figure.value, "tokens"), Input("of the whole cost", share, "share")),
             replay.inputs.pricing.source,
+            is_least=figure.is_least,
+        )
+    asked, charged = _known(float(replay.ledger.strategy_cost.sum())), _charged_for_calls(replay)
+    if asked or charged:
+        found["requests_usd"] = Explanation(
+            (asked or 0.0) + charged,
+            "$",
+            weakest(figures.cost_usd.known, HowKnown.CALIBRATED),
+            "requests that strategies make themselves, and calls that have a price of their own",
+            (Input("requests the plan's strategies make", asked, "$"), Input("calls themselves", charged, "$")),
+            replay.inputs.pricing.source,
         )
     return found
+
+
+def _charged_for_calls(replay: Replay) -> float:
+    """Dollars of calls themselves, where they have a price beside their tokens; 0 without a price."""
+    rates = replay.inputs.rates.of_prompts(replay.ledger.prompt_tokens)
+    return _known(float(rates[:, RateColumn.PER_CALL].sum())) or 0.0
 
 
 def _token_kinds(replay: Replay) -> Iterator[tuple[str, int, float]]:
@@ -241,7 +264,7 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
     for label, tokens, dollars in _token_kinds(replay):
         if tokens:
             yield Input(f"{label}: {tokens:,} tokens", _known(dollars), "$")
-    per_call = float(replay.inputs.rates.of_prompts(ledger.prompt_tokens)[:, RateColumn.PER_CALL].sum())
+    per_call = _charged_for_calls(replay)
     if per_call:
         yield Input("calls themselves", per_call, "$")
     if ledger.strategy_cost.any():
@@ -272,48 +295,3 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else value
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceholderOutputs:
-    """Responses whose reported length is only the placeholder a stream begins with, and what they really measured.
-
-    Some versions of Claude Code recorded the token count of a response's first event and never corrected it. A replay
-    keeps what was recorded, so that its baseline costs what the recorded usage costs; this is what that leaves out.
-
-    Attributes:
-        calls: How many responses have one.
-        reported: Tokens reported for them.
-        measured: Tokens their blocks measure in the prompts that hold them.
-        usd: Dollars of the difference; None without a price.
-    """
-
-    calls: int
-    reported: int
-    measured: Figure
-    usd: Figure
-
-
-def placeholder_outputs(inputs: ReplayInputs) -> PlaceholderOutputs | None:
-    """What placeholders leave out of a session's cost; None where there are none."""
-    history, scale = inputs.history, inputs.scale
-    calls = history.session.calls
-    mine = np.flatnonzero([call.usage is not None and call.usage.output_is_placeholder for call in calls])
-    if not len(mine):
-        return None
-    responses = np.array([call.response for call in calls], dtype=np.int64)[mine]
-    counted, beside = (
-        np.concatenate(([0.0], np.cumsum(column, dtype=np.float64))) for column in (inputs.table.tokens, scale.beside)
-    )
-    first, last = history.message_first_block[responses], history.message_first_block[responses + 1]
-    measured = scale.ratio[mine] * (counted[last] - counted[first]) + beside[last] - beside[first]
-    # A response holds what was reported at the least: that much had been streamed.
-    measured = np.maximum(measured, inputs.output[mine])
-    rates = inputs.rates.of_prompts(inputs.recorded.prompt)[mine, RateColumn.OUTPUT]
-    dollars = float(((measured - inputs.output[mine]) * rates).sum())
-    return PlaceholderOutputs(
-        calls=len(mine),
-        reported=int(inputs.output[mine].sum()),
-        measured=Figure(round(float(measured.sum())), scale.known),
-        usd=Figure.of(dollars, scale.known),
-    )

@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import inspector
-from inspector.report.catalogue import MARKS
 from inspector.report.charts.drawing import ChartsMissingError, load_drawing, script, still, svg
 from inspector.report.pages.model import Chart
 
@@ -56,7 +55,6 @@ def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_
     # The pictures, the style and the script are this program's own; foreign text in pictures was escaped with them.
     return template.render(
         content=content,
-        marks=MARKS,
         most_rows=MOST_ROWS,
         few_rows=FEW_ROWS,
         version=inspector.__version__,

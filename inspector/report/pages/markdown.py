@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import MARKS
 from inspector.report.pages.model import Chart, Code, Line
 from inspector.report.tables import Table
 
@@ -54,16 +53,15 @@ def _part(part: Part) -> Iterator[str]:
 
 def _line(line: Line) -> str:
     text = "".join(_words(cell) for cell in line.cells)
-    text += f" ({line.known})" if line.known else ""
     return f"- {text}" if line.is_item else text
 
 
 def _words(cell: Cell) -> str:
-    return _code_span(cell.text) if cell.is_code else escaped(cell.text)
+    return _code_span(cell.text) if cell.is_code else escaped(cell.shown)
 
 
 def _cell(cell: Cell) -> str:
-    return f"{_words(cell)} {MARKS.get(cell.known, '')}".rstrip()
+    return _words(cell)
 
 
 def _code_span(text: str) -> str:

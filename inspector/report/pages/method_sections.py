@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.report.catalogue import HOW_KNOWN, legend
 from inspector.report.export import TARGETS, ExportError, export_plan
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
@@ -12,7 +14,7 @@ from inspector.report.pages.model import Code, Line, Section
 from inspector.report.pages.session_sections import plan_title
 from inspector.report.tables import Cell, FigureCells, Table, pointer, word
 from inspector.report.text import input_text
-from inspector.report.totals import legend, plan_letter
+from inspector.report.totals import marks_used, plan_letter
 from inspector.safe_text import safe_text
 from inspector.strategies.plan import Plan, PlanError
 
@@ -31,8 +33,7 @@ REPLAYED = (
     "it is negative, the plan costs more."
 )
 
-USUAL_DAYS = 30
-"""Days of a month where nobody says otherwise."""
+UNMARKED = "Figures without a mark are reported, or fitted to reported usage."
 
 PREVIEW_LINES = 24
 """Lines of a configuration that are shown."""
@@ -61,14 +62,13 @@ def method_section(report: Report) -> Section:
         caches = "; ".join(dict.fromkeys(plain(each) for each in prices.caches.values()))
         sentences.append(f"Prices: {plain(prices.source)}.{factor}" + (f" Prompt cache: {caches}." if caches else ""))
     parts: list[Part] = [Line((Cell(sentence),)) for sentence in sentences]
-    parts += [Line((Cell(f"{meaning}{_marked(mark)}."),), is_item=True) for mark, meaning in legend(report)]
+    used = marks_used(report)
+    marks = f" {legend(used)}." if legend(used) else ""
+    parts.append(Line((Cell(f"{UNMARKED}{marks}"),)))
+    parts += [Line((Cell(f"{how}: {HOW_KNOWN[how]}."),), is_item=True) for how in HOW_KNOWN if how in used]
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
     return Section("method", "How this is calculated", tuple(parts))
-
-
-def _marked(mark: str) -> str:
-    return f" (marked {mark})" if len(mark) == 1 else " (not marked)"
 
 
 def reproduce_section(report: Report) -> Section:
@@ -89,8 +89,10 @@ def command_line(report: Report) -> str:
     words += [f"--strategy {shlex.quote(plain(specs))}" for specs in chosen]
     runs = next((plan.projection.runs_per_day for plan in report.plans if plan.projection is not None), None)
     words += [] if runs is None else [f"--runs-per-day {runs:g}"]
-    days = next((plan.projection.days_per_month for plan in report.plans if plan.projection is not None), USUAL_DAYS)
-    words += [] if days == USUAL_DAYS else [f"--days-per-month {days:g}"]
+    days = next(
+        (plan.projection.days_per_month for plan in report.plans if plan.projection is not None), DAYS_PER_MONTH
+    )
+    words += [] if days == DAYS_PER_MONTH else [f"--days-per-month {days:g}"]
     prices = report.prices
     if prices is not None:
         words += [] if prices.factor == 1 else [f"--factor {prices.factor:g}"]

@@ -52,13 +52,6 @@ class Line:
     cells: tuple[Cell, ...]
     is_item: bool = False
 
-    @property
-    def known(self) -> str:
-        """How its figures are known, where not exactly and the words do not say so already; else empty."""
-        known = [cell.known for cell in self.cells if cell.known not in ("", "exact")]
-        said = "".join(cell.text for cell in self.cells)
-        return known[0] if known and known[0] not in said else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Code:

@@ -18,7 +18,14 @@ from inspector.report.catalogue import (
 from inspector.report.charts.specifications import downsample
 from inspector.report.document import SessionFacts
 from inspector.report.layout import plain
-from inspector.report.monthly_saving import daily_saving, monthly_range, runs_a_day
+from inspector.report.monthly_saving import (
+    bands_of,
+    daily_saving,
+    monthly_range,
+    monthly_saving,
+    rounded_to,
+    runs_a_day,
+)
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
@@ -26,6 +33,8 @@ from inspector.report.totals import columns_of, plan_letter, totals_rows
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from inspector.report.document import Ledger, Report
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
@@ -68,9 +77,9 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
     found = report.plans[index].projection
     if found is None:
         return None
-    by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
-    said = f"At {runs_a_day(found.runs_per_day)} it {daily_saving(found.usd_per_day, IN_TEXT)}, {by_month} a month"
-    return Line((Cell(f"{said}, projected."),))
+    day, month = bands_of(found)
+    said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
+    return Line((Cell(f"At {runs_a_day(found.runs_per_day)} it {said}."),))
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
@@ -102,11 +111,10 @@ def _saving(report: Report, figures: FigureCells, index: int) -> Line:
                 positive,
                 Cell(" more" + of),
                 share,
-                Cell(f" {what}), {amount.known}."),
+                Cell(f" {what})."),
             )
         )
-    known = f", {amount.known}" if amount.known else ""
-    return Line((Cell(f"{name} saves "), amount, Cell(of), share, Cell(f" {what}){known}.")))
+    return Line((Cell(f"{name} saves "), amount, Cell(of), share, Cell(f" {what}).")))
 
 
 def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
@@ -263,17 +271,30 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
     return Section("heaviest", "Results that cost most", tuple(parts))
 
 
+PROJECTED = ("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
+
+
+def _projected_cells(figures: FigureCells, index: int, found: ProjectionFacts) -> Iterator[Cell]:
+    """The figures of a projection, rounded to their spread."""
+    day, month = bands_of(found)
+    for name in PROJECTED:
+        cell = figures.cell("plans", index, "projection", name)
+        spread = {"usd_per_day": day}.get(name, month)
+        is_rounded = cell.value is not None and name.startswith("usd")
+        yield replace(cell, text=rounded_to(cell.value or 0.0, spread, IN_TEXT)) if is_rounded else cell
+
+
 def projection_section(report: Report, figures: FigureCells) -> Section | None:
     """What a saving comes to over many runs, with what is assumed."""
     projected = [(index, plan.projection) for index, plan in enumerate(report.plans) if plan.projection is not None]
     if not projected:
         return None
-    table = figures.table(
+    table = Table(
         "Projected savings",
-        ("plan",),
-        (((Cell(plan_title(report, index)),), ("plans", index, "projection")) for index, _ in projected),
-        ProjectionFacts,
-        *("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high"),
+        ("plan", *(quantity(ProjectionFacts, name).label for name in PROJECTED)),
+        tuple(
+            (Cell(plan_title(report, index)), *_projected_cells(figures, index, found)) for index, found in projected
+        ),
     )
     days = projected[0][1].days_per_month
     assumptions = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
@@ -224,18 +225,18 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
 
 
 def prompt_at(outcome: Outcome, call: int) -> str:
-    """What a call's prompt comes to, as recorded and with the plan, and how each is known; short."""
-    recorded = int(outcome.baseline.ledger.prompt_tokens[call])
-    known = outcome.baseline.figures.prompt_tokens.known.value
-    said = f"call {ON_SCREEN.whole(call + 1)}: {ON_SCREEN.whole(recorded)} tokens {known}"
-    if outcome.replay is outcome.baseline:
-        return said
-    planned = int(outcome.replay.ledger.prompt_tokens[call])
-    return f"{said} → {ON_SCREEN.whole(planned)} {outcome.replay.figures.prompt_tokens.known.value}"
+    """What a call's prompt comes to, as recorded and with the plan; short."""
+
+    def size(replay: Replay) -> str:
+        tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))
+        return ON_SCREEN.marked(tokens, replay.figures.prompt_tokens.known.value)
+
+    said = f"call {ON_SCREEN.whole(call + 1)}: {size(outcome.baseline)} tokens"
+    return said if outcome.replay is outcome.baseline else f"{said} → {size(outcome.replay)}"
 
 
 def prompts_known(outcome: Outcome) -> str:
-    """How the prompts of the chart are known, without the plan and with it."""
-    recorded = outcome.baseline.figures.prompt_tokens.known.value
-    planned = outcome.replay.figures.prompt_tokens.known.value
-    return f"prompts {recorded}" if planned == recorded else f"prompts {recorded}, with the plan {planned}"
+    """That prompts of the chart are estimates, where they are; empty otherwise."""
+    figures = outcome.baseline.figures.prompt_tokens, outcome.replay.figures.prompt_tokens
+    marks = legend((figure.known.value for figure in figures), ON_SCREEN)
+    return f"prompts {marks}" if marks else ""

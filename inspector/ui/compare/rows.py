@@ -12,7 +12,7 @@ from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, letters, savings_style
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -249,16 +249,6 @@ def _pays_off(found: ComparedPlan) -> Cell:
     return Cell(f"call {ON_SCREEN.whole(found.break_even_call)}", order=float(found.break_even_call))
 
 
-def legend(contenders: Sequence[Contender]) -> str:
-    """What the letters behind the numbers mean, those that are used."""
-    used = set()
-    for each in contenders:
-        if each.found is not None:
-            figures = each.found.figures
-            used |= {figures.prompt_tokens.known.value, figures.cost_usd.known.value}
-    return letters(used)
-
-
 def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = False) -> list[tuple[str, str]]:
     """The details of one plan, line by line: a label and a text, which may hold a user's."""
     strategies = each.plan.strategies
@@ -318,7 +308,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
             return UNKNOWN + unit
-        return f"{written(figure.value)}{unit} {figure.known.value}"
+        return ON_SCREEN.marked(f"{written(figure.value)}{unit}", figure.known.value, is_least=figure.is_least)
 
     cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
     parts = [told(cost, ON_SCREEN.dollars), told(tokens, ON_SCREEN.whole, " prompt tokens")]

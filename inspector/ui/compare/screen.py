@@ -31,9 +31,8 @@ from inspector.ui.compare.rows import (
     about_never_applied,
     compare_table,
     current_name,
-    legend,
 )
-from inspector.ui.figure_table.table import Sorting
+from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import Facts, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
 from inspector.ui.study import StudyScreen
@@ -252,7 +251,7 @@ class CompareScreen(StudyScreen):
         folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
         away = f" · {folded} never applied, folded" if folded else ""
         pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}")
-        pane.border_subtitle = Content(legend(contenders))
+        pane.border_subtitle = Content(legend_of(self.plans.table))
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:

@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.breakdown import NOT_RECORDED
 from inspector.replay.analysis.context_breakdown import Grouping, Scope
-from inspector.report.catalogue import MARKS
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, number_cell
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -85,14 +85,14 @@ def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
 
 def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> FigureRow:
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
-    known = MARKS[composition.context.known.value]
+    known = composition.context.known.value
     amount = part.tokens if is_window else part.carried
     name = EVERYTHING if is_first else one_line(part.name)
-    exact = MARKS[composition.context.prompt.known.value] if is_first else known
+    exact = composition.context.prompt.known.value if is_first else known
     cells = {
         "name": Cell(name, _short_name(name), style="table--name" if is_first else "", order=name),
         "tokens": tokens_cell(part.tokens, exact),
-        "share": Cell(ON_SCREEN.share(amount / total), known=known, order=amount)
+        "share": _number(ON_SCREEN.share(amount / total), known, amount)
         if total and not math.isnan(amount)
         else Cell(),
         "cut": _cut(part.recorded - part.tokens, known),
@@ -104,13 +104,13 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
-    is_faint = not len(part.blocks) and part.name == NOT_RECORDED
+    is_faint = not len(part.blocks) and part.name in (NOT_RECORDED, AROUND_TEXTS)
     return FigureRow(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
 def block_table(composition: ContextBreakdown, consumers: Sequence[Consumer], rows: Rows) -> Table:
     """The blocks that take most of a part, one row each."""
-    known = MARKS[composition.context.known.value]
+    known = composition.context.known.value
     is_window = composition.scope is Scope.WINDOW
     full = max((each.recorded if is_window else each.carried for each in consumers), default=1.0)
     return Table(
@@ -157,9 +157,13 @@ def _short_name(part: str) -> str:
     return f"…/{name}" if slash and name else ""
 
 
+def _number(text: str, known: str, order: float, *, short: str = "", style: str = "") -> Cell:
+    return number_cell(text, short, Figure(order, HowKnown(known)), style=style)
+
+
 def tokens_cell(tokens: float, known: str) -> Cell:
     """Tokens of a prompt."""
-    return Cell(ON_SCREEN.whole(tokens), ON_SCREEN.short(tokens), known=known, order=tokens)
+    return _number(ON_SCREEN.whole(tokens), known, tokens, short=ON_SCREEN.short(tokens))
 
 
 def _cut(tokens: float, known: str) -> Cell:
@@ -167,16 +171,16 @@ def _cut(tokens: float, known: str) -> Cell:
         return Cell("·", style="table--faint", order=0.0)
     style = "table--cut" if tokens > 0 else "table--lost"
     text = ON_SCREEN.short(-tokens) if tokens > 0 else f"+{ON_SCREEN.short(-tokens)}"
-    return Cell(text, style=style, known=known, order=-tokens)
+    return _number(text, known, -tokens, style=style)
 
 
 def _carried(tokens: float, known: str) -> Cell:
     if math.isnan(tokens):
         return Cell("·", style="table--faint")
-    return Cell(ON_SCREEN.short(tokens), known=known, order=tokens)
+    return _number(ON_SCREEN.short(tokens), known, tokens)
 
 
 def _dollars(cost: float, known: str) -> Cell:
     if math.isnan(cost):
         return Cell("·", style="table--faint")
-    return Cell(ON_SCREEN.dollars(cost), known=known, order=cost)
+    return _number(ON_SCREEN.dollars(cost), known, cost)

@@ -20,7 +20,7 @@ from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS
 from inspector.ui.composition.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
-from inspector.ui.figure_table.table import Sorting, letters
+from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -48,7 +48,7 @@ class Parts(FigureTable):
     HELP = """What the prompt of the call looked at is made of. Tokens are on the provider's scale; parts and what the
     file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out.
     Token-calls are tokens counted once for every call that sent them, and cost what that came to, at the rate each
-    token was served at: from the cache or not. Letters: c calibrated, e estimated; none is exact. Repeats are results
+    token was served at: from the cache or not. ~ is an estimate. Repeats are results
     that something later in the prompt stands for: the same text, the file read again, or edited since it was read."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
@@ -167,20 +167,21 @@ class CompositionScreen(StudyScreen):
             if context.call >= count
             else f"at call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
         )
-        prompt = f"{ON_SCREEN.whole(context.prompt.value or 0)} tokens {context.prompt.known.value}"
+        size = f"{ON_SCREEN.whole(context.prompt.value or 0)} tokens"
+        prompt = ON_SCREEN.marked(size, context.prompt.known.value)
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
-            of = f" of {window_size(window.size)} {window.tokens.known.value}" if window.size else ""
+            of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}")
         else:
             pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}")
-        pane.border_subtitle = Content(letters([context.known.value]))
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
             self._sorted_for = (composition.grouping, composition.scope)
             parts.set_reactive(FigureTable.sorting, own_sorting(composition))
             self.blocks.set_reactive(FigureTable.sorting, Sorting())
         parts.table = part_table(composition)
+        pane.border_subtitle = Content(legend_of(parts.table))
         self._show_blocks()
 
     @on(FigureTable.Highlighted, "#parts")

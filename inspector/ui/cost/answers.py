@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.breakdown import BESIDE_TEXTS, NOT_RECORDED_SHORT
-from inspector.replay.figure import HowKnown
+from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 
@@ -32,6 +31,7 @@ _PART_NAMES: Final = {
     "cache_write_usd": ("cache writes", "writes"),
     "uncached_usd": ("uncached input", "uncached"),
     "output_usd": ("output", "output"),
+    "requests_usd": ("other requests", "requests"),
 }
 """Of each kind of token its name, and a shorter one."""
 
@@ -110,14 +110,16 @@ def _brief(line: Line) -> Line:
 
 def _money(spending: Spending) -> Iterator[Said]:
     """The cost, and what of it each kind of token cost, the most first."""
-    total = f"≥ {ON_SCREEN.dollars(spending.total.value)}" if spending.is_least else _dollars(spending.total)
-    yield Said((("cost ", _TEXT), (total, _FIGURE)))
+    yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
-    for rank, (name, figure) in enumerate(parts, start=1):
-        if figure.value:
+    written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
+    for rank, ((name, figure), amount) in enumerate(zip(parts, written, strict=True), start=1):
+        # What is too little to be a part of the amount as it is written is not worth its room.
+        if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
             share = ON_SCREEN.share(spending.share(figure))
-            longer = ((f"{long} ", _TEXT), (_dollars(figure), _FIGURE), (f" {share}", _TEXT))
+            cost = ON_SCREEN.marked(amount, figure.known.value, is_least=figure.is_least)
+            longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
 
 
@@ -169,7 +171,7 @@ def _carried(spending: Spending) -> Line:
 
 def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
     name = short = one_line(f"{row.part} results" if row.part else row.name)
-    if row.name == BESIDE_TEXTS:
+    if row.name == SYSTEM_AND_TOOLS:
         name, short = NOT_RECORDED_SHORT, "system and tools"
     if row.cost.value is None:
         share = ON_SCREEN.share(row.share.value)
@@ -220,6 +222,5 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
 
 
 def _dollars(figure: Figure) -> str:
-    """Money; that it is no more than an estimate is told before it."""
-    is_exception = figure.value is not None and figure.known in (HowKnown.ESTIMATED, HowKnown.PROJECTED)
-    return f"~{ON_SCREEN.dollars(figure.value)}" if is_exception else ON_SCREEN.dollars(figure.value)
+    """Money; that it is no more than an estimate, or a least, is told before it."""
+    return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_least=figure.is_least)

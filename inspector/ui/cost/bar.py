@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.report.monthly_saving import daily_saving, monthly_saving
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class CostBar(Widget, can_focus=True):
-    """Two rows. Every figure is followed by how it is known; a saving below zero is shown as a cost."""
+    """Two rows. An estimate or a projection is marked; a saving below zero is shown as a cost."""
 
     HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
 
-    exact: reported by the provider.  calibrated: fitted to reported usage.
-    estimated: local estimate or default.  projected: about calls that did not happen."""
+    No mark: reported by the provider, or fitted to reported usage.
+    ~ estimated, or projected: about calls that did not happen.  ≥ at least."""
 
     DEFAULT_CSS = """
     CostBar { height: auto; width: 1fr; }
@@ -36,7 +37,6 @@ class CostBar(Widget, can_focus=True):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "cost--figure",
-        "cost--known",
         "cost--saved",
         "cost--lost",
         "cost--text",
@@ -81,7 +81,8 @@ class CostBar(Widget, can_focus=True):
 
     def _now(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
-        parts = [LinePiece(self._recorded(summary, "recorded"), 1, shorter=self._recorded(summary, ""))]
+        recorded = summary.recorded
+        parts = [LinePiece(self._amount(_called(recorded), recorded), 1, shorter=self._amount("", recorded))]
         if summary.is_idle:
             hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
@@ -114,53 +115,40 @@ class CostBar(Widget, can_focus=True):
             parts.append(LinePiece(Content.styled("never breaks even here", text), 4))
         return parts
 
-    def _recorded(self, summary: CostSummary, label: str) -> Content:
-        """The session's cost; where responses are longer than the file says, what it cost at least."""
-        if not summary.is_least or summary.recorded.value is None:
-            return self._amount(label, summary.recorded)
-        least = f"≥ {ON_SCREEN.dollars(summary.recorded.value)}"
-        words = ("cost " if label else "", self.get_visual_style("cost--text"))
-        return Content.assemble(words, (least, self.get_visual_style("cost--figure")))
-
     def _saving(self, summary: CostSummary, *, brief: bool = False) -> Content:
         saved = summary.saved.value
         if saved is None:
             return Content("")
         share = "" if brief or summary.saved_share is None else f" ({ON_SCREEN.share(abs(summary.saved_share))})"
+        amount = ON_SCREEN.marked(ON_SCREEN.dollars(abs(saved)), summary.saved.known)
         if saved < 0:
-            said = Content.styled(f"costs {ON_SCREEN.dollars(-saved)} more{share}", self.get_visual_style("cost--lost"))
-        else:
-            said = Content.styled(f"saves {ON_SCREEN.dollars(saved)}{share}", self.get_visual_style("cost--saved"))
-        return said + self._known(summary.saved)
+            return Content.styled(f"costs {amount} more{share}", self.get_visual_style("cost--lost"))
+        return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value
         if saved is None:
             return Content("")
         word, style = ("fewer", "cost--saved") if saved >= 0 else ("more", "cost--lost")
-        amount = Content.styled(f"{ON_SCREEN.short(abs(saved))} {word} tokens", self.get_visual_style(style))
-        return amount + self._known(summary.saved_tokens)
-
-    def _known(self, amount: KnownNumber) -> Content:
-        return Content.styled("" if amount.value is None else f" {amount.known}", self.get_visual_style("cost--known"))
+        amount = ON_SCREEN.marked(ON_SCREEN.short(abs(saved)), summary.saved_tokens.known)
+        return Content.styled(f"{amount} {word} tokens", self.get_visual_style(style))
 
     def _until(self, summary: CostSummary, until: CostUntil) -> list[LinePiece]:
         """At the call looked at; what is projected of the whole session is not about then."""
         text = self.get_visual_style("cost--text")
         parts = [
             LinePiece(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
-            LinePiece(self._amount("recorded", until.recorded), 1, shorter=self._amount("", until.recorded)),
+            LinePiece(
+                self._amount(_called(until.recorded), until.recorded), 1, shorter=self._amount("", until.recorded)
+            ),
         ]
         if summary.is_idle:
             return parts
         word, style, dollars = ("saved", "cost--saved", until.saved.value or 0.0)
         if dollars < 0:
             word, style = "lost", "cost--lost"
-        brief = f"{word} {ON_SCREEN.dollars(abs(dollars))}"
-        longer, shorter = (
-            Content.styled(said, self.get_visual_style(style)) + self._known(until.saved)
-            for said in (f"{brief} by then", brief)
-        )
+        brief = f"{word} {ON_SCREEN.marked(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
+        longer, shorter = (Content.styled(said, self.get_visual_style(style)) for said in (f"{brief} by then", brief))
         planned = Content.assemble(("→ ", text), self._amount("", until.planned))
         return [
             *parts,
@@ -175,25 +163,21 @@ class CostBar(Widget, can_focus=True):
         runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
         hint = Content.styled("d: runs a day", text)
         parts = [LinePiece(Content.styled(runs, text), 1)]
-        day, month = summary.per_day.value, summary.per_month.value
+        day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
-        verb, more, style = ("saves", "", "cost--saved") if day >= 0 else ("costs", " more", "cost--lost")
-        band = "" if summary.plus_minus is None else f" ±{ON_SCREEN.share(summary.plus_minus)}"
-        by_month = f"{ON_SCREEN.dollars(abs(month))} a month"
-        longer, shorter = (
-            Content.styled(said, self.get_visual_style(style)) for said in (f"{by_month}{more}", by_month)
-        )
+        style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
+        by_month = monthly_saving(month, ON_SCREEN)
         parts += [
+            LinePiece(Content.styled(daily_saving(day, ON_SCREEN), style), 3),
+            # What it may come to goes last of all: one amount would be taken for a fact.
             LinePiece(
-                Content.styled(f"{verb} {ON_SCREEN.dollars(abs(day))} a day{more}", self.get_visual_style(style))
+                Content.styled(by_month, style), shorter=Content.styled(f"{by_month.removeprefix('about ')}", style)
             ),
-            LinePiece(longer, 3, shorter=shorter),
-            # How they are known goes last of all: a figure without it would be taken for a fact.
-            LinePiece(Content.styled(f"{summary.per_month.known}{band}", self.get_visual_style("cost--known"))),
         ]
         if summary.breaks:
-            parts.append(LinePiece(Content.styled(f"{ON_SCREEN.plural(summary.breaks, 'cache miss')}", text), 4))
+            misses = f"{ON_SCREEN.plural(summary.breaks, 'cache miss')} by the plan"
+            parts.append(LinePiece(Content.styled(misses, text), 4))
         if summary.first_change >= 0:
             parts.append(
                 LinePiece(Content.styled(f"first applied at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
@@ -201,8 +185,13 @@ class CostBar(Widget, can_focus=True):
         return [*parts, LinePiece(hint, 6, right=True)]
 
     def _amount(self, label: str, amount: KnownNumber) -> Content:
+        written = ON_SCREEN.marked(ON_SCREEN.dollars(amount.value), amount.known, is_least=amount.is_least)
         return Content.assemble(
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
-            (ON_SCREEN.dollars(amount.value), self.get_visual_style("cost--figure")),
-            self._known(amount),
+            (written, self.get_visual_style("cost--figure")),
         )
+
+
+def _called(amount: KnownNumber) -> str:
+    """What the session's cost is called: recorded, unless some of it is an estimate."""
+    return "recorded" if amount.known == "exact" else "cost"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.explain.cost_sheet import OVERHEAD
+from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
     CarriedBlockFacts,
@@ -26,12 +27,13 @@ from inspector.report.catalogue import (
     quantity,
     totals_shown,
 )
+from inspector.report.monthly_saving import about, between
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell, number_cell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Hashable, Mapping, Sequence
 
     from inspector.replay.analysis.bootstrap import Band, CostComparison
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
@@ -105,7 +107,7 @@ _BAND_COLUMNS: Final = (
     Column("before", "without", 12, 16),
     Column("after", "with the plan", 12, 16, short="with plan"),
     Column("saved", "saved", 10, 14),
-    Column("band", "from … to", 17, 26, rank=1),
+    Column("band", "range", 17, 26, rank=1),
 )
 
 _TERM_COLUMNS: Final = (
@@ -180,18 +182,29 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     """The totals of the catalogue that the screen shows, those of the session with nothing cut beside the plan's."""
     totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
     totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
-    return [_total(sheet, each) for total in totals for each in (total, *parts_of(total.name))]
+    parts = [_total_parts_written(sheet, before=True), _total_parts_written(sheet, before=False)]
+    rows = [_total(sheet, each, parts) for total in totals for each in (total, *parts_of(total.name))]
+    return [row for row in rows if len(row.cells) > 1]
 
 
-def _total(sheet: CostSheet, entry: Quantity) -> FigureRow:
+def _total_parts_written(sheet: CostSheet, *, before: bool) -> dict[str, str]:
+    """The parts of the cost, each written as exactly as the cost is, so that they add up to it."""
+    names = [name for name in COST_PARTS if (("before", name) if before else name) in sheet.explained]
+    values = [sheet.explained["before", name].value if before else sheet.explained[name].value for name in names]
+    total = (sheet.baseline if before else sheet.planned).figures.cost_usd.value
+    return dict(zip(names, ON_SCREEN.dollars_of_parts(total, values), strict=True))
+
+
+def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]) -> FigureRow:
     name = entry.name
     after = _total_of(sheet, entry)
     # What every prompt holds that the file does not show is the same with and without the plan.
     before = after if name == OVERHEAD else _total_of(sheet, entry, before=True)
     cells = {"name": Cell(_label(entry), style="table--name")}
-    for side, found in (("before", before), ("after", after)):
+    for side, found, written in (("before", before, parts[0]), ("after", after, parts[1])):
         if found is not None:
-            cells[side] = _cell(found, entry.unit)
+            is_part = name in written and found.value is not None
+            cells[side] = number_cell(written[name], "", found) if is_part else _cell(found, entry.unit)
     if before and after and before.value is not None and after.value is not None and after.value != before.value:
         # Responses cost the same in both, so the change is known as well as the saving is.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
@@ -203,7 +216,7 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
     """A total as it is explained, or as the replay has it where nothing explains it."""
     explained = sheet.explained.get(("before", entry.name) if before else entry.name)
     if explained is not None:
-        return Figure(explained.value, explained.known)
+        return Figure(explained.value, explained.known, explained.is_least)
     figures = (sheet.baseline if before else sheet.planned).figures
     found: Figure | None = getattr(figures, entry.source, None)
     return found
@@ -308,9 +321,8 @@ def _compaction(each: CompactionForecast) -> FigureRow:
             "prompt": Cell("·")
             if each.asked_for
             else figure_cell(each.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
-            # A letter stands behind numbers alone: behind a word it would be read as part of it.
-            "reached": Cell(reached, known="p" if reached[-1:].isdigit() else ""),
-            "avoided": Cell("·") if each.asked_for else Cell(str(each.avoided), known="p"),
+            "reached": _projected_count(reached) if reached.replace(",", "").isdigit() else Cell(reached),
+            "avoided": Cell("·") if each.asked_for else _projected_count(str(each.avoided)),
             "saved": Cell("·")
             if each.asked_for or not each.is_avoided
             else figure_cell(saved, ON_SCREEN.dollars, style=style),
@@ -333,9 +345,14 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
         found.append(_band_row(("next", "calls"), f"next {ON_SCREEN.plural(ahead.calls, 'call')}", ahead.cost))
         cells = {
             "name": Cell("  last prompt then"),
-            "before": _projected(ahead.baseline_prompt_tokens, ON_SCREEN.whole),
-            "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.whole),
-            "band": _range(ahead.plan_prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
+            "before": _projected(ahead.baseline_prompt_tokens, ON_SCREEN.short(ahead.baseline_prompt_tokens.middle)),
+            "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.short(ahead.plan_prompt_tokens.middle)),
+            "band": Cell(
+                " to ".join(
+                    ON_SCREEN.short(end) for end in (ahead.plan_prompt_tokens.low, ahead.plan_prompt_tokens.high)
+                ),
+                style="table--faint",
+            ),
         }
         found.append(FigureRow(("next", "prompt"), cells))
     return found
@@ -352,7 +369,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
             "after": figure_cell(sheet.outcome.figures.cost_usd, ON_SCREEN.dollars),
             "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
-            "band": _range(runs.per_run.saving, ON_SCREEN.dollars, ON_SCREEN.short_dollars),
+            "band": _range(runs.per_run.saving),
         },
     )
 
@@ -363,18 +380,22 @@ def _band_row(key: Hashable, name: str, each: CostComparison) -> FigureRow:
         key,
         {
             "name": Cell(name, style="table--name"),
-            "before": _projected(each.baseline, ON_SCREEN.dollars),
-            "after": _projected(each.plan, ON_SCREEN.dollars),
-            "saved": _projected(each.saving, ON_SCREEN.dollars, style),
-            "band": _range(each.saving, ON_SCREEN.dollars, ON_SCREEN.short_dollars),
+            "before": _projected(each.baseline, about(each.baseline, ON_SCREEN)),
+            "after": _projected(each.plan, about(each.plan, ON_SCREEN)),
+            "saved": _projected(each.saving, about(each.saving, ON_SCREEN), style),
+            "band": _range(each.saving),
         },
     )
 
 
-def _projected(band: Band, written: Callable[[float], str], style: str = "") -> Cell:
-    return figure_cell(Figure(band.middle, HowKnown.PROJECTED), written, style=style)
+def _projected(band: Band, text: str, style: str = "") -> Cell:
+    return number_cell(text, "", Figure(band.middle, HowKnown.PROJECTED), style=style)
 
 
-def _range(band: Band, written: Callable[[float], str], shorter: Callable[[float], str]) -> Cell:
-    text, short = (f"{each(band.low)} … {each(band.high)}" for each in (written, shorter))
-    return Cell(text, short, style="table--faint", known="p")
+def _projected_count(text: str) -> Cell:
+    return number_cell(text, "", Figure(float(text.replace(",", "")), HowKnown.PROJECTED))
+
+
+def _range(band: Band) -> Cell:
+    short = " to ".join(ON_SCREEN.short_dollars(end) for end in (band.low, band.high))
+    return Cell(between(band, ON_SCREEN), short, style="table--faint")

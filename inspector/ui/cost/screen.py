@@ -16,7 +16,7 @@ from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, term_table
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
-from inspector.ui.figure_table.table import letters
+from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.settings import problem_with_runs
@@ -55,7 +55,7 @@ class CostFigures(FigureTable):
     TITLE_IN_HELP = "Figures"
 
     HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor is calculated;
-    E shows all of it. Letters behind numbers: c calibrated, e estimated, p projected; none is exact.
+    E shows all of it. ~ stands before what is estimated or projected, ≥ before what is at least so much.
     Assumptions can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied
     by, as which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The
     command line has the same as options of report and compare."""
@@ -150,10 +150,7 @@ class CostsScreen(StudyScreen):
         terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
         pane = self.query_one("#figures-pane", Pane)
-        used = {cell.known for row in table.rows for cell in row.cells.values()}
-        pane.border_subtitle = Content(
-            letters(how for how in ("calibrated", "estimated", "projected") if how[0] in used)
-        )
+        pane.border_subtitle = Content(legend_of(table))
         self.figures.table = table
 
     @on(FigureTable.Highlighted)

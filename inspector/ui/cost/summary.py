@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Figure
@@ -19,10 +20,12 @@ class KnownNumber:
     Attributes:
         value: None where it cannot be known.
         known: `exact`, `calibrated`, `estimated` or `projected`.
+        is_least: It is more than that: nothing tells the rest.
     """
 
     value: float | None
     known: str
+    is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +58,13 @@ class CostSummary:
         rebuilds: What the plan's cache misses cost, dollars; None without a price.
         pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
-        per_day: Dollars saved a day.
-        per_month: Dollars saved a month.
-        plus_minus: How far the projection may be off as a share, 0.12 for ±12 %; None while unknown.
+        per_day: Dollars saved a day, with how far that may be off once it is known; None without a price.
+        per_month: The same a month.
         breaks: Calls that miss the cache because of the plan.
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
         is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
-        is_least: The session cost more than `recorded`: the file does not say how long all responses were.
         until: The same at the call looked at; None at the present.
     """
 
@@ -75,15 +76,13 @@ class CostSummary:
     rebuilds: float | None
     pays_off: int | None
     runs: float
-    per_day: KnownNumber
-    per_month: KnownNumber
-    plus_minus: float | None
+    per_day: Band | None
+    per_month: Band | None
     breaks: int = 0
     first_change: int = -1
     is_idle: bool = False
     is_on: bool = False
     advice: str = ""
-    is_least: bool = False
     until: CostUntil | None = None
 
 
@@ -103,15 +102,16 @@ def summarise(
         terms: How many days a month are projected.
         call: The call looked at; None for the next one, not yet made.
     """
-    from math import isnan
-
+    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.assumptions import Assumptions
 
     before, totals = outcome.baseline.figures, outcome.totals
     savings, first_change = totals.savings, outcome.first_change
     dollars, pays_off = savings.usd.value, totals.break_even_call.value
-    per_day = None if dollars is None else dollars * runs
-    plus_minus = projection.per_run.saving.plus_minus if projection is not None else None
+    per_run = projection.per_run.saving if projection is not None else None
+    if per_run is None and dollars is not None:
+        per_run = Band(dollars, dollars, dollars)
+    per_day = None if per_run is None else per_run.times(runs)
     models = (call.model for call in outcome.replay.history.session.calls)
     inputs = outcome.inputs
     return CostSummary(
@@ -123,17 +123,13 @@ def summarise(
         rebuilds=totals.break_usd.value,
         pays_off=None if pays_off is None else int(pays_off),
         runs=runs,
-        per_day=KnownNumber(per_day, "projected"),
-        per_month=KnownNumber(
-            None if per_day is None else per_day * (terms or Assumptions()).days_per_month, "projected"
-        ),
-        plus_minus=None if plus_minus is None or isnan(plus_minus) else plus_minus,
+        per_day=per_day,
+        per_month=None if per_day is None else per_day.times((terms or Assumptions()).days_per_month),
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
-        is_least=inputs.lacks_output,
         advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
     )
 
@@ -149,12 +145,12 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
     if isnan(recorded) or isnan(planned):
         return None
     figures = outcome.baseline.figures.cost_usd, outcome.totals.figures.cost_usd, outcome.totals.savings.usd
-    known = [figure.known.value for figure in figures]
     amounts = (
-        KnownNumber(value, how) for value, how in zip((recorded, planned, recorded - planned), known, strict=True)
+        KnownNumber(value, figure.known.value, figure.is_least)
+        for value, figure in zip((recorded, planned, recorded - planned), figures, strict=True)
     )
     return CostUntil(call + 1, *amounts)
 
 
 def _amount(figure: Figure) -> KnownNumber:
-    return KnownNumber(figure.value, figure.known.value)
+    return KnownNumber(figure.value, figure.known.value, figure.is_least)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from inspector.report.numbers import ON_SCREEN
+from inspector.report.numbers import ABOUT, ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
@@ -100,10 +100,6 @@ class DetailSection:
     form: TextForm = TextForm.PLAIN
 
 
-ABOUT: Final = "\N{ALMOST EQUAL TO}"
-"""Stands before what is estimated, where there is no room for the word."""
-
-
 @dataclass(frozen=True, slots=True)
 class CutNote:
     """Why a block is not sent whole.
@@ -112,13 +108,11 @@ class CutNote:
         tokens: Tokens left out; negative where the plan added.
         reason: Who cut it and why: `tiered-stale: stale, tier search`.
         call: The number of the call from which on it is so, counted from 1; None where that means nothing.
-        known: How `tokens` is known; empty to say nothing of it.
     """
 
     tokens: int
     reason: str
     call: int | None = None
-    known: str = ""
 
     @property
     def summary(self) -> str:
@@ -292,7 +286,7 @@ def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
         sentence += f" by {one_line(note.reason)}"
     if note.call is not None:
         sentence += f", at call {note.call:,}"
-    return f"{sentence} {ELLIPSIS} {note.known}" if note.known else sentence
+    return sentence
 
 
 def note_section(sentence: str) -> DetailSection:

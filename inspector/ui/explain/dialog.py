@@ -10,6 +10,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
+from inspector.report.monthly_saving import explained_value
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
@@ -145,12 +146,12 @@ class ExplainScreen(Dialog[None]):
 
 def _row(place: int, each: Explained) -> FigureRow:
     explanation = each.explanation
-    known = explanation.known.value
+    known, shown = explanation.known.value, explained_value(explanation, ON_SCREEN)
     return FigureRow(
         place,
         {
             "name": Cell(one_line(each.name), style="table--name", order=each.name),
-            "value": Cell(ON_SCREEN.quantity(explanation.value, explanation.unit), order=explanation.value),
+            "value": Cell(shown, shown.partition(",")[0] if explanation.band else "", order=explanation.value),
             "known": Cell(known, style="table--known", order=known),
         },
     )

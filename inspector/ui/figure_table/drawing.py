@@ -25,7 +25,7 @@ GAP: Final = 1
 
 DESCENDING, ASCENDING = "▾", "▴"
 
-HEADER, SORTED, MARK, KNOWN = "table--header", "table--sorted", "table--mark", "table--known"
+HEADER, SORTED, MARK = "table--header", "table--sorted", "table--mark"
 SENT, CUT = "table--sent", "table--cut"
 
 
@@ -73,14 +73,11 @@ def header_pieces(columns: Sequence[Column], widths: Mapping[str, int], sorting:
         if len(pieces) > 1:
             pieces.append((" " * GAP, HEADER))
         is_sorted = column.name == sorting.column
-        # Over numbers, the last cell stays free for what stands behind them.
-        room = cells - 1 if _is_right(column) else cells
-        title = column.short if column.short and cell_width(column.title) + is_sorted > room else column.title
+        title = column.short if column.short and cell_width(column.title) + is_sorted > cells else column.title
         if is_sorted:
             mark = DESCENDING if sorting.falls else ASCENDING
             title = f"{mark}{title}" if _is_right(column) else f"{title}{mark}"
-        room = room if cell_width(title) <= room else cells
-        text = fit_cells(title, room, align_right=_is_right(column)) + " " * (cells - room)
+        text = fit_cells(title, cells, align_right=_is_right(column))
         pieces.append((text, SORTED if is_sorted else HEADER))
     return pieces
 
@@ -130,14 +127,8 @@ def row_pieces(
 
 def _text(column: Column, cell: Cell, width: int, row_style: str) -> list[Piece]:
     style = cell.style or row_style
-    if column.is_text:
-        text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
-        return [(fit_cells(text, width), style)]
-    # Numbers end in one line whether or not a letter stands behind them.
-    room = width - 1 if width > 1 else width
-    text = cell.short if cell.short and cell_width(cell.text) > room else cell.text
-    number = fit_cells(text, room, align_right=True)
-    return [(number, style), (fit_cells(cell.known, width - room), KNOWN)]
+    text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
+    return [(fit_cells(text, width, align_right=not column.is_text), style)]
 
 
 def _bar(cell: Cell, width: int, row_style: str, *, logarithmic: bool) -> list[Piece]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from inspector.report.catalogue import MARKS, quantity
-from inspector.report.numbers import UNKNOWN
+from inspector.report.catalogue import LEAST, legend, quantity
+from inspector.report.numbers import ON_SCREEN, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from msgspec import Struct
 
@@ -84,7 +84,7 @@ class Cell:
         text: Safe, on one line.
         short: The same in fewer cells, where the column is too narrow for `text`; empty for cutting it.
         style: Component class it is drawn in; empty for the row's own.
-        known: A letter behind a number that says how it is known; empty for none.
+        known: How the number is known, and `LEAST` where it is more than that; none for words. The text has the mark.
         order: What the column is sorted by; rows without it come last.
         length: The bar, in a column of bars.
     """
@@ -92,7 +92,7 @@ class Cell:
     text: str = ""
     short: str = ""
     style: str = ""
-    known: str = ""
+    known: tuple[str, ...] = ()
     order: float | str | None = None
     length: Length | None = None
 
@@ -186,7 +186,21 @@ def figure_cell(
     if figure.value is None:
         return Cell(UNKNOWN, "?", "table--faint")
     short = shorter(figure.value) if shorter is not None else ""
-    return Cell(written(figure.value), short, style, MARKS[figure.known.value], figure.value)
+    return number_cell(written(figure.value), short, figure, style=style)
+
+
+def number_cell(text: str, short: str, figure: Figure, *, style: str = "") -> Cell:
+    """A number that is written already, with the mark for how it is known.
+
+    Args:
+        text: The number.
+        short: The same in fewer cells; empty for none.
+        figure: What it is, and what the column is sorted by.
+        style: Component class.
+    """
+    known = figure.known.value
+    marked, shorter = (ON_SCREEN.marked(each, known, is_least=figure.is_least) for each in (text, short))
+    return Cell(marked, shorter, style, (known, LEAST) if figure.is_least else (known,), figure.value)
 
 
 def savings_style(savings: Savings) -> str:
@@ -194,7 +208,6 @@ def savings_style(savings: Savings) -> str:
     return "table--lost" if (savings.usd.value or savings.tokens.value or 0) < 0 else "table--saved"
 
 
-def letters(known: Iterable[str]) -> str:
-    """What the letters behind numbers mean, those that are used."""
-    used = set(known)
-    return "  ".join(f"{letter} {how}" for how, letter in MARKS.items() if letter and how in used)
+def legend_of(table: Table) -> str:
+    """What the marks before a table's numbers mean, those that are used."""
+    return legend((how for row in table.rows for cell in row.cells.values() for how in cell.known), ON_SCREEN)

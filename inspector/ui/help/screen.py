@@ -29,10 +29,8 @@ SIGNS = (
     ("░", "tokens the plan cut away"),
     ("╌", "recorded, but not in this call's prompt: removed by a compaction, another thread, or still to come"),
     ("▶", "the row the cursor is on"),
-    ("exact", "reported by the provider"),
-    ("calibrated", "fitted to reported usage"),
-    ("estimated", "local estimate or default; ≈ before a size says the same"),
-    ("projected", "about calls that did not happen"),
+    ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
+    ("≥", "at least: nothing tells how long some response was"),
     ("cache misses", "what sending again costs after a change put it out of the provider's cache; within the saving"),
     (
         "needed cut text",

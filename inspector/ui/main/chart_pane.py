@@ -65,7 +65,8 @@ class ChartPane(SessionPane):
         if outcome is not None and self._chart is not None:
             self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time)
             self.show_place()
-            subtitle(self, f"{moment_of(outcome, self.controller.call)} · {prompts_known(outcome)}")
+            said = (moment_of(outcome, self.controller.call), prompts_known(outcome))
+            subtitle(self, " · ".join(filter(None, said)))
 
     def show_place(self) -> None:
         """Mark the call that first sends the block under the cursor."""

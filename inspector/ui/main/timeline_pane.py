@@ -292,8 +292,9 @@ class TimelinePane(SessionPane):
         if outcome is not None and self.screen.has_class("-short") and not self.screen.has_class("-zoom-chart"):
             from inspector.ui.chart.view import prompt_at, prompts_known
 
-            above = f"above: {prompts_known(outcome)}" if call is None else prompt_at(outcome, call)
-            title = f"{title} · {above}"
+            known = prompts_known(outcome)
+            above = f"above: {known}" if known else ""
+            title = " · ".join(filter(None, (title, above if call is None else prompt_at(outcome, call))))
         entitle(self, title)
 
     def on_timeline_order_asked(self) -> None:

@@ -45,14 +45,12 @@ class DifferenceRow(NamedTuple):
         here: Its value in the plan on the screen.
         there: Its value in the other one.
         change: What becomes of it by taking the other one; empty where that is no number.
-        known: How the numbers are known; empty where they are settings.
     """
 
     name: str
     here: str
     there: str
     change: str = ""
-    known: str = ""
 
 
 def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
@@ -70,16 +68,21 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
     for name, first, second, shown in pairs:
         change = ""
         if first.value is not None and second.value is not None:
-            change = _signed(second.value - first.value, shown)
-        ours, theirs = (ABSENT if each.value is None else shown(each.value) for each in (first, second))
-        rows.append(DifferenceRow(name, ours, theirs, change, first.known.value))
+            change = ON_SCREEN.marked(_signed(second.value - first.value, shown), second.known.value)
+        ours, theirs = (
+            ABSENT
+            if each.value is None
+            else ON_SCREEN.marked(shown(each.value), each.known.value, is_least=each.is_least)
+            for each in (first, second)
+        )
+        rows.append(DifferenceRow(name, ours, theirs, change))
     return rows
 
 
 def brief(here: PlanOutcome, rival: Rival) -> str:
     """Two short lines for the panel: what changes by taking the other plan."""
     cost, _, tokens, _, misses, *_ = figure_rows(here, rival.totals)
-    first = f"{cost.change} {cost.known}" if cost.change else f"{tokens.there} tokens {tokens.known}"
+    first = cost.change or f"{tokens.there} tokens"
     return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {misses.change} misses"
 
 

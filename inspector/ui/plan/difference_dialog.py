@@ -57,10 +57,10 @@ class DifferenceScreen(Dialog[None]):
 
     def _text(self) -> Content:
         here, there = self._names
-        head = ("", f"plan {here}", f"plan {there}", f"by taking {there}", "")
+        head = ("", f"plan {here}", f"plan {there}", f"by taking {there}")
         lines = [*_table(head, self._figures), Content("")]
         if self._settings:
-            lines += _table(("settings", f"plan {here}", f"plan {there}", "", ""), self._settings)
+            lines += _table(("settings", f"plan {here}", f"plan {there}", ""), self._settings)
         else:
             lines.append(Content("Both have the same strategies with the same settings."))
         return Content("\n").join(lines)
@@ -79,9 +79,9 @@ def _table(head: tuple[str, ...], rows: Sequence[DifferenceRow]) -> list[Content
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """One row: the name at the left, values at the right of their columns, how they are known last."""
+    """One row: the name at the left, values at the right of their columns."""
     padded = []
     for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         blank = " " * (width - cell_len(cell))
-        padded.append(cell + blank if place in (0, len(cells) - 1) else blank + cell)
+        padded.append(cell + blank if place == 0 else blank + cell)
     return (" " * GAP).join(padded).rstrip()

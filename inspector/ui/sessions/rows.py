@@ -62,9 +62,11 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells["model"] = Cell(one_line(summary.model), style="table--faint")
         more = "" if summary.is_whole else "+"
         if summary.tokens is not None:
-            cells["tokens"] = Cell(ON_SCREEN.short(summary.tokens), known=more)
+            cells["tokens"] = Cell(f"{ON_SCREEN.short(summary.tokens)}{more}")
         if summary.usd is not None:
-            cells["cost"] = Cell(ON_SCREEN.dollars(summary.usd), known=more)
+            cells["cost"] = Cell(
+                ON_SCREEN.marked(f"{ON_SCREEN.dollars(summary.usd)}{more}", "", is_least=summary.is_least)
+            )
     return FigureRow(header.path, cells, mark=LIVE if is_live else " ")
 
 

@@ -94,9 +94,7 @@ def _compacted(history: History, block: int, compaction: Compaction) -> str:
     before, after = (history.session.calls[call].usage for call in around)
     if before is None or after is None or not before.prompt or not after.prompt:
         return compaction_label(compaction)
-    return compaction_label(
-        compaction, f"prompts {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)} exact"
-    )
+    return compaction_label(compaction, f"prompts {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)}")
 
 
 def compaction_label(compaction: Compaction, prompts: str = "") -> str:

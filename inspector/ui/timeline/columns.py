@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.report.numbers import ON_SCREEN, elapsed
+from inspector.report.numbers import ABOUT, ON_SCREEN, elapsed
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.core.rendition import Action
 from inspector.ui.timeline.arrangement import Order
@@ -34,7 +34,7 @@ HIT: Final = "*"
 """Stands where a matching row has no number."""
 INNER: Final = "  "
 """Before the tools of a subagent's session."""
-ESTIMATED: Final = "≈"
+ESTIMATED: Final = ABOUT
 """Before tokens that were not counted yet."""
 
 ROLE_CLASSES: Final = {

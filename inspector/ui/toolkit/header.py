@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.report.numbers import ON_SCREEN, age, window_size
+from inspector.report.numbers import ABOUT, ON_SCREEN, age, window_size
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -23,10 +23,6 @@ LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable
 LONGEST_TITLE = 48
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but no longer called live."""
-
-
-ABOUT = "\N{ALMOST EQUAL TO}"
-"""Stands before what is estimated, where there is no room for the word."""
 
 
 class Heading(NamedTuple):

@@ -38,7 +38,6 @@ class Curve:
 
     Attributes:
         name: What it is, in a word.
-        known: A letter for how it is known; empty where it is exact.
         style: Component class it is drawn in.
         fractions: Where its points stand, 0 to 1, rising.
         amounts: Their heights.
@@ -47,7 +46,6 @@ class Curve:
     """
 
     name: str
-    known: str
     style: str
     fractions: NDArray[np.float64]
     amounts: NDArray[np.float64]
@@ -243,7 +241,7 @@ def _curve_label(curve: Curve, row: int, count: int, low: float, high: float) ->
     if row == 0:
         return written(high), "tune--number"
     if row == 1:
-        return f"{curve.name}{' ' if curve.known else ''}{curve.known}", curve.style
+        return curve.name, curve.style
     return (written(low), "tune--number") if row == count - 1 else ("", "")
 
 

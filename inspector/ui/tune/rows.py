@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.report.catalogue import MARKS
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, TuneChart, short_value
@@ -66,8 +66,8 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
         amounts = found.column(field)
         if not np.isnan(amounts).any():
             level = getattr(baseline, field).value
-            letter = MARKS[found.known(field).value]
-            curves.append(Curve(name, letter, style, found.fractions, amounts, level, written))
+            mark = partial(_marked, written, found.known(field).value)
+            curves.append(Curve(name, style, found.fractions, amounts, level, mark))
     knee, least = found.knee, found.least
     return TuneChart(
         found.axis.scale,
@@ -78,6 +78,10 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
         None if knee is None else knee.value,
         None if least is None else least.value,
     )
+
+
+def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
+    return ON_SCREEN.marked(written(amount), known)
 
 
 Marked = tuple[str, str, str, "Figures | None"]

@@ -14,7 +14,7 @@ from inspector.replay.analysis.sweep import POINTS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.core.parameters import ParameterError
-from inspector.ui.figure_table.table import letters
+from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.study import StudyScreen
@@ -216,8 +216,7 @@ class TuneScreen(StudyScreen):
         here, plan = limits.here(axis), limits.in_plan(axis)
         self.curves.chart = chart_of(known.found, baseline, known.sizes, here, plan)
         values.table = rows_of(marked_values(known.found, here, plan, in_plan), baseline, axis.unit_in(limits.plan))
-        how = {known.found.known(name).value for name in ("cost_usd", "prompt_tokens")}
-        self.query_one("#tune-values", Pane).border_subtitle = Content(letters(how))
+        self.query_one("#tune-values", Pane).border_subtitle = Content(legend_of(values.table))
         if not known.found.is_complete:
             self.status.progress = WorkProgress("replaying values", len(known.found.points) / POINTS)
 

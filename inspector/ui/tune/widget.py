@@ -89,7 +89,7 @@ class TuneCurves(Drawing):
 
     HELP = """What the cost, the prompt tokens and the cache misses of this session come to over the whole range of one
     limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
-    beside it; the dotted line is the session with nothing cut. Letters: c calibrated, e estimated. ◆ is the value you
+    beside it; the dotted line is the session with nothing cut. ~ is an estimate. ◆ is the value you
     look at, ▲ the plan's, ▾ that of the least cost. ◇ is the knee: where the cost lies furthest below the straight
     line between both ends of the curve, each direction taken as a share of its own length; beyond it a looser limit
     costs more than it did on average. Below, the sizes the limit is about: what is right of the value is cut."""

@@ -1,0 +1,19 @@
+"""For how long savings and sessions are projected where nobody says otherwise, and for how long at most.
+
+Imports nothing, so that the command line's help can tell it at once.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+DAYS_PER_MONTH: Final = 30.0
+"""A month, in projections."""
+
+MOST_DAYS: Final = 31
+
+NEXT_CALLS: Final = 50
+"""Calls a session is projected to go on for where nobody said how many."""
+
+MOST_NEXT_CALLS: Final = 10_000
+"""So many calls more can be projected; nothing is known of what comes after."""

@@ -1,0 +1,63 @@
+"""How long responses were where the file holds no more than the placeholder of a stream, or nothing."""
+
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import Replay, replay
+from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.pricing.prices import Pricing
+from inspector.session.model import BlockKind, Role, Usage
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.counter import load_counter
+from tests.replay.synthetic import CharacterTable, SessionBuilder
+
+MODEL = "claude-opus-4-5"
+PLACEHOLDER = Usage(1_000, 0, 0, 0, output=2, output_is_placeholder=True)
+
+
+class CountedTable(CharacterTable):
+    """A table that says by what it counts."""
+
+    counter = load_counter()
+
+
+def replayed(*responses: tuple[tuple[BlockKind, str], ...], usage: Usage | None = PLACEHOLDER) -> Replay:
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "question"))
+    for blocks in responses:
+        builder.respond(*(builder.block(kind, text) for kind, text in blocks), model=MODEL, usage=usage)
+    session = builder.session()
+    return replay(ReplayInputs.of(History.of(session), CountedTable(session), pricing=Pricing()), Plan())
+
+
+def test_a_placeholder_gives_way_to_what_texts_and_thinking_measure():
+    found = replayed(((BlockKind.THINKING, "t" * 300), (BlockKind.ASSISTANT_TEXT, "a" * 100)))
+
+    ratio = found.inputs.scale.ratio[0]
+    assert ratio > 0
+    assert found.ledger.output.tolist()[0] >= round(400 * ratio)
+    assert found.figures.output_tokens.known is HowKnown.ESTIMATED
+    assert found.figures.cost_usd.known is HowKnown.ESTIMATED
+    assert not found.figures.cost_usd.is_least
+
+
+def test_where_thinking_left_neither_text_nor_signature_the_cost_is_at_least_what_is_known():
+    found = replayed(((BlockKind.THINKING, ""), (BlockKind.ASSISTANT_TEXT, "a" * 100)))
+
+    assert found.figures.output_tokens.is_least
+    assert found.figures.cost_usd.is_least
+    assert not found.figures.prompt_tokens.is_least
+
+
+def test_where_nothing_of_a_response_was_recorded_it_was_at_least_as_long_as_was_reported():
+    found = replayed(())
+
+    assert found.ledger.output.tolist() == [2]
+    assert found.figures.output_tokens == Figure(2, HowKnown.ESTIMATED, is_least=True)
+
+
+def test_a_reported_length_stands_whatever_the_texts_measure():
+    usage = Usage(1_000, 0, 0, 0, output=7)
+
+    found = replayed(((BlockKind.THINKING, ""), (BlockKind.ASSISTANT_TEXT, "a" * 100)), usage=usage)
+
+    assert found.figures.output_tokens == Figure(7, HowKnown.EXACT)

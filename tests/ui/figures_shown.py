@@ -1,0 +1,238 @@
+"""Every figure that screens and reports show of one session and one plan: what it is called, its value, and where."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from inspector.replay.analysis.breakdown import part_label
+from inspector.report.catalogue import (
+    CostParts,
+    FigureSet,
+    OutcomeFacts,
+    PlanFacts,
+    ProjectionFacts,
+    Saving,
+    quantities,
+)
+from inspector.report.csv_text import calls_csv
+from inspector.report.json_document import to_json
+from inspector.report.numbers import MINUS
+from inspector.report.pages.content import page_content
+from inspector.report.pages.markdown import markdown
+from inspector.report.text import report_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from inspector.report.document import Report
+
+SESSION, PLAN = "the session", "the plan"
+
+_NUMBER = re.compile(
+    rf"(?P<least>≥ |>= )?~?(?P<sign>-|{MINUS})?\$?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<scale>[kMG])?(?P<percent> ?%)?"
+)
+_SCALES = {None: 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure at one place.
+
+    Attributes:
+        low: The least it may be: numbers that are written say no more than their digits.
+        high: The most.
+        text: As it is shown there.
+        place: Where.
+    """
+
+    low: float
+    high: float
+    text: str
+    place: str
+
+    @classmethod
+    def number(cls, value: float, place: str) -> Shown:
+        """One that is not written: as exact as data is kept."""
+        slack = 1e-6 + 1e-9 * abs(value)
+        return cls(value - slack, value + slack, f"{value:,.6g}", place)
+
+    @classmethod
+    def written(cls, text: str, place: str) -> Shown | None:
+        """One as people read it; None where it is no number."""
+        found = _NUMBER.fullmatch(text.strip())
+        if found is None:
+            return None
+        digits = found["digits"].replace(",", "")
+        scale = _SCALES[found["scale"]] / (100 if found["percent"] else 1)
+        value = float(digits) * scale * (-1 if found["sign"] else 1)
+        # A shortened number may be rounded twice, and halves either way.
+        half = 0.500001 * 10.0 ** -len(digits.partition(".")[2]) * scale
+        return cls(value - half, float("inf") if found["least"] else value + half, text.strip(), place)
+
+
+@dataclass
+class Figures:
+    """All of them, by what they are of and what they are called."""
+
+    found: dict[tuple[str, str], list[Shown]] = field(default_factory=lambda: defaultdict(list))
+    unread: list[str] = field(default_factory=list)
+
+    def add(self, of: str, name: str, value: float | str | None, place: str) -> None:
+        """Note one."""
+        if value is None or value == "":
+            return
+        shown = Shown.written(value, place) if isinstance(value, str) else Shown.number(float(value), place)
+        if shown is None:
+            self.unread.append(f"{name} at {place}: {value!r}")
+        else:
+            self.found[of, name].append(shown)
+
+    def disagreements(self) -> list[str]:
+        """One line for every name that has more than one value."""
+        lines = []
+        for (of, name), shown in sorted(self.found.items()):
+            if max(each.low for each in shown) > min(each.high for each in shown):
+                places: dict[str, list[str]] = defaultdict(list)
+                for each in shown:
+                    places[each.text].append(each.place)
+                said = "; ".join(f"{text} ({', '.join(dict.fromkeys(where))})" for text, where in places.items())
+                lines.append(f"{name} of {of}: {said}")
+        return lines
+
+    def places(self, of: str, name: str) -> set[str]:
+        """Where a figure is shown."""
+        return {each.place for each in self.found[of, name]}
+
+
+def sum_as_printed(cells: Iterable[str]) -> float:
+    """The sum of numbers as they are written."""
+    return sum(
+        (found.low + found.high) / 2 for found in (Shown.written(cell, "") for cell in cells) if found is not None
+    )
+
+
+_LABELS = {
+    name: entry.label
+    for kind in (FigureSet, CostParts, Saving, OutcomeFacts, PlanFacts, ProjectionFacts)
+    for name, entry in (
+        *((entry.explained, entry) for entry in quantities(kind).values()),
+        *quantities(kind).items(),
+    )
+}
+
+
+def label(name: str) -> str:
+    """What people are told a figure of the catalogue is called; parts of the cost say so."""
+    found = _LABELS[name]
+    return f"{found}, of the cost" if name in quantities(CostParts) and name != "overhead" else found
+
+
+def from_report(figures: Figures, report: Report) -> None:
+    """Note what a report says in each of its forms."""
+    _from_json(figures, json.loads(to_json(msgspec.to_builtins(report))))
+    _from_tables(figures, "markdown", _markdown_tables(markdown(page_content(report)).replace("\\", "")))
+    _from_text(figures, report_text(report))
+    _from_page(figures, report)
+    _from_csv(figures, calls_csv(report))
+
+
+def _from_json(figures: Figures, report: Mapping[str, Any]) -> None:
+    place = "json"
+    plan = report["plans"][0]
+    least = set(report["recorded"]["at_least"]) if report["recorded"] else set()
+    recorded = {name: value for name, value in (report["recorded"] or {}).items() if name not in least}
+    for of, kind, values in (
+        (SESSION, FigureSet, recorded),
+        (SESSION, FigureSet, report["baseline"]),
+        (PLAN, FigureSet, plan["figures"]),
+        (PLAN, Saving, plan["saved"]),
+        (PLAN, OutcomeFacts, plan["outcome"]),
+        (PLAN, PlanFacts, plan),
+        (PLAN, ProjectionFacts, plan["projection"] or {}),
+    ):
+        for name, entry in quantities(kind).items():
+            value = values.get(name)
+            if isinstance(value, int | float):
+                figures.add(of, entry.label, value / 100 if name == "percent" else value, place)
+    for of, explained in ((SESSION, report["explain"]), (PLAN, plan["explain"])):
+        for name, each in explained.items():
+            figures.add(of, label(name), each["value"], f"{place}, explain")
+    for of, rows in ((SESSION, report["carried"]), (PLAN, plan["carried"])):
+        for row in rows:
+            kind = part_label(row["kind"], row["tool"])
+            figures.add(of, f"cost to resend {kind}", row["usd"], place)
+            figures.add(of, f"token-calls of {kind}", row["sent_tokens"], place)
+            figures.add(of, f"{kind}, in the newest prompt", row["carried_tokens"], place)
+
+
+def _markdown_tables(text: str) -> Iterator[list[list[str]]]:
+    rows: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith("| "):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif rows:
+            yield rows
+            rows = []
+
+
+def _from_tables(figures: Figures, place: str, tables: Iterable[list[list[str]]]) -> None:
+    """The table of totals, and that of what is projected."""
+    for head, *rows in tables:
+        if head[0] == "figure" and "baseline" in head:
+            for name, *cells in rows:
+                for column, cell in zip(head[1:], cells, strict=True):
+                    if cell not in ("", "-", "never", "unknown", "---", "---:"):
+                        figures.add(PLAN if "plan" in column else SESSION, _total(name), cell, place)
+
+
+def _total(name: str) -> str:
+    return {"saved, of the cost": "of the total", "saved, of the prompt": "of the total"}.get(name, name)
+
+
+def _from_text(figures: Figures, text: str) -> None:
+    place = "text"
+    lines = text.splitlines()
+    head = next(at for at, line in enumerate(lines) if "baseline" in line and "plan A" in line)
+    columns = lines[head].replace("plan A", "plan_A").split()
+    above = ""
+    for line in lines[head + 1 :]:
+        if not line.strip():
+            break
+        name, *cells = re.split(r" {2,}", line.strip().replace(">= ", ">="))
+        part = line.startswith("    ")
+        if part:
+            name = {"of the cost": "of the total", "tokens": "saved tokens"}.get(name, name)
+            name = {("cache reads", "of the prompt"): "cache reads, of the prompts"}.get((above, name), name)
+        else:
+            above = name
+        for column, cell in zip(columns[-len(cells) :], cells, strict=True):
+            if cell not in ("-", "never", "unknown"):
+                figures.add(PLAN if column == "plan_A" else SESSION, name, cell.replace(">=", ">= "), place)
+
+
+def _from_page(figures: Figures, report: Report) -> None:
+    for title, cell in page_content(report).figures:
+        names = {"saved a month": "", "of the cost": "of the total", "of all prompts": "of the total"}
+        name = names.get(title, title)
+        if name:
+            figures.add(PLAN, {"prompt tokens less": "saved tokens"}.get(name, name), cell.shown, "html, large")
+
+
+def _from_csv(figures: Figures, text: str) -> None:
+    rows = list(csv.DictReader(StringIO(text)))
+    for of, prefix in ((SESSION, "baseline"), (PLAN, "plan_1")):
+        for name in ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd"):
+            cells = [row[f"{prefix}_{name}"] for row in rows]
+            if all(cells):
+                total = sum(map(float, cells))
+                # Each row is rounded to a millionth of a dollar.
+                slack = 1e-6 * len(cells)
+                figures.found[of, label(name)].append(Shown(total - slack, total + slack, f"{total:,.6g}", "csv"))

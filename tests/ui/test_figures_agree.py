@@ -1,0 +1,258 @@
+"""One figure has one value: equal names hold equal values on every screen and in every report of a session."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.cli.reading import replay_inputs
+from inspector.replay.analysis import best_plan, comparison
+from inspector.replay.analysis.unrecorded import NOT_RECORDED
+from inspector.report.numbers import MINUS
+from inspector.report.options import ReportOptions
+from inspector.report.session_report import report_of
+from inspector.report.session_summary import summary_of
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from inspector.ui.compare import screen as compare_screen
+from inspector.ui.sessions.book import Entry, SessionLine
+from inspector.ui.sessions.rows import row_of
+from tests.conftest import ROOT
+from tests.ui.figures_shown import PLAN, SESSION, Figures, from_report, label, sum_as_printed
+from tests.ui.studies import BASELINE, CURRENT, Compare, Composition, Costs, Tune, table_on_top
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Session
+    from tests.ui.facade import Running
+
+SESSIONS = (
+    "corpus/claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl",
+    "corpus/claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl",
+    "sample_sessions/coding-agent.jsonl",
+    "sample_sessions/local-agent.json",
+)
+"""Placeholders and an estimated output; all of it reported; a compaction; nothing reported, and no price."""
+
+RUNS = 24.0
+
+
+@pytest.fixture(autouse=True)
+def few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare a few plans: replaying all of them is most of the time."""
+
+    def some(session: Session) -> tuple[Plan, ...]:
+        return tuple(
+            plan for plan in comparison.plans_to_compare(session) if plan.name in ("tiered-stale", "keep-recent")
+        )
+
+    for module in (compare_screen, best_plan):
+        monkeypatch.setattr(module, "plans_to_compare", some)
+
+
+@pytest.fixture(params=SESSIONS)
+def session_path(request: pytest.FixtureRequest) -> Path:
+    """A session of this project, or a real one where those are at hand."""
+    name: str = request.param
+    if name.startswith("corpus/"):
+        return request.getfixturevalue("shared") / name  # type: ignore[no-any-return]
+    return ROOT / name
+
+
+async def test_equal_names_have_equal_values_on_every_screen_and_in_every_report(running, session_path: Path) -> None:
+    figures = Figures()
+    async with running(session_path, size=(200, 60)) as run:
+        await run.until(lambda: run.has_answers and run.inputs.table.is_complete)
+        await cost_pane(figures, run, SESSION)
+        await composition(figures, run)
+        await run.press("1")
+        await run.settled()
+        await run.until_shown("with plan A")
+        await cost_pane(figures, run, PLAN)
+        await costs(figures, run)
+        await compare(figures, run)
+        await tune(figures, run)
+        await explain(figures, run)
+        plan = Plan.from_specs(run.plan.to_specs())
+    session = open_session(session_path)
+    session_list(figures, session)
+    options = ReportOptions(runs_per_day=RUNS, explain=True, ledger=True)
+    from_report(figures, report_of(replay_inputs(session), [plan], options))
+
+    assert not figures.disagreements(), "\n".join(figures.disagreements())
+    assert not figures.unread
+    # The walk has been everywhere: a name that is no longer found would agree with nothing.
+    assert {"cost screen", "compare", "tune", "explain", "json", "markdown", "text", "csv"} <= figures.places(
+        PLAN, "prompt tokens"
+    )
+
+
+async def cost_pane(figures: Figures, run: Running, of: str) -> None:
+    """The lines of the cost pane, and what they are of."""
+    place = "cost pane"
+    await run.pause()
+    start = next(at for at, line in enumerate(run.lines()) if "─ Cost ─" in line)
+    text = " ".join(line.strip("│ ") for line in run.lines()[start + 1 : start + 7]).replace(MINUS, "-")
+    number = r"((?:≥ )?~?-?\$?[\d.,]+[kM]?)"
+    if of == SESSION:
+        patterns = {
+            rf"\b(?:cost|recorded) {number}": (SESSION, "cost"),
+            rf"{number} cache miss(?:es)? ": (SESSION, "cache misses"),
+            **{
+                rf"\b{name} {number}": (SESSION, f"{name}, of the cost")
+                for name in ("cache reads", "cache writes", "uncached input", "output")
+            },
+            rf"system, tools \(not recorded\) {number}": (
+                SESSION,
+                "cost to resend system prompt and tools (not recorded)",
+            ),
+        }
+    else:
+        patterns = {
+            rf"\b(?:cost|recorded) {number}": (SESSION, "cost"),
+            rf"with plan A {number}": (PLAN, "cost"),
+            rf"saves {number} \(": (PLAN, "saved"),
+            rf"{number} fewer tokens": (PLAN, "saved tokens"),
+            rf"{number} cache miss(?:es)? by the plan": (PLAN, "cache misses by the plan"),
+            rf"breaks even at call {number}": (PLAN, "breaks even at call"),
+            rf"first applied at call {number}": (PLAN, "first applied at call"),
+        }
+    for pattern, (subject, name) in patterns.items():
+        found = re.search(pattern, text)
+        if found is not None:
+            figures.add(subject, name, found[1], place)
+
+
+async def costs(figures: Figures, run: Running) -> None:
+    """The totals of the cost screen, and what is projected."""
+    screen = await Costs.opened(run)
+    totals = screen.table.row_of
+    for row in totals.values():
+        name = label(str(row.key)) if str(row.key) != "overhead" else "system prompt and tools"
+        for column, of in (("before", SESSION), ("after", PLAN)):
+            cell = row.cells.get(column)
+            if cell is not None and cell.order is not None:
+                figures.add(of, name, cell.order, "cost screen")
+                if not name.endswith("of the cost"):  # written so that they add up, which may be a cent off
+                    figures.add(of, name, cell.text.replace(MINUS, "-").removeprefix("call "), "cost screen as written")
+    parts_add_up(totals)
+    await run.press("2")
+    await screen.shown()
+    for row in screen.table.rows:
+        name = row.cells["name"].text
+        figures.add(PLAN, f"token-calls of {name}", row.cells["sent_tokens"].order, "cost screen, parts")
+        figures.add(PLAN, f"cost to resend {name}", row.cells["usd"].order, "cost screen, parts")
+        figures.add(PLAN, f"{name}, in the newest prompt", row.cells["carried_tokens"].order, "cost screen, parts")
+    await run.press("6")
+    await screen.shown()
+    for row in screen.table.rows:
+        if row.key in ("usd_per_day", "usd_per_month"):
+            figures.add(PLAN, label(row.key), row.cells["saved"].order, "cost screen, forecast")
+    await run.press("escape")
+
+
+def parts_add_up(totals: dict[Any, Any]) -> None:
+    """Parts of a total add up to it as they are printed, to the cent and to the token."""
+    for column in ("before", "after"):
+        for total, parts in (
+            (
+                "cost_usd",
+                [key for key in totals if str(key).endswith("_usd") and label(str(key)).endswith("of the cost")],
+            ),
+            ("prompt_tokens", ["cache_read_tokens", "cache_write_tokens", "uncached_tokens"]),
+        ):
+            printed = [totals[key].cells[column].text for key in parts if column in totals[key].cells]
+            if printed and "unknown" not in totals[total].cells[column].text:
+                assert sum_as_printed(printed) == pytest.approx(sum_as_printed([totals[total].cells[column].text]))
+
+
+async def compare(figures: Figures, run: Running) -> None:
+    """The rows of the session with nothing cut and of the plan."""
+    screen = await Compare.opened(run)
+    rows = screen.table.row_of
+    names = {
+        "tokens": "prompt tokens",
+        "peak": "largest prompt",
+        "cost": "cost",
+        "saved": "saved",
+        "share": "of the total",
+        "breaks": "cache misses",
+        "fires": "first applied at call",
+        "pays": "breaks even at call",
+    }
+    for key, of in ((BASELINE, SESSION), (CURRENT, PLAN)):
+        for column, name in names.items():
+            cell = rows[key].cells.get(column)
+            if cell is not None and cell.order is not None:
+                # What is sorted by counts calls from nothing.
+                figures.add(of, name, cell.order + (column == "fires"), "compare")
+    await run.press("escape")
+
+
+async def tune(figures: Figures, run: Running) -> None:
+    """The row of the plan's value."""
+    screen = await Tune.opened(run)
+    if screen.limits.axes:
+        row = table_on_top(run).row_of["in the plan"]
+        for column, name in (
+            ("tokens", "prompt tokens"),
+            ("cost", "cost"),
+            ("saved", "saved"),
+            ("share", "of the total"),
+            ("breaks", "cache misses"),
+            ("peak", "largest prompt"),
+        ):
+            figures.add(PLAN, name, row.cells[column].order, "tune")
+    await run.press("escape")
+
+
+async def explain(figures: Figures, run: Running) -> None:
+    """What the explain key says of the cost pane."""
+    run.focus_costs()
+    await run.press("E")
+    await run.until_shown("How this is calculated")
+    await run.pause()
+    of_session = {"cost without the plan": "cost"}
+    for row in table_on_top(run).rows:
+        name = row.cells["name"].text
+        of = SESSION if name in of_session else PLAN
+        figures.add(of, of_session.get(name, EXPLAINED.get(name, name)), row.cells["value"].order, "explain")
+    await run.press("escape")
+
+
+EXPLAINED = {"cost with the plan": "cost", "saved, of the cost": "of the total"}
+
+
+async def composition(figures: Figures, run: Running) -> None:
+    """The next prompt by kind, and every prompt of the session."""
+    screen = await Composition.opened(run)
+    parts = screen.parts.row_of
+    whole, *rest = [row.cells["tokens"] for row in parts.values()]
+    assert sum_as_printed(cell.text for cell in rest) == pytest.approx(sum_as_printed([whole.text]), abs=len(rest))
+    system = parts.get((NOT_RECORDED,))
+    if system is not None:
+        figures.add(SESSION, "system prompt and tools", system.cells["tokens"].text, "composition")
+        figures.add(SESSION, f"{NOT_RECORDED}, in the newest prompt", system.cells["tokens"].text, "composition")
+    await run.press("s")
+    await screen.shown()
+    system = screen.parts.row_of.get((NOT_RECORDED,))
+    if system is not None:
+        figures.add(SESSION, f"cost to resend {NOT_RECORDED}", system.cells["cost"].order, "composition")
+        figures.add(SESSION, f"token-calls of {NOT_RECORDED}", round(system.cells["carried"].order), "composition")
+    await run.press("escape")
+
+
+def session_list(figures: Figures, session: Session) -> None:
+    """A line of the list of sessions."""
+    header: Any = type(
+        "Header",
+        (),
+        {"modified": 0.0, "format": "", "title": "", "size": 0, "path": session.path, "working_directory": ""},
+    )
+    cells = row_of(SessionLine(Entry(header, summary_of(session))), 1.0).cells
+    for column, name in (("tokens", "prompt tokens"), ("cost", "cost")):
+        if column in cells:
+            figures.add(SESSION, name, cells[column].text, "session list")
