@@ -198,7 +198,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "rows.fold-removed",
         "underscore",
         lambda main: main.timeline.fold_removed(),
-        "removed",
+        "fold",
         "Fold away rows that are no longer sent, or show them",
         named=Named("Fold away removed rows", "Those a compaction removed from the prompt, or show them again"),
         also="compaction compacted hide dim",

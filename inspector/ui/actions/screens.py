@@ -84,7 +84,7 @@ COMPARE: Table = (
         is_shown=True,
     ),
     UserAction(
-        "compare.fold", "underscore", "screen.fold", "never applied", "Show plans that never applied, or fold them"
+        "compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"
     ),
 )
 """The table of plans on the compare screen."""
