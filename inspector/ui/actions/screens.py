@@ -83,9 +83,7 @@ COMPARE: Table = (
         "To the plan that saves most without cutting what a later call needed",
         is_shown=True,
     ),
-    UserAction(
-        "compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"
-    ),
+    UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
 )
 """The table of plans on the compare screen."""
 

@@ -20,6 +20,7 @@ from inspector.ui.plan.drawing import clipped
 if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
+    from textual.css.styles import RenderStyles
 
     from inspector.strategies.core.parameters import Parameter, ParameterValue
 
@@ -28,11 +29,11 @@ FOCUS_MARK = "▸"
 FAINT = 0.6
 
 
-class ParameterControl(Widget, can_focus=True):
-    """A control for one parameter of one entry of the plan. It shows a new value at once and reports it."""
+class PlanControl(Widget, can_focus=True):
+    """A row of the plan's panel. Its parts have the panel's styles: one set, found once for all rows."""
 
     DEFAULT_CSS = """
-    ParameterControl {
+    PlanControl {
         height: 1;
         width: 1fr;
         pointer: pointer;
@@ -42,19 +43,15 @@ class ParameterControl(Widget, can_focus=True):
     }
     """
 
-    ALLOW_SELECT = False  # dragging moves a limit, and marks no text
+    ALLOW_SELECT = False  # the mouse moves and switches, and marks no text
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "parameter--label",
-        "parameter--value",
-        "parameter--effect",
-        "parameter--track",
-        "parameter--filled",
-        "parameter--thumb",
-        "parameter--typed",
-        "parameter--kept",
-        "parameter--over",
-    }
+    def get_component_styles(self, *names: str) -> RenderStyles:
+        """The panel's styles of some component classes."""
+        return self.query_ancestor("PlanPanel").get_component_styles(*names)
+
+
+class ParameterControl(PlanControl):
+    """A control for one parameter of one entry of the plan. It shows a new value at once and reports it."""
 
     value: reactive[ParameterValue] = reactive(0, init=False)
     """The value shown."""
@@ -264,23 +261,14 @@ class TextControl(ParameterControl):
         self.action_edit()
 
 
-class FoldRow(Widget, can_focus=True):
+class FoldRow(PlanControl):
     """`▸ 11 more settings`."""
 
     HELP = "Press enter or click to show or hide the strategy's other settings."
 
     DEFAULT_CSS = """
-    FoldRow {
-        height: 1;
-        width: 1fr;
-        pointer: pointer;
-        color: $text-muted;
-        &:focus { background: $primary 20%; }
-        &:focus:ansi { background: ansi_default; }
-    }
+    FoldRow { color: $text-muted; }
     """
-
-    ALLOW_SELECT = False  # a click folds, and marks no text
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MORE_SETTINGS)
 

@@ -11,7 +11,6 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.style import Style
-from textual.widget import Widget
 
 from inspector.strategies.core.batching import GROUP as BATCHING
 from inspector.strategies.core.parameters import ParameterKind
@@ -23,6 +22,7 @@ from inspector.ui.plan.controls import (
     ChoiceControl,
     FoldRow,
     ParameterControl,
+    PlanControl,
     SwitchControl,
     TextControl,
 )
@@ -50,25 +50,14 @@ MOVES = (("↑", "earlier"), ("↓", "later"), ("×", "remove"))  # noqa: RUF001
 MOVES_CELLS = 2 * len(MOVES)
 
 
-class StrategyToggle(Widget, can_focus=True):
+class StrategyToggle(PlanControl):
     """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
 
     HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
 
     DEFAULT_CSS = """
-    StrategyToggle {
-        height: auto;
-        width: 1fr;
-        pointer: pointer;
-        &:focus { background: $primary 20%; }
-        &:focus:ansi { background: ansi_default; }
-        &:focus:nocolor { text-style: bold; }
-    }
+    StrategyToggle { height: auto; }
     """
-
-    ALLOW_SELECT = False  # a click switches, and marks no text
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"strategy--on", "strategy--off", "strategy--key", "strategy--effect"}
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(STRATEGY)
 

@@ -137,6 +137,23 @@ class PlanPanel(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PLAN_PANEL)
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "parameter--label",
+        "parameter--value",
+        "parameter--effect",
+        "parameter--track",
+        "parameter--filled",
+        "parameter--thumb",
+        "parameter--typed",
+        "parameter--kept",
+        "parameter--over",
+        "strategy--on",
+        "strategy--off",
+        "strategy--key",
+        "strategy--effect",
+    }
+    """Of its controls, which ask it for their styles."""
+
     @dataclass
     class ValueChanged(Message):
         """A parameter has another value.
