@@ -111,7 +111,7 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
 
 
 def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: float) -> tuple[Explained, ...]:
-    before = Explained("cost as recorded", replay_explanations(outcome.baseline)["cost_usd"])
+    before = Explained("cost without the plan", replay_explanations(outcome.baseline)["cost_usd"])
     if outcome.replay is outcome.baseline:
         return (before, *_of_prompts(outcome))
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
