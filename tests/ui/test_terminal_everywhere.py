@@ -79,7 +79,10 @@ class Tried(TerminalProgram):
         for each in key.split() or [key]:
             self.child.send((KEYS | MORE_KEYS).get(each, each))
         if changes:
-            self.until(lambda: self.found(changes) not in (before, []), f"{name} ({key}): a change of {before}")
+            self.until(
+                lambda: "esc leaves" not in self.text and self.found(changes) not in (before, []),
+                f"{name} ({key}): a change of {before}",
+            )
         if shows:
             self.until(lambda: shows in self.text, f"{name} ({key}): {shows}")
         if hides:

@@ -86,7 +86,8 @@ class MenuScreen(ModalScreen[None]):
         super().__init__()
         self._tell, self._key, self._title = tell, key, title
         self._items = {item.action.name: item for item in items}
-        # As bindings, so that a letter pressed right after the key that opens the menu is not lost.
+        # As bindings too: a letter pressed right after the key that opens the menu is on its way up from what has the
+        # focus below, and is looked up here when it arrives.
         for item in items:
             self._bindings.bind(item.key, f"take({item.action.name!r})", show=False)
 
@@ -105,12 +106,22 @@ class MenuScreen(ModalScreen[None]):
         self.dismiss(None)
         await self.app.run_action(item.action.binding.action, item.node)
 
-    def on_key(self, event: events.Key) -> None:
-        """A key that is none of the letters leaves the menu, and says so."""
-        if event.key not in self._bindings.key_to_bindings:
-            event.stop()
-            self.dismiss(None)
-            self._tell(f"{self._key} {shown_key(event.key)} does nothing: {self._key} shows what there is")
+    async def press(self, key: str) -> bool:
+        """Take a key: a letter does what it stands for, any other leaves the menu; whether it was taken.
+
+        Args:
+            key: The key, as Textual names it.
+        """
+        item = next((item for item in self._items.values() if item.key == key), None)
+        if item is not None:
+            await self.action_take(item.action.name)
+            return True
+        self.dismiss(None)
+        if key in self._bindings.key_to_bindings:
+            return True
+        if "+" not in key:
+            self._tell(f"{self._key} {shown_key(key)} does nothing: {self._key} shows what there is")
+        return "+" not in key
 
     async def on_click(self, event: events.Click) -> None:
         """Do what was clicked; leave where the click was beside everything."""
