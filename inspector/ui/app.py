@@ -21,7 +21,9 @@ from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
+from inspector.ui.toolkit.answered_screen import run_dialog
 from inspector.ui.toolkit.header import SessionHeader, is_recent
+from inspector.ui.toolkit.input_gate import GatedApp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +52,7 @@ def _commands_provider() -> type[Provider]:
     return CommandProvider
 
 
-class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
+class InspectorApp(ThemedApp, GatedApp, DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
@@ -108,13 +110,19 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
 
     def action_sessions(self) -> None:
         """Choose another session."""
-        self.push_screen(self.sessions_screen())
+        from inspector.ui.sessions.screen import SessionsScreen
+
+        if not isinstance(self.screen, SessionsScreen):
+            self.push_screen(self.sessions_screen())
 
     def on_sessions_screen_chosen(self, event: SessionsScreen.Chosen) -> None:
         """Open it beside those that are open."""
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
-        self.open_session(event.path)
+        from inspector.ui.sessions.screen import SessionsScreen
+
+        if isinstance(self.screen, SessionsScreen):
+            if len(self.screen_stack) > 1:
+                self.screen.dismiss()
+            self.open_session(event.path)
 
     def open_session(self, path: Path) -> None:
         """Show a session: the tab it is open in, or a new one. A path that held none makes room for it."""
@@ -299,9 +307,18 @@ class InspectorApp(ThemedApp, DraggingApp, CollectingApp, PaintingApp):
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(help_groups(help_sections(self), belonging(self))))
 
-    @work(group="dialog", exclusive=True, description="save a picture", exit_on_error=False)
-    async def action_picture(self) -> None:
+    def action_command_palette(self) -> None:
+        """Find a command by its name."""
+        from inspector.ui.toolkit.command_finder import CommandFinder
+
+        if not isinstance(self.screen, CommandFinder):
+            self.push_screen(CommandFinder())
+
+    def action_picture(self) -> None:
         """Save a picture of the screen, or of the context chart."""
+        run_dialog(self, self._save_picture(), "save a picture")
+
+    async def _save_picture(self) -> None:
         from inspector.ui.screenshots import save_a_picture
 
         screen = next((each for each in self.screen_stack if isinstance(each, InspectScreen)), None)

@@ -18,6 +18,7 @@ from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.keys import help_sections, key_hints
 from inspector.ui.menu.items import items_of
 from inspector.ui.menu.screen import MenuScreen
+from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
 from inspector.ui.toolkit.status_bar import StatusBar
@@ -83,7 +84,7 @@ class SessionScreen(Screen[Left]):
         """
         items = items_of(self, key)
         if items:
-            self.app.push_screen(MenuScreen(self.tell, key, MENUS[key], items))
+            open_over(self, MenuScreen(self.tell, key, MENUS[key], items))
         else:
             self.tell("there is nothing to choose from here")
 
@@ -94,7 +95,7 @@ class SessionScreen(Screen[Left]):
             dialog: Pushes a dialog and does what is answered.
             description: What it is about, as an infinitive. A failure is told with it.
         """
-        self.run_worker(dialog, group="dialog", description=description, exclusive=True, exit_on_error=False)
+        run_dialog(self, dialog, description)
 
     @on(JobResult)
     async def _take_result(self, message: JobResult) -> None:

@@ -9,6 +9,7 @@ from inspector.ui.actions.screens import STUDY
 from inspector.ui.controller.changes import Change
 from inspector.ui.explain.dialog import ExplainScreen
 from inspector.ui.session_screen import SessionScreen, heading_of
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,7 +35,7 @@ class Leaving(NamedTuple):
     block: int | None = None
 
 
-class StudyScreen(SessionScreen[Leaving | None]):
+class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None]):
     """Shown over the main screen, on the same session, plan and call. A subclass composes it and says what it shows.
 
     The main screen goes on underneath: a session that grows, or a plan that is taken back, is another outcome, and
@@ -86,7 +87,7 @@ class StudyScreen(SessionScreen[Leaving | None]):
             self._stop_listening()
 
     def _show_newest(self) -> None:
-        if self.controller.outcome is not None:
+        if self.controller.outcome is not None and not self.is_going:
             self.show_outcome()
 
     def _tick(self) -> None:
@@ -111,7 +112,7 @@ class StudyScreen(SessionScreen[Leaving | None]):
 
     def _show_explanation(self, figures: tuple[Explained, ...]) -> None:
         if figures:
-            self.app.push_screen(ExplainScreen(figures))
+            self.open_over(ExplainScreen(figures))
 
     def action_close(self) -> None:
         """Back to the session."""

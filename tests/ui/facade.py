@@ -12,7 +12,18 @@ import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from textual.events import MouseScrollDown, MouseScrollUp
+from textual.events import (
+    AppBlur,
+    AppFocus,
+    MouseDown,
+    MouseMove,
+    MouseScrollDown,
+    MouseScrollUp,
+    MouseUp,
+    Paste,
+    Resize,
+)
+from textual.geometry import Size
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
@@ -73,6 +84,15 @@ CONTROLS = {
     "ContextChart": "chart",
 }
 """What a test calls what can have the focus."""
+
+MOUSE: dict[str, Any] = {
+    "down": MouseDown,
+    "up": MouseUp,
+    "move": MouseMove,
+    "wheel down": MouseScrollDown,
+    "wheel up": MouseScrollUp,
+}
+"""What can be done with a mouse."""
 
 HAPPENINGS: dict[type, str] = {
     SessionLoaded: "loaded",
@@ -430,6 +450,78 @@ class Running:
     def send(self, key: str) -> None:
         """Press a key without waiting at all."""
         self._app.simulate_key(key)
+
+    def send_mouse(self, what: str, x: float, y: float) -> None:
+        """Use the mouse without waiting at all.
+
+        Args:
+            what: A word of `MOUSE`.
+            x: Where, as a part of the screen's width.
+            y: Where, as a part of its height.
+        """
+        width, height = self._app.size
+        column, line = min(int(x * width), width - 1), min(int(y * height), height - 1)
+        kind = MOUSE[what]
+        button = int(kind in (MouseDown, MouseUp))
+        self._app.post_message(kind(None, column, line, 0, 0, button, False, False, False, column, line))
+
+    def send_paste(self, text: str) -> None:
+        """Paste a text without waiting at all."""
+        self._app.post_message(Paste(text))
+
+    def send_size(self, width: int, height: int) -> None:
+        """Give the terminal another size without waiting at all."""
+        size = Size(width, height)
+        self._app._driver._size = size
+        self._app.post_message(Resize(size, size))
+
+    def send_focus(self, *, is_here: bool) -> None:
+        """Say that the terminal has the user's attention, or that it does not, without waiting at all."""
+        self._app.post_message(AppFocus() if is_here else AppBlur())
+
+    async def at_rest(self, patience: float = PATIENCE) -> None:
+        """Wait until nothing is left to do: no thread works, every session's newest plan is replayed and shown."""
+
+        def is_at_rest() -> bool:
+            return self.is_over or not (
+                any(each.is_running and each.group not in ("follow", "find") for each in self._app.workers)
+                or any(not screen.is_mounted for screen in self._app.screen_stack)
+                or any(
+                    screen.controller.plan != screen.controller.outcome.plan
+                    for stack in self._app._screen_stacks.values()
+                    for screen in stack
+                    if isinstance(screen, InspectScreen) and screen.controller.outcome is not None
+                )
+            )
+
+        for _ in range(3):
+            await self.until(is_at_rest, patience)
+            await self._pilot.pause(0.06)
+
+    def stale_lines(self) -> list[str]:
+        """The lines of the screen that are other ones once everything is painted afresh, as they are and should be."""
+        assert self._top.size == self._app.size, f"{self._top.size} on a terminal of {self._app.size}"
+        before = [strip.text for strip in self._strips()]
+        for widget in self._top.walk_children(with_self=True):
+            widget.notify_style_update()
+            widget._styles_cache.clear()
+            widget._clear_arrangement_cache()
+            widget._set_dirty()
+            widget._layout_cache.clear()
+        self._top._compositor._layers = None
+        self._top._refresh_layout(self._app.size)
+        after = [strip.text for strip in self._strips()]
+        pairs = enumerate(zip(before, after, strict=True))
+        return [f"{line}: {was}\n{line}: {now}" for line, (was, now) in pairs if was != now]
+
+    def check_figures(self) -> None:
+        """The figures on the main screen are those of the plan it shows."""
+        for stack in self._app._screen_stacks.values():
+            for screen in stack:
+                if isinstance(screen, InspectScreen) and screen.controller.outcome is not None:
+                    outcome = screen.controller.outcome
+                    assert outcome.plan == screen.controller.plan
+                    assert screen.cost.summary is not None
 
     async def click(self, words: str, after: str = "", times: int = 1) -> None:
         """Click on a text, in the first line that also says something else before it."""

@@ -229,7 +229,7 @@ class CostsScreen(StudyScreen):
             self.tell("there is no figure here to explain")
             return
         key = self.figures.cursor_key
-        self.app.push_screen(ExplainScreen(figures, keys.index(key) if key in keys else 0))
+        self.open_over(ExplainScreen(figures, keys.index(key) if key in keys else 0))
 
     def _called(self, key: Hashable) -> str:
         row = next(row for row in self.figures.rows if row.key == key)

@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import DIAGNOSTICS, VALUE
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.one_line import ACTION, clickable
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class Dialog(ModalScreen[Answer]):
+class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
     """A screen over another one. Closed without an answer it gives None."""
 
     async def on_click(self, event: events.Click) -> None:
@@ -39,7 +40,8 @@ class Dialog(ModalScreen[Answer]):
             await self.run_action(action)
         elif event.widget is self:
             event.stop()
-            self.action_cancel()
+            if event.chain == 1:  # the second click of two is meant for what the first one was on
+                self.action_cancel()
 
     def action_cancel(self) -> None:
         """Answer nothing."""

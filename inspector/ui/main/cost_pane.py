@@ -11,7 +11,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.controller.changes import Change
 from inspector.ui.cost.bar import CostBar
-from inspector.ui.main.session_pane import run_dialog
+from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 from inspector.ui.toolkit.pane import entitle, subtitle
@@ -211,7 +211,7 @@ class CostPane(CostBar):
 
         figures, first = explained
         if outcome is self.controller.outcome and figures:
-            self.app.push_screen(ExplainScreen(figures, first))
+            open_over(self.screen, ExplainScreen(figures, first))
 
     def on_cost_bar_runs_asked(self) -> None:
         """The number of runs a day should be asked for."""

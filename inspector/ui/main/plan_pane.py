@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.toolkit.answered_screen import open_over
 from inspector.ui.toolkit.pane import entitle, subtitle
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class PlanPane(SessionPane):
             self.tell("there is one plan yet: a switches to plan B, to compare")
             return
         figures, settings = figure_rows(outcome.totals, rival.totals), setting_rows(plans.plan, rival.plan)
-        self.app.push_screen(DifferenceScreen(plans.letter, plans.other_letter, figures, settings))
+        open_over(self.screen, DifferenceScreen(plans.letter, plans.other_letter, figures, settings))
 
     def on_add_strategy_pressed(self) -> None:
         """A strategy should be added."""

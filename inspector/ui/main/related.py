@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from inspector.ui.toolkit.answered_screen import open_over
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -119,6 +121,6 @@ class RelatedSessions:
         def show(text: str) -> None:
             from inspector.ui.dialogs.dialog import DiagnosticsScreen
 
-            screen.app.push_screen(DiagnosticsScreen(text))
+            open_over(screen, DiagnosticsScreen(text))
 
         self._controller.host.run(work, show, group="diagnostics", description="say how the file was read")

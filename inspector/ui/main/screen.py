@@ -28,6 +28,7 @@ from inspector.ui.main.timeline_pane import TimelinePane
 from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.pane import Pane, Word
 from inspector.ui.toolkit.status_bar import Standing, StatusBar, WorkProgress
@@ -52,7 +53,7 @@ ABOUT_STRATEGIES = "strategy enable disable switch compaction prune cut save che
 """What somebody may look for to find a strategy of the plan."""
 
 
-class InspectScreen(SessionScreen[None]):
+class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     """One session: context chart, timeline, detail, plan and cost. Its panes do what they are asked for themselves."""
 
     ACTIONS = MAIN
@@ -213,7 +214,7 @@ class InspectScreen(SessionScreen[None]):
             self.timeline.say_instead(Word(f"waiting for {controller.path.name}", lines))
         elif controller.is_unopened:
             if controller.is_folder:
-                self.run_worker(self.app.run_action("app.sessions"), group="dialog")
+                self.run_worker(self.app.run_action("app.sessions"), group="sessions")
             lines = (controller.reason, "", "o lists sessions, q leaves")
             self.timeline.say_instead(Word("this cannot be opened", lines, is_problem=True))
         self._show_heading()
@@ -362,7 +363,7 @@ class InspectScreen(SessionScreen[None]):
         elif name in OF_CALLS and not outcome.replay.history.call_count:
             self.tell("no call was made yet: there is nothing a plan could have changed")
         else:
-            self.app.push_screen(self._study_of(name), self._study_left)
+            self.open_over(self._study_of(name), self._study_left)
 
     def _study_of(self, name: str) -> StudyScreen:
         """A study. Each needs numpy and every strategy, so it is imported late."""

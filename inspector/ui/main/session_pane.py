@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inspector.ui.toolkit.answered_screen import run_dialog
 from inspector.ui.toolkit.pane import Pane
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from textual.screen import Screen
     from textual.widget import Widget
 
     from inspector.ui.controller.session import SessionController
@@ -35,16 +35,10 @@ class SessionPane(Pane):
         self.controller.host.tell(notice, is_problem=is_problem)
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
-        """Run what asks the user for something; see `run_dialog` below."""
+        """Run what asks the user for something: one at a time, on the screen, which tells of failures.
+
+        Args:
+            dialog: Opens a dialog and does what is answered.
+            description: What it is about, as an infinitive.
+        """
         run_dialog(self.screen, dialog, description)
-
-
-def run_dialog(screen: Screen[Any], dialog: Coroutine[Any, Any, None], description: str) -> None:
-    """Run what asks the user for something: one at a time, on the screen, which tells of failures.
-
-    Args:
-        screen: The screen.
-        dialog: Pushes a dialog and does what is answered.
-        description: What it is about, as an infinitive.
-    """
-    screen.run_worker(dialog, group="dialog", description=description, exclusive=True, exit_on_error=False)

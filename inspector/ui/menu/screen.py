@@ -13,6 +13,7 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MENU
 from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.one_line import ACTION
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class MenuLetters(Widget):
         return Content("\n").join(rows)
 
 
-class MenuScreen(ModalScreen[None]):
+class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
     """Shown over the screen whose actions it holds."""
 
     AUTO_FOCUS = ""

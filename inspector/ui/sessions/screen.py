@@ -10,7 +10,6 @@ from textual import on
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import Screen
 from textual.widgets import Input, Static
 from textual.worker import get_current_worker
 
@@ -24,6 +23,7 @@ from inspector.ui.sessions.finder import SessionFinder
 from inspector.ui.sessions.list_widget import SessionList
 from inspector.ui.sessions.places import first_steps, places_text
 from inspector.ui.sessions.rows import preview_lines
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ SECONDS_BETWEEN_AGES = 5
 """Ages are brought up to date this often."""
 
 
-class SessionsScreen(Screen[None]):
+class SessionsScreen(AnsweredScreen[None]):
     """Chooses a session to open."""
 
     AUTO_FOCUS = "Input"
@@ -272,4 +272,4 @@ class SessionsScreen(Screen[None]):
         elif self.app.screen_stack[0] is self:
             self.app.exit()
         else:
-            self.app.pop_screen()
+            self.dismiss()

@@ -1,0 +1,96 @@
+"""Screens that come and go over another one: each answers once, and from then on takes nothing but its own end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual import events, messages
+from textual.await_complete import AwaitComplete
+from textual.screen import Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from textual.app import App
+    from textual.await_remove import AwaitRemove
+    from textual.message import Message
+
+Answer = TypeVar("Answer")
+
+DIALOG = "dialog"
+"""The group of workers that ask the user for something."""
+
+OF_AN_END = (messages.CloseMessages, messages.Prune, events.Callback, events.ScreenSuspend, events.Unmount)
+"""What a screen is still told that is going."""
+
+
+class AnsweredScreen(Screen[Answer]):
+    """A screen that answers once.
+
+    A key or a click that comes twice, a result from a thread, a timer: whatever reaches the screen after its answer
+    finds widgets that are being taken away, so it is dropped.
+    """
+
+    _is_going = False
+
+    @property
+    def is_going(self) -> bool:
+        """It has answered, or the application is closing."""
+        return self._is_going or not self.app.is_running
+
+    def dismiss(self, result: Answer | None = None) -> AwaitComplete:
+        """Answer and go; nothing where that was done before, or where another screen stands above this one."""
+        if self._is_going or not self.is_active:
+            return AwaitComplete()
+        self._go()
+        return super().dismiss(result)
+
+    def remove(self) -> AwaitRemove:
+        """Go without an answer."""
+        self._go()
+        return super().remove()
+
+    def _go(self) -> None:
+        if not self._is_going:
+            self._is_going = True
+            self.workers.cancel_node(self)
+
+    def open_over(self, screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
+        """Show another screen over this one, unless something else has come in the meantime.
+
+        Args:
+            screen: What is shown.
+            then: Takes its answer.
+        """
+        open_over(self, screen, then)
+
+    async def _on_message(self, message: Message) -> None:
+        if not self.is_going or isinstance(message, OF_AN_END):
+            await super()._on_message(message)
+
+
+def open_over(below: Screen[Any], screen: Screen[Any], then: Callable[[Any], None] | None = None) -> None:
+    """Show a screen over the one that asked for it, unless that is not the one in front any more.
+
+    Args:
+        below: The screen that asked.
+        screen: What is shown.
+        then: Takes its answer.
+    """
+    if below.is_active:
+        below.app.push_screen(screen, then)
+
+
+def run_dialog(asking: Screen[Any] | App[Any], dialog: Coroutine[Any, Any, None], description: str) -> None:
+    """Run what asks the user for something; nothing where something is being asked already.
+
+    Args:
+        asking: What asks, and tells of failures: a screen, which has to be in front, or the application.
+        dialog: Opens dialogs and does what is answered.
+        description: What it is about, as an infinitive.
+    """
+    is_asking = any(each.group == DIALOG and each.node is asking and not each.is_finished for each in asking.workers)
+    if is_asking or (isinstance(asking, Screen) and not asking.is_active):
+        dialog.close()
+    else:
+        asking.run_worker(dialog, group=DIALOG, description=description, exit_on_error=False)

@@ -1,0 +1,405 @@
+"""`python -m tests.monkey [--runs N] [--seed S]`: hasty hands on the application until something breaks.
+
+Every run opens one to three sessions of its own and does up to a few hundred things by chance, at full speed: keys,
+chords, clicks, drags, turns of the wheel, pasted texts, sizes of the terminal, a session that grows, is written anew or
+gets shorter. Of every run is asked that nothing fails, that the application never computes for two seconds without a
+look at its input, that once nothing is left to do the screen shows what it shows painted afresh, and that its figures
+are those of the plan it shows.
+
+A failure is told with its seed and its traceback; `--seed S --runs 1` repeats it, as far as threads let it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import faulthandler
+import os
+import random
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import chdir, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from unittest import mock
+
+from inspector.ui.actions.registry import BY_NAME
+from tests.ui.recordings import Recording, recording
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from tests.ui.facade import Running
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+
+SMALLEST, LARGEST = (20, 5), (300, 100)
+SIZES: Final = ((80, 24), (120, 36), (200, 60), SMALLEST, LARGEST)
+SECONDS_OF_HANG = 2.0
+"""Of the processor, in the thread that takes input: how long others have it says nothing."""
+MOST_DEEDS = 150
+SECONDS_OF_RUN = 300
+"""After which it hangs, on whatever machine: it says where, and ends."""
+SECONDS_TO_REST = 30.0
+
+LEAVES: Final = frozenset({"q", "ctrl+q", "ctrl+c"})
+"""Keys that may end the application: a run is to go on for a while."""
+OPENS: Final = ("plus", "O", "s", "e", "P", "c", "t", "v", "dollar_sign", "E", "question_mark", "ctrl+p", "i", "o", "A")
+"""Keys that open something."""
+ANSWERS: Final = ("enter", "enter", "escape", "tab", "space", "down", "up", "left", "right", "y", "ctrl+s")
+"""Keys that answer it."""
+TEXTS: Final = (
+    "trim",
+    "stale",
+    "3",
+    "0",
+    "-1",
+    "1e9",
+    "who:result",
+    "é漢字🙂",
+    "[/b]",
+    "../x",
+    "~nobody/x",
+    "\x1b[2J",
+    "",
+)
+PASTED: Final = ("many words\nin lines\n", "x" * 5_000, "[bold]", "12")
+
+
+OFTEN: Final = {
+    "open": 16,
+    "answer": 24,
+    "key": 20,
+    "type": 4,
+    "click": 16,
+    "drag": 4,
+    "wheel": 4,
+    "paste": 2,
+    "resize": 3,
+    "leave": 1,
+    "grow": 2,
+    "rewrite": 1,
+    "shorten": 1,
+    "wait": 2,
+}
+"""How often each kind of deed is done."""
+SHARE_THAT_LEAVES: Final = 0.1
+"""Runs at whose end a key is pressed that ends the application."""
+
+
+class Deed(NamedTuple):
+    """Something hasty hands do.
+
+    Attributes:
+        kind: What it is: the name of a method of `Hands`.
+        given: What it is done with.
+    """
+
+    kind: str
+    given: tuple[object, ...] = ()
+
+
+class Hands(Protocol):
+    """What does deeds: places are parts of the screen's width and height from 0 to 1."""
+
+    async def key(self, name: str) -> None:
+        """Press a key."""
+
+    async def click(self, x: float, y: float, times: int) -> None:
+        """Press and let go of the mouse, so many times at once."""
+
+    async def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        """Press the mouse at a place, move it to another one and let it go there."""
+
+    async def wheel(self, x: float, y: float, turns: int) -> None:
+        """Turn the wheel, down or up where it is negative."""
+
+    async def paste(self, text: str) -> None:
+        """Paste a text."""
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the terminal another size."""
+
+    async def leave(self) -> None:
+        """Look at another window, and come back."""
+
+    async def wait(self, seconds: float) -> None:
+        """Look on."""
+
+
+def keys() -> tuple[str, ...]:
+    """Every key that does something anywhere, and some that are only typed."""
+    bound = {key for action in BY_NAME.values() for key in action.each_key}
+    return tuple(sorted(bound - LEAVES)) + tuple("abz059 ")
+
+
+def deeds(chance: random.Random, count: int) -> Iterator[Deed]:
+    """What is done in a run, in order."""
+    kinds = list(OFTEN)
+    known = keys()
+    there = [(0.5, 0.5)]
+    for kind in chance.choices(kinds, [OFTEN[kind] for kind in kinds], k=count):
+        yield from of_kind(kind, chance, known, there)
+    if chance.random() < SHARE_THAT_LEAVES:
+        yield Deed("key", (chance.choice(sorted(LEAVES)),))
+
+
+def of_kind(kind: str, chance: random.Random, known: Sequence[str], there: list[tuple[float, float]]) -> Iterator[Deed]:
+    """Something of a kind, and how often it is repeated at once.
+
+    Args:
+        kind: A word of `OFTEN`.
+        chance: What draws it.
+        known: Keys.
+        there: Where the mouse was last.
+    """
+    match kind:
+        case "open":
+            yield Deed("key", (chance.choice(OPENS),))
+        case "answer":
+            yield from [Deed("key", (chance.choice(ANSWERS),))] * chance.choice((1, 1, 1, 2, 2, 3, 8))
+        case "key":
+            yield from [Deed("key", (chance.choice(known),))] * chance.choice((1, 1, 1, 1, 2, 5))
+        case "type":
+            yield from (Deed("key", (key_of(character),)) for character in chance.choice(TEXTS))
+        case "click":
+            # Often where the last one was: that is what a double click comes to on a screen that has changed.
+            there.append(there[-1] if chance.random() < 0.4 else (chance.random(), chance.random()))
+            yield Deed("click", (*there[-1], chance.choice((1, 1, 2, 2, 3))))
+        case "drag" | "wheel":
+            to = (chance.random(), chance.random()) if kind == "drag" else (chance.choice((-20, -3, -1, 1, 3, 20)),)
+            yield Deed(kind, (chance.random(), chance.random(), *to))
+        case "paste":
+            yield Deed("paste", (chance.choice(PASTED),))
+        case "resize":
+            odd = (chance.randint(SMALLEST[0], LARGEST[0]), chance.randint(SMALLEST[1], LARGEST[1]))
+            yield Deed("resize", chance.choice((*SIZES, odd)))
+        case _:
+            yield Deed(kind, (chance.choice((0.0, 0.02, 0.1, 0.3)),) if kind == "wait" else ())
+
+
+def key_of(character: str) -> str:
+    """What Textual calls the key of a character."""
+    from textual.keys import _character_to_key
+
+    return _character_to_key(character)
+
+
+class Files:
+    """The sessions of a run, and what agents do to the first of them meanwhile."""
+
+    def __init__(self, chance: random.Random, folder: Path) -> None:
+        self._chance = chance
+        self.folder = folder
+        folder.mkdir()
+        self._made = [
+            recording(folder / f"{number}.jsonl", turns=chance.choice((1, 4, 12, 30)))
+            for number in range(chance.choice((1, 1, 1, 2, 3)))
+        ]
+
+    @property
+    def paths(self) -> list[Path]:
+        """The sessions."""
+        return [made.path for made in self._made]
+
+    def change(self, kind: str) -> None:
+        """Grow the first session, write it anew, or take a part of it away."""
+        made = self._made[0]
+        if kind == "grow":
+            made.turn()
+        elif kind == "rewrite":
+            made.path.unlink()
+            self._made[0] = recording(made.path, turns=self._chance.choice((0, 2, 20)))
+        else:
+            lines = made.path.read_bytes().splitlines(keepends=True)
+            made.path.write_bytes(b"".join(lines[: self._chance.randint(0, len(lines))]))
+            self._made[0] = Recording(made.path, turns=len(lines))
+
+
+class PilotHands:
+    """Does deeds in an application without a terminal, as fast as it takes them."""
+
+    def __init__(self, run: Running) -> None:
+        self._run = run
+
+    async def key(self, name: str) -> None:
+        """Press a key."""
+        self._run.send(name)
+
+    async def click(self, x: float, y: float, times: int) -> None:
+        """Press and let go of the mouse, so many times at once."""
+        for _ in range(times):
+            self._run.send_mouse("down", x, y)
+            self._run.send_mouse("up", x, y)
+
+    async def drag(self, x: float, y: float, to_x: float, to_y: float) -> None:
+        """Press the mouse at a place, move it to another one and let it go there."""
+        self._run.send_mouse("down", x, y)
+        for step in range(1, 6):
+            self._run.send_mouse("move", x + (to_x - x) * step / 5, y + (to_y - y) * step / 5)
+        self._run.send_mouse("up", to_x, to_y)
+
+    async def wheel(self, x: float, y: float, turns: int) -> None:
+        """Turn the wheel."""
+        for _ in range(abs(turns)):
+            self._run.send_mouse("wheel down" if turns > 0 else "wheel up", x, y)
+
+    async def paste(self, text: str) -> None:
+        """Paste a text."""
+        self._run.send_paste(text)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Give the terminal another size."""
+        self._run.send_size(width, height)
+
+    async def leave(self) -> None:
+        """Look at another window, and come back."""
+        self._run.send_focus(is_here=False)
+        self._run.send_focus(is_here=True)
+
+    async def wait(self, seconds: float) -> None:
+        """Look on."""
+        await asyncio.sleep(seconds)
+
+
+class Watch:
+    """Measures how long the application computes without looking at anything else."""
+
+    def __init__(self) -> None:
+        self.longest = 0.0
+        self._watching: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Watch:
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
+        before = time.thread_time()
+        while True:
+            await asyncio.sleep(0.005)
+            now = time.thread_time()
+            self.longest = max(self.longest, now - before)
+            before = now
+
+
+async def play(seed: str, folder: Path) -> int:
+    """One run in an application without a terminal; the deeds done.
+
+    Raises:
+        AssertionError: Something that is asked of every run does not hold.
+        Exception: Whatever the application failed with.
+    """
+    from inspector.ui.settings import Settings
+    from tests.ui.facade import started
+
+    chance = random.Random(seed)  # noqa: S311  # nothing secret
+    files = Files(chance, folder / "sessions")
+    (folder / "here").mkdir()
+    size = chance.choice(SIZES[:3])
+    is_listed = chance.random() < 0.15
+    options = {"settings": Settings(), "folders": [files.folder], "size": size, "ready": chance.random() < 0.6}
+    with chdir(folder / "here"):
+        async with started([] if is_listed else files.paths, listing=is_listed, **options) as run:
+            async with Watch() as watch:
+                done = await do_all(PilotHands(run), files, deeds(chance, chance.randint(20, MOST_DEEDS)), run)
+                if not run.is_over:
+                    await run.at_rest(SECONDS_TO_REST)
+            assert watch.longest < SECONDS_OF_HANG, f"it computed for {watch.longest:.1f} s without a look at its input"
+            if not run.is_over:
+                told = run.stale_lines()
+                assert not told, "painted afresh the screen shows other lines:\n" + "\n".join(told)
+                run.check_figures()
+    return done
+
+
+async def do_all(hands: Hands, files: Files, todo: Iterator[Deed], run: Running) -> int:
+    """Do one after another, for as long as the application runs; how many."""
+    done = 0
+    for done, deed in enumerate(todo, start=1):
+        if run.is_over:
+            break
+        if deed.kind in ("grow", "rewrite", "shorten"):
+            files.change(deed.kind)
+        else:
+            do: Callable[..., Awaitable[None]] = getattr(hands, deed.kind)
+            await do(*deed.given)
+        if done % 7 == 0:
+            await asyncio.sleep(0)
+    return done
+
+
+@contextmanager
+def own_home(folder: Path) -> Iterator[None]:
+    """Keep a run away from the settings and caches of whoever runs it."""
+    names = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("CONFIG", "STATE", "CACHE", "DATA")}
+    with mock.patch.dict(os.environ, {"HOME": str(folder), **names}):
+        yield
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run, and tell what failed; 1 where something did."""
+    parser = argparse.ArgumentParser(prog="python -m tests.monkey", description="Use the application hastily.")
+    parser.add_argument("--runs", type=int, default=100, help="how many; 100 where not given")
+    parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
+    options = parser.parse_args(arguments)
+    first = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
+    tell(f"seeds {first} to {first + options.runs - 1}")
+    prepare()
+    failed, count, started = [], 0, time.monotonic()
+    for seed in range(first, first + options.runs):
+        faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True)
+        try:
+            count += run_once(str(seed))
+        except BaseException as error:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
+            if isinstance(error, KeyboardInterrupt):
+                break
+            failed.append(seed)
+            tell(f"seed {seed}\n{traceback.format_exc()}")
+    faulthandler.cancel_dump_traceback_later()
+    minutes = (time.monotonic() - started) / 60
+    tell(
+        f"{options.runs} runs, {count:,} deeds, {minutes:.1f} minutes, {len(failed)} failed{': ' if failed else ''}"
+        f"{', '.join(map(str, failed))}"
+    )
+    return int(bool(failed))
+
+
+def run_once(seed: str) -> int:
+    """One run in folders of its own; the deeds done."""
+    with tempfile.TemporaryDirectory(prefix="inspector-monkey-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        with own_home(folder):
+            return asyncio.run(play(seed, folder))
+
+
+def prepare() -> None:
+    """Build the tokenizer once, and wait for what is due instead of for a quiet processor."""
+    from textual.app import App
+
+    import inspector.tokens.counter
+    from inspector.tokens.counter import load_counter
+    from tests.ui.waiting import wait_for_idle
+
+    # What failed is told below; drawn with all its variables it takes longer than a run.
+    App._fatal_error = App._close_messages_no_wait  # type: ignore[method-assign]
+    counter = load_counter()
+    inspector.tokens.counter.load_counter = lambda: counter
+    for module in ("textual.app", "textual.pilot"):
+        with suppress(ImportError):
+            __import__(module, fromlist=["wait_for_idle"]).wait_for_idle = wait_for_idle
+
+
+def tell(line: str) -> None:
+    """Print a line at once."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""Hasty hands on the application: a few runs by chance. `python -m tests.monkey` goes on for longer."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import monkey
+from tests.ui.waiting import use_in_textual
+
+RUNS = 6
+DEEDS = 60
+
+
+@pytest.mark.parametrize("seed", range(RUNS))
+async def test_hasty_hands_break_nothing(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_in_textual(monkeypatch)
+    monkeypatch.setattr(monkey, "MOST_DEEDS", DEEDS)
+    await monkey.play(str(seed), tmp_path)
+
+
+def test_a_run_that_fails_is_told_with_its_seed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(seed: str) -> int:
+        if seed == "8":
+            raise LookupError("no such thing")
+        return 5
+
+    monkeypatch.setattr(monkey, "run_once", fail)
+    monkeypatch.setattr(monkey, "prepare", lambda: None)
+    assert monkey.main(["--runs", "3", "--seed", "7"]) == 1
+    told = capsys.readouterr().out
+    assert "seed 8\nTraceback" in told
+    assert told.splitlines()[-1].endswith("1 failed: 8")
+    assert told.splitlines()[-1].startswith("3 runs, 10 deeds")

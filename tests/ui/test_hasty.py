@@ -1,0 +1,150 @@
+"""Keys and clicks that come faster than screens do: each reaches the screen it is for, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.events import MouseDown, MouseUp
+from textual.widgets import Input, Static
+
+from inspector.ui.dialogs.choice import DialogChoice
+from inspector.ui.dialogs.dialog import Dialog, ValueDialog, framed
+from inspector.ui.dialogs.picker import Picker
+from inspector.ui.toolkit.answered_screen import open_over, run_dialog
+from inspector.ui.toolkit.input_gate import GatedApp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import App, ComposeResult
+
+    from tests.ui.recordings import Recording
+
+
+class Asking(GatedApp):
+    """Opens dialogs, and notes what they answer and which keys reach itself."""
+
+    BINDINGS = [("v", "value"), ("p", "picker"), ("x", "note('x')")]  # noqa: RUF012  as Textual declares it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Any] = []
+
+    def action_value(self) -> None:
+        run_dialog(self, self._ask(lambda: ValueDialog("Value", "", "")), "ask for a value")
+
+    def action_picker(self) -> None:
+        choices = [DialogChoice(name, name, "", "") for name in ("one", "two")]
+        run_dialog(self, self._ask(lambda: Picker("Pick", choices)), "pick")
+
+    async def _ask(self, dialog: Callable[[], Dialog[Any]]) -> None:
+        self.told.append(await self.push_screen_wait(dialog()))
+
+    def action_note(self, what: str) -> None:
+        self.told.append(what)
+
+
+def send(app: App[Any], *keys: str) -> None:
+    for key in keys:
+        app.simulate_key(key)
+
+
+async def test_keys_sent_at_once_go_to_the_dialog_they_open_and_then_to_what_is_below() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        send(app, "v", "x", "7", "enter", "x", "p", "t", "w", "enter", "p", "down", "enter", "x")
+        await pilot.pause()
+        assert app.told == ["x7", "x", "two", "two", "x"]
+
+
+async def test_a_dialog_answers_once_whatever_is_pressed_how_often() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        for keys in (["enter"] * 3, ["escape"] * 3, ["enter", "escape", "enter"]):
+            send(app, "v")
+            await pilot.pause()
+            for key in keys:
+                app.screen.post_message(Input.Submitted(app.screen.query_one(Input), key))
+                app.screen.call_later(app.screen.dismiss, key)
+            await pilot.pause()
+        assert app.told == ["enter", "escape", "enter"]
+        assert len(app.screen_stack) == 1
+
+
+async def test_of_two_dialogs_asked_for_at_once_the_first_is_opened() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        app.action_value()
+        app.action_picker()
+        await pilot.pause()
+        assert isinstance(app.screen, ValueDialog)
+        assert len(app.screen_stack) == 2
+        send(app, "5", "enter")
+        await pilot.pause()
+        assert app.told == ["5"]
+
+
+class Slow(Dialog[None]):
+    """Takes its time to come."""
+
+    def compose(self) -> ComposeResult:
+        with framed("Slow"):
+            yield Static("here")
+
+
+async def test_a_screen_answers_only_while_it_is_in_front_and_opens_another_one_only_then() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        first, second = Slow(), Slow()
+        await app.push_screen(first)
+        await app.push_screen(second)
+        first.dismiss(None)
+        open_over(first, Slow())
+        await pilot.pause()
+        assert app.screen_stack[1:] == [first, second]
+        second.dismiss(None)
+        second.dismiss(None)
+        await pilot.pause()
+        assert app.screen_stack[1:] == [first]
+        await pilot.click(first, offset=(0, 0), times=1)
+        await pilot.pause()
+        assert len(app.screen_stack) == 1
+
+
+async def test_the_second_click_of_two_that_opened_a_dialog_does_not_close_it() -> None:
+    app = Asking()
+    app.CLICK_CHAIN_TIME_THRESHOLD = 60
+    async with app.run_test() as pilot:
+        for is_open in (False, True):
+            if is_open:
+                await app.push_screen(Slow())
+            for kind in (MouseDown, MouseUp):
+                app.post_message(kind(None, 0, 0, 0, 0, 1, False, False, False, 0, 0))
+            await pilot.pause()
+        assert len(app.screen_stack) == 2
+
+
+async def test_whatever_opens_is_closed_by_keys_sent_at_once(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path, folders=[session_file.path.parent]) as run:
+        for opening in ("ctrl+p", "question_mark", "plus", "O", "d", "o", "c", "dollar_sign", "e"):
+            for _ in range(3):
+                run.send(opening)
+                run.send("escape")
+                run.send("escape")
+        await run.pause()
+        await run.until(lambda: run.on_top == "session")
+        await run.settled()
+        assert not run.is_over
+
+
+async def test_the_palette_shows_what_commands_say_as_it_is_written(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path) as run:
+        run.send("dollar_sign")
+        run.send("ctrl+p")
+        for character in "price":
+            run.send(character)
+        await run.until_shown("[/CACHE-READ[/CACHE-WRITE]")
