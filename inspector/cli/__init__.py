@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+NO_HOME = "/nonexistent"
+"""What systems call the home of users that have none."""
+
 TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
 
@@ -35,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from inspector.cli.output import forget_output, narrate, prepare_streams
 
     prepare_streams()
+    _settle_home()
     try:
         return _run(sys.argv[1:] if arguments is None else arguments)
     except CommandError as error:
@@ -53,6 +57,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         narrate(_bug(error))
         return ExitCode.BUG
+
+
+def _settle_home() -> None:
+    """Name a home where nobody is there where the system knows none, as for a user of a container without an entry.
+
+    Nothing is found there and nothing can be kept there, which is told where it matters; else everything that looks
+    for sessions, settings or caches would fail, or make a folder called `~` where it was started.
+    """
+    if os.path.expanduser("~") == "~":  # noqa: PTH111  the way of `Path` fails where there is none
+        os.environ["HOME"] = NO_HOME
 
 
 def _run(arguments: Sequence[str]) -> int:

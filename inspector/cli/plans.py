@@ -6,15 +6,15 @@ import argparse
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.reading import read_text
-from inspector.session.files import exists
+from inspector.session.files import exists, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
@@ -119,7 +119,7 @@ def _named_plan(text: str, session: Session | None) -> Plan:
     from inspector.strategies.presets import PRESETS
     from inspector.ui.plan.saved_plans import SUFFIX, saved_plans
 
-    path = Path(text).expanduser()
+    path = expanded(text)
     if exists(path) or os.sep in text or text.endswith(SUFFIX):
         return _plan_in(path)
     saved = {name: each for each in saved_plans() for name in (each.name, each.path.stem)}

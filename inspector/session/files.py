@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import stat
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.errors import SessionError, UnreadableFileError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import BinaryIO
 
 
@@ -27,6 +27,11 @@ CLOCK_SECONDS = 0.05
 
 BROKEN_SECONDS = 2.0
 """A file that is no whole JSON is being written, unless it has been left like that for this long."""
+
+
+def expanded(text: str) -> Path:
+    """The path a person means: `~` is the home folder, `~name` that of a user. One nobody has is a name like others."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111  the way of `Path` fails where there is no such user
 
 
 class Locator(NamedTuple):

@@ -14,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from inspector.atomic_files import APPLICATION
+from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
@@ -148,7 +149,7 @@ def save_picture(picture: str, path: Path) -> Path:
     Raises:
         OSError: The file cannot be written.
     """
-    path = path.expanduser()
+    path = expanded(str(path))
     path = path if path.suffix else path.with_suffix(SUFFIX)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(picture, encoding="utf-8")
@@ -237,7 +238,7 @@ def problem_with_picture(text: str) -> str:
     """Why a picture cannot be saved under a name; empty when it can."""
     if not text.strip():
         return "is no name"
-    path = Path(text).expanduser()
+    path = expanded(text)
     if path.suffix.lower() not in ("", SUFFIX):
         return f"is no {SUFFIX} file; name one"
     return problem_with_target(path)

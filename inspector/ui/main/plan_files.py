@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import is_file
+from inspector.session.files import expanded, is_file
 from inspector.ui.download import deliver_in_browser
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ async def _save_export(app: App[Any], controller: SessionController, export: Exp
     name = await app.push_screen_wait(dialog)
     if not name:
         return
-    path = Path(name).expanduser()
+    path = expanded(name)
     if deliver_in_browser(app, export.text, path):
         controller.host.tell("configuration sent to the browser")
         return
@@ -137,7 +137,7 @@ def _problem_with_file(text: str) -> str:
 
     if not text.strip():
         return "name a file"
-    problem = problem_with_target(Path(text).expanduser())
+    problem = problem_with_target(expanded(text))
     return f"that {problem}" if problem else ""
 
 
@@ -145,5 +145,5 @@ def _replaces(text: str) -> str:
     from inspector.ui.plan.saved_plans import target_of
 
     is_path = Path(text).suffix not in ("", ".toml")
-    path = Path(text).expanduser() if is_path else target_of(text)
+    path = expanded(text) if is_path else target_of(text)
     return f"replaces {path}" if text.strip() and is_file(path) else ""

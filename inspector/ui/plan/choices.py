@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.session.files import expanded
 from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
@@ -56,7 +57,7 @@ def _plan_help(summary: str, specs: tuple[str, ...] | list[str]) -> str:
 
 def file_choice(text: str) -> DialogChoice | None:
     """The plan file a text names; None where it names none."""
-    path = Path(text).expanduser()
+    path = expanded(text)
     try:
         is_file = path.suffix == ".toml" and path.is_file()
     except OSError:

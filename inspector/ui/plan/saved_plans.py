@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.atomic_files import APPLICATION, write_whole
 from inspector.safe_text import clip_cells, one_line
+from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
 
@@ -63,7 +65,7 @@ def target_of(text: str, folder: Path | None = None) -> Path:
     """The file a plan goes to: a path where the text looks like one, else that name in the library."""
     text = text.strip()
     if text.startswith("~") or text.endswith(SUFFIX) or os.sep in text:
-        path = Path(text).expanduser()
+        path = expanded(text)
         return path if path.suffix else path.with_suffix(SUFFIX)
     stem = re.sub(r"[^\w .+-]+", "-", text).strip(". ")
     return (folder or library_folder()) / f"{stem}{SUFFIX}"
