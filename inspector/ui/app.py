@@ -20,6 +20,7 @@ from inspector.ui.performance.gc_scheduler import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting
+from inspector.ui.terminal_end import EndingApp
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.answered_screen import run_dialog
 from inspector.ui.toolkit.header import SessionHeader, is_recent
@@ -52,7 +53,7 @@ def _commands_provider() -> type[Provider]:
     return CommandProvider
 
 
-class InspectorApp(ThemedApp, GatedApp, DraggingApp, CollectingApp, PaintingApp):
+class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, PaintingApp):
     """Opens a session file and follows it."""
 
     TITLE = "inspector"
@@ -248,7 +249,7 @@ class InspectorApp(ThemedApp, GatedApp, DraggingApp, CollectingApp, PaintingApp)
         loop = asyncio.get_running_loop()
         for name in ENDINGS & {each.name for each in signal.Signals}:
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
-                loop.add_signal_handler(signal.Signals[name], self._leave)
+                loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
         self.call_after_refresh(self._open_others)
         self.set_interval(1, self.show_tabs)
@@ -257,7 +258,7 @@ class InspectorApp(ThemedApp, GatedApp, DraggingApp, CollectingApp, PaintingApp)
         if self.settings.keymap:
             self._check_keymap()
 
-    def _leave(self) -> None:
+    def leave_for_good(self) -> None:
         """The terminal was closed, or the program is to end: keep how sessions were left, and go."""
         for stack in self._screen_stacks.values():
             for screen in stack[:1]:

@@ -115,8 +115,8 @@ class GatedApp(App[None]):
         await self._give_kept()
 
     async def _give_kept(self) -> None:
-        """Give on what is due."""
-        while self._kept_input and not self._is_following() and self._is_open():
+        """Give on what is due, unless the application is closing."""
+        while self._kept_input and self.is_running and not self._is_following() and self._is_open():
             event, screen = self._kept_input.popleft()
             if isinstance(event, events.MouseEvent) and (screen is not self._front or not self._is_there(event)):
                 continue
