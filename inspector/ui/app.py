@@ -9,12 +9,11 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import App, InvalidModeError, SystemCommand
 
 from inspector.safe_text import one_line
 from inspector.ui.main.screen import InspectScreen
-from inspector.ui.menu.screen import MenuScreen
 from inspector.ui.performance.frame_batching import PaintingApp
 from inspector.ui.performance.gc_scheduler import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
@@ -237,12 +236,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
                     await self.switch_mode(mode)
             await self.switch_mode(HOME)
         self.show_tabs()
-
-    async def on_event(self, event: events.Event) -> None:
-        """Keys are a menu's while one is shown, at once: one that is gone by the time they reach it would lose them."""
-        screen = self.screen if isinstance(event, events.Key) and not event.is_forwarded else None
-        if not (isinstance(event, events.Key) and isinstance(screen, MenuScreen) and await screen.press(event.key)):
-            await super().on_event(event)
 
     def on_mount(self) -> None:
         """Give keys the user's names, and lose nothing when stopped."""

@@ -87,10 +87,6 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
         super().__init__()
         self._tell, self._key, self._title = tell, key, title
         self._items = {item.action.name: item for item in items}
-        # As bindings too: a letter pressed right after the key that opens the menu is on its way up from what has the
-        # focus below, and is looked up here when it arrives.
-        for item in items:
-            self._bindings.bind(item.key, f"take({item.action.name!r})", show=False)
 
     def compose(self) -> ComposeResult:
         """The letters, in a frame."""
@@ -106,6 +102,11 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
         item = self._items[name]
         self.dismiss(None)
         await self.app.run_action(item.action.binding.action, item.node)
+
+    async def on_key(self, event: events.Key) -> None:
+        """A letter does what it stands for; any other key leaves the menu."""
+        if await self.press(event.key):
+            event.stop()
 
     async def press(self, key: str) -> bool:
         """Take a key: a letter does what it stands for, any other leaves the menu; whether it was taken.
