@@ -42,7 +42,7 @@ SECONDS_OF_HANG = 2.0
 MOST_DEEDS = 150
 SECONDS_OF_RUN = 300
 """After which it hangs, on whatever machine: it says where, and ends."""
-SECONDS_TO_REST = 30.0
+SECONDS_TO_REST = 120.0
 
 LEAVES: Final = frozenset({"q", "ctrl+q", "ctrl+c"})
 """Keys that may end the application: a run is to go on for a while."""
@@ -353,7 +353,7 @@ def main(arguments: list[str] | None = None) -> int:
     prepare()
     failed, count, started = [], 0, time.monotonic()
     for seed in range(first, first + options.runs):
-        faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True)
+        faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
         try:
             count += run_once(str(seed))
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the failure that was looked for

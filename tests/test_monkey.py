@@ -7,8 +7,8 @@ import pytest
 from tests import monkey
 from tests.ui.waiting import use_in_textual
 
-RUNS = 6
-DEEDS = 60
+RUNS = 5
+DEEDS = 40
 
 
 @pytest.mark.parametrize("seed", range(RUNS))

@@ -94,6 +94,9 @@ MOUSE: dict[str, Any] = {
 }
 """What can be done with a mouse."""
 
+ENDLESS = frozenset({"dialog", "find", "follow"})
+"""Groups of workers that wait for something from outside."""
+
 HAPPENINGS: dict[type, str] = {
     SessionLoaded: "loaded",
     TokensCounted: "counted",
@@ -482,25 +485,31 @@ class Running:
     async def at_rest(self, patience: float = PATIENCE) -> None:
         """Wait until nothing is left to do: no thread works, every session's newest plan is replayed and shown."""
 
-        def is_at_rest() -> bool:
-            return self.is_over or not (
-                any(each.is_running and each.group not in ("follow", "find") for each in self._app.workers)
-                or any(not screen.is_mounted for screen in self._app.screen_stack)
-                or any(
-                    screen.controller.plan != screen.controller.outcome.plan
-                    for stack in self._app._screen_stacks.values()
-                    for screen in stack
-                    if isinstance(screen, InspectScreen) and screen.controller.outcome is not None
-                )
-            )
-
         for _ in range(3):
-            await self.until(is_at_rest, patience)
+            if not await until(self._pilot, lambda: not self.unfinished(), patience):
+                raise AssertionError(f"it never came to rest: {self.unfinished()}; the screen shows\n{self.text()}")
             await self._pilot.pause(0.06)
+
+    def unfinished(self) -> list[str]:
+        """What is still to be done before nothing changes any more; nothing where the program was left."""
+        if self.is_over:
+            return []
+        screens = [screen for stack in self._app._screen_stacks.values() for screen in stack]
+        outcomes = [
+            (screen.controller.plan, screen.controller.outcome.plan)
+            for screen in screens
+            if isinstance(screen, InspectScreen) and screen.controller.outcome is not None
+        ]
+        return [
+            *(f"{each.group} works" for each in self._app.workers if each.is_running and each.group not in ENDLESS),
+            *(f"{screen} has no widgets" for screen in screens if not screen.is_mounted),
+            *("a plan is not replayed" for plan, replayed in outcomes if plan != replayed),
+            *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
+            *("keys wait" for _ in range(bool(self._app._kept_input))),
+        ]
 
     def stale_lines(self) -> list[str]:
         """The lines of the screen that are other ones once everything is painted afresh, as they are and should be."""
-        assert self._top.size == self._app.size, f"{self._top.size} on a terminal of {self._app.size}"
         before = [strip.text for strip in self._strips()]
         for widget in self._top.walk_children(with_self=True):
             widget.notify_style_update()

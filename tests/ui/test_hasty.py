@@ -128,8 +128,8 @@ async def test_whatever_opens_is_closed_by_keys_sent_at_once(
     running: Callable[..., Any], session_file: Recording
 ) -> None:
     async with running(session_file.path, folders=[session_file.path.parent]) as run:
-        for opening in ("ctrl+p", "question_mark", "plus", "O", "d", "o", "c", "dollar_sign", "e"):
-            for _ in range(3):
+        for opening in ("ctrl+p", "plus", "d", "o", "c"):
+            for _ in range(2):
                 run.send(opening)
                 run.send("escape")
                 run.send("escape")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from textual.message_pump import MessagePump
     from textual.screen import Screen
+    from textual.timer import Timer
 
 MOST_KEPT = 1_000
 """Keys that wait; those after them are dropped."""
@@ -56,6 +57,7 @@ class GatedApp(App[None]):
         self._aimed_at: WeakKeyDictionary[events.Key, Screen[Any]] = WeakKeyDictionary()
         self._followed_since: float | None = None
         self._is_mouse_dropped = False
+        self._look_again: Timer | None = None
 
     def on_mount(self) -> None:
         """Look again whenever another screen is in front."""
@@ -74,6 +76,8 @@ class GatedApp(App[None]):
             if len(self._kept_input) < MOST_KEPT:
                 self._kept_input.append(KeptInput(event, self._front))
             await self._give_kept()
+            if self._kept_input and self._look_again is None:
+                self._look_again = self.set_timer(SECONDS_TO_FOLLOW, self._give_overdue)
         elif not (isinstance(event, events.Key) and self._aimed_at.get(event, self._front) is not self._front):
             await super().on_event(event)
 
@@ -113,6 +117,13 @@ class GatedApp(App[None]):
     async def _open(self, screen: Screen[Any]) -> None:
         self._open_screens.add(screen)
         await self._give_kept()
+
+    async def _give_overdue(self) -> None:
+        """Give on what still waits, though nobody has told that it is due."""
+        self._look_again = None
+        await self._give_kept()
+        if self._kept_input:
+            self._look_again = self.set_timer(SECONDS_TO_FOLLOW, self._give_overdue)
 
     async def _give_kept(self) -> None:
         """Give on what is due, unless the application is closing."""
