@@ -351,20 +351,22 @@ def main(arguments: list[str] | None = None) -> int:
     first = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
     tell(f"seeds {first} to {first + options.runs - 1}")
     prepare()
-    failed, count, started = [], 0, time.monotonic()
+    failed, runs, count, started = [], 0, 0, time.monotonic()
     for seed in range(first, first + options.runs):
         faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
         try:
             count += run_once(str(seed))
+            runs += 1
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
             if isinstance(error, KeyboardInterrupt):
                 break
             failed.append(seed)
+            runs += 1
             tell(f"seed {seed}\n{traceback.format_exc()}")
     faulthandler.cancel_dump_traceback_later()
     minutes = (time.monotonic() - started) / 60
     tell(
-        f"{options.runs} runs, {count:,} deeds, {minutes:.1f} minutes, {len(failed)} failed{': ' if failed else ''}"
+        f"{runs} runs, {count:,} deeds, {minutes:.1f} minutes, {len(failed)} failed{': ' if failed else ''}"
         f"{', '.join(map(str, failed))}"
     )
     return int(bool(failed))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import termios
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import pytest
 
@@ -52,7 +52,22 @@ class OnTerminal:
             env=environment(TERM="xterm-256color", COLUMNS="80", LINES="24"),
         )
         self.theirs = theirs
+        self.ends: tuple[int, ...] = (theirs, self.ours)
         self.written = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Take the terminal away."""
+        for end in self.ends:
+            os.close(end)
+        self.ends = ()
 
     def read_until(self, words: bytes) -> None:
         """Take in what it writes until it has written something."""
@@ -63,31 +78,28 @@ class OnTerminal:
 
 
 def test_an_application_whose_terminal_is_gone_ends_at_once() -> None:
-    program = OnTerminal([*COMMAND, str(SAMPLE)])
-    program.read_until(b"Timeline")
-    os.close(program.theirs)
-    os.close(program.ours)
-    assert program.process.wait(SECONDS) in {0, 128 + signal.SIGHUP}
+    with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
+        program.read_until(b"Timeline")
+        program.hang_up()
+        assert program.process.wait(SECONDS) in {0, 128 + signal.SIGHUP}
 
 
 @pytest.mark.parametrize("how", ["a failure", "a signal"])
 def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path) -> None:
     command = [sys.executable, "-c", FAILING] if how == "a failure" else [*COMMAND]
-    program = OnTerminal([*command, str(SAMPLE)])
-    program.read_until(b"\x1b[?1049h")
-    if how == "a signal":
-        program.read_until(b"Timeline")
-        program.process.send_signal(signal.SIGTERM)
-    program.read_until(b"\x1b[?1049l")
-    if how == "a failure":
-        program.read_until(terminal_end.LOG_NAME.encode())
-        assert program.written.count(b"Traceback") == 0
-        assert b"LookupError: no such thing" in program.written
-        assert "in fail\n" in (private_home / "xdg_state_home" / "inspector" / terminal_end.LOG_NAME).read_text()
-    assert program.process.wait(SECONDS) == int(how == "a failure")
-    assert termios.tcgetattr(program.theirs) == program.before
-    os.close(program.theirs)
-    os.close(program.ours)
+    with OnTerminal([*command, str(SAMPLE)]) as program:
+        program.read_until(b"\x1b[?1049h")
+        if how == "a signal":
+            program.read_until(b"Timeline")
+            program.process.send_signal(signal.SIGTERM)
+        program.read_until(b"\x1b[?1049l")
+        if how == "a failure":
+            program.read_until(terminal_end.LOG_NAME.encode())
+            assert program.written.count(b"Traceback") == 0
+            assert b"LookupError: no such thing" in program.written
+            assert "in fail\n" in (private_home / "xdg_state_home" / "inspector" / terminal_end.LOG_NAME).read_text()
+        assert program.process.wait(SECONDS) == int(how == "a failure")
+        assert termios.tcgetattr(program.theirs) == program.before
 
 
 def test_failures_are_noted_one_after_another_as_far_as_there_is_room(
