@@ -94,6 +94,9 @@ MOUSE: dict[str, Any] = {
 }
 """What can be done with a mouse."""
 
+LIVE = "● live"
+"""Stands before how long ago a session was written."""
+
 ENDLESS = frozenset({"dialog", "find", "follow"})
 """Groups of workers that wait for something from outside."""
 
@@ -510,7 +513,7 @@ class Running:
 
     def stale_lines(self) -> list[str]:
         """The lines of the screen that are other ones once everything is painted afresh, as they are and should be."""
-        before = [strip.text for strip in self._strips()]
+        before = self._lines_without_clock()
         for widget in self._top.walk_children(with_self=True):
             widget.notify_style_update()
             widget._styles_cache.clear()
@@ -519,9 +522,13 @@ class Running:
             widget._layout_cache.clear()
         self._top._compositor._layers = None
         self._top._refresh_layout(self._app.size)
-        after = [strip.text for strip in self._strips()]
+        after = self._lines_without_clock()
         pairs = enumerate(zip(before, after, strict=True))
         return [f"{line}: {was}\n{line}: {now}" for line, (was, now) in pairs if was != now]
+
+    def _lines_without_clock(self) -> list[str]:
+        """The lines of the screen; of each that tells how long ago something was, what stands before that."""
+        return [strip.text.partition(LIVE)[0] for strip in self._strips()]
 
     def check_figures(self) -> None:
         """The figures on the main screen are those of the plan it shows."""
