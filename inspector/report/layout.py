@@ -85,7 +85,7 @@ class Page:
             rows: Cells; a `Text` brings its own style and must be safe already.
             columns: One letter a column: `LEFT`, `RIGHT` or `WRAPPED`.
             indent: Blanks before the first column.
-            gap: Blanks between columns.
+            gap: Blanks between columns; one fewer where the rows are wider than the page.
         """
         table = Table(
             box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=head is not None, header_style=LABEL
@@ -99,6 +99,8 @@ class Page:
             )
         for row in rows:
             table.add_row(*(cell if isinstance(cell, Text) else Text(plain(cell)) for cell in row))
+        if self._console.measure(table).maximum + indent > self._width and WRAPPED not in columns:
+            table.padding = (0, max(gap - 1, 1), 0, 0)
         width = self._width if WRAPPED in columns else _WIDEST
         self._console.print(Padding(table, (0, 0, 0, indent), expand=False), width=width)
 

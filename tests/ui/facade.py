@@ -62,6 +62,7 @@ SCREENS = {
     "ExplainScreen": "explain",
     "ExportScreen": "export",
     "HelpScreen": "help",
+    "MenuScreen": "menu",
     "Picker": "picker",
     "PictureDialog": "picture",
     "SessionsScreen": "sessions",

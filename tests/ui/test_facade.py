@@ -18,13 +18,14 @@ INSIDE = {"app", "pilot", "screen", "pilot_of_facade", "top_of_facade"}
 
 
 def private_names(tree: ast.AST) -> list[str]:
-    """Private attributes of anything but the object a method belongs to."""
+    """Private attributes of anything but the object a method belongs to; that of named tuples is public."""
     return [
         ast.unparse(node)
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute)
         and node.attr.startswith("_")
         and not node.attr.startswith("__")
+        and node.attr != "_replace"
         and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
     ]
 

@@ -139,14 +139,14 @@ async def costs(figures: Figures, run: Running) -> None:
                 if not name.endswith("of the cost"):  # written so that they add up, which may be a cent off
                     figures.add(of, name, cell.text.replace(MINUS, "-").removeprefix("call "), "cost screen as written")
     parts_add_up(totals)
-    await run.press("2")
+    await run.press("g", "p")
     await screen.shown()
     for row in screen.table.rows:
         name = row.cells["name"].text
         figures.add(PLAN, f"token-calls of {name}", row.cells["sent_tokens"].order, "cost screen, parts")
         figures.add(PLAN, f"cost to resend {name}", row.cells["usd"].order, "cost screen, parts")
         figures.add(PLAN, f"{name}, in the newest prompt", row.cells["carried_tokens"].order, "cost screen, parts")
-    await run.press("6")
+    await run.press("g", "f")
     await screen.shown()
     for row in screen.table.rows:
         if row.key in ("usd_per_day", "usd_per_month"):
@@ -236,7 +236,7 @@ async def composition(figures: Figures, run: Running) -> None:
     if system is not None:
         figures.add(SESSION, "system prompt and tools", system.cells["tokens"].text, "composition")
         figures.add(SESSION, f"{NOT_RECORDED}, in the newest prompt", system.cells["tokens"].text, "composition")
-    await run.press("s")
+    await run.press("e")
     await screen.shown()
     system = screen.parts.row_of.get((NOT_RECORDED,))
     if system is not None:

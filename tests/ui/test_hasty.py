@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from textual.events import MouseDown, MouseUp
 from textual.widgets import Input, Static
 
+from inspector.ui.dialogs import dialog, picker
 from inspector.ui.dialogs.choice import DialogChoice
-from inspector.ui.dialogs.dialog import Dialog, ValueDialog, framed
-from inspector.ui.dialogs.picker import Picker
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.input_gate import GatedApp
 
@@ -31,14 +30,14 @@ class Asking(GatedApp):
         self.told: list[Any] = []
 
     def action_value(self) -> None:
-        run_dialog(self, self._ask(lambda: ValueDialog("Value", "", "")), "ask for a value")
+        run_dialog(self, self._ask(lambda: dialog.ValueDialog("Value", "", "")), "ask for a value")
 
     def action_picker(self) -> None:
         choices = [DialogChoice(name, name, "", "") for name in ("one", "two")]
-        run_dialog(self, self._ask(lambda: Picker("Pick", choices)), "pick")
+        run_dialog(self, self._ask(lambda: picker.Picker("Pick", choices)), "pick")
 
-    async def _ask(self, dialog: Callable[[], Dialog[Any]]) -> None:
-        self.told.append(await self.push_screen_wait(dialog()))
+    async def _ask(self, asked: Callable[[], dialog.Dialog[Any]]) -> None:
+        self.told.append(await self.push_screen_wait(asked()))
 
     def action_note(self, what: str) -> None:
         self.told.append(what)
@@ -77,18 +76,18 @@ async def test_of_two_dialogs_asked_for_at_once_the_first_is_opened() -> None:
         app.action_value()
         app.action_picker()
         await pilot.pause()
-        assert isinstance(app.screen, ValueDialog)
+        assert isinstance(app.screen, dialog.ValueDialog)
         assert len(app.screen_stack) == 2
         send(app, "5", "enter")
         await pilot.pause()
         assert app.told == ["5"]
 
 
-class Slow(Dialog[None]):
+class Slow(dialog.Dialog[None]):
     """Takes its time to come."""
 
     def compose(self) -> ComposeResult:
-        with framed("Slow"):
+        with dialog.framed("Slow"):
             yield Static("here")
 
 

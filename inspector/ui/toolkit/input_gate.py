@@ -25,7 +25,7 @@ MOST_KEPT = 1_000
 TURNS_OF_WIDGETS = 8
 """Turns of the event loop within which widgets hand on what a key or a click comes to, and a dialog is opened by it."""
 
-SECONDS_TO_FOLLOW = 0.25
+SECONDS_TO_FOLLOW = 1.0
 """After so long the next key is given on: the widget that has the one before is at work, or gone."""
 
 
@@ -55,6 +55,7 @@ class GatedApp(App[None]):
         self._open_screens: WeakSet[Screen[Any]] = WeakSet()
         self._opening_screens: WeakSet[Screen[Any]] = WeakSet()
         self._aimed_at: WeakKeyDictionary[events.Key, Screen[Any]] = WeakKeyDictionary()
+        self._followed: events.Key | None = None
         self._followed_since: float | None = None
         self._is_mouse_dropped = False
         self._look_again: Timer | None = None
@@ -147,7 +148,8 @@ class GatedApp(App[None]):
             self._aimed_at[event] = front
             await super().on_event(event)
             self._followed_since = monotonic()
-            self._follow([*target.ancestors_with_self])
+            self._followed = event
+            self._follow(event, [*target.ancestors_with_self])
         else:
             await super().on_event(event)
             if isinstance(event, events.MouseDown | events.MouseUp):
@@ -157,19 +159,20 @@ class GatedApp(App[None]):
         """Whether a key is still on its way."""
         return self._followed_since is not None and monotonic() - self._followed_since < SECONDS_TO_FOLLOW
 
-    def _follow(self, way: Sequence[MessagePump]) -> None:
+    def _follow(self, key: events.Key, way: Sequence[MessagePump]) -> None:
         """Go the way a key goes from the widget with the focus up to the application, behind it."""
         for place, node in enumerate(way):
             if node is self:
                 break
-            if node.call_later(self._follow, way[place + 1 :]):
+            if node.call_later(self._follow, key, way[place + 1 :]):
                 return
-        self.call_later(self._arrive)
+        self.call_later(self._arrive, key)
 
-    async def _arrive(self) -> None:
+    async def _arrive(self, key: events.Key) -> None:
         await _turns()
-        self._followed_since = None
-        await self._give_kept()
+        if key is self._followed:  # and not one before it, whose screen went without waiting for this
+            self._followed_since = None
+            await self._give_kept()
 
 
 async def _turns() -> None:
