@@ -46,3 +46,27 @@ class Figure:
     def of(cls, value: float, known: HowKnown) -> Figure:
         """A figure of a number that is NaN where it cannot be known."""
         return cls(None if isnan(value) else value, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A projected number with how far it may be off.
+
+    Attributes:
+        low: The 5th percentile.
+        middle: What is projected.
+        high: The 95th percentile.
+    """
+
+    low: float
+    middle: float
+    high: float
+
+    @property
+    def plus_minus(self) -> float:
+        """Half the band as a share of the middle, 0.12 for ±12 %; NaN where the middle is zero."""
+        return (self.high - self.low) / 2 / abs(self.middle) if self.middle else float("nan")
+
+    def times(self, factor: float) -> Band:
+        """All three multiplied by a factor that is not negative."""
+        return Band(self.low * factor, self.middle * factor, self.high * factor)

@@ -40,13 +40,13 @@ from inspector.report.numbers import DOLLAR_DIGITS, rounded
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
+    from inspector.replay.figure import Band
     from inspector.report.catalogue import How
     from inspector.report.options import ReportOptions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.bootstrap import Band
+from inspector.replay.figure import Band
 
 if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation

@@ -49,6 +49,12 @@ class EndingApp(App[None]):
             self._exit_renderables.append(Text(told_of(error, note_failure(error))))
         self._close_messages_no_wait()
 
+    def _print_error_renderables(self) -> None:
+        for told in self._exit_renderables:
+            # A line that is broken or cut names a file that nobody can open.
+            self.error_console.print(told, soft_wrap=isinstance(told, Text))
+        self._exit_renderables.clear()
+
 
 def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callable[[], Any]) -> None:
     """Leave when a terminal is gone, in a thread of its own; end the process where that takes long.

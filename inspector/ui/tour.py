@@ -76,7 +76,7 @@ MOST_PATIENCE: Final = 12.0
 LONG_PATIENCE: Final = 25.0
 """The same for comparing all plans, on which the tour's end depends."""
 
-LAST_WORD: Final = "The keys are yours. `?` says what they do here, `w` saves the plan, `e` exports it, `q` leaves."
+LAST_WORD: Final = "The keys are yours. `?` says what they do here, `w s` saves the plan, `w e` exports it, `q` leaves."
 SECONDS_OF_LAST_WORD: Final = 12.0
 
 LEAVING: Final = ("q", "ctrl+q", "ctrl+c")

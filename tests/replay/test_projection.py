@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.bootstrap import Band, CostComparison
+from inspector.replay.analysis.bootstrap import CostComparison
 from inspector.replay.analysis.forecast import RunProjection, project_next_calls, project_runs
-from inspector.replay.figure import HowKnown
+from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import RateRow, Rates
 from tests.examples import examples
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.bootstrap import Band
+from inspector.replay.figure import Band
 from inspector.report.monthly_saving import daily_saving, monthly_range, monthly_saving, runs_a_day
 from inspector.report.numbers import IN_TEXT, ON_SCREEN
 

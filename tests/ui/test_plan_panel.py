@@ -183,8 +183,8 @@ def test_risks_never_take_more_room_than_is_kept_for_them(risks: list[str], widt
 def test_the_last_line_of_risks_says_how_many_more_there_are_and_where_they_are() -> None:
     risks = ["13 later calls needed cut text", "never applied", "first request no longer sent"]
 
-    assert risk_lines(risks[:1], 40, 2) == ["! 13 later calls needed cut text · h"]
-    assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied, 1 more · h"]
+    assert risk_lines(risks[:1], 40, 2) == ["! 13 later calls needed cut text · g r"]
+    assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied, 1 more · g r"]
     assert risk_lines(risks, 36, 1) == ["! 13 later calls needed cut text +2"]
     assert risk_lines([], 36, 1) == []
 

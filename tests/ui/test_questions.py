@@ -19,6 +19,7 @@ from inspector.strategies.registry import strategy_for
 from inspector.ui.actions.action import key_name
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.parts import TIMELINE
+from inspector.ui.actions.screens import COMPARE
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
 from tests.ui.studies import Tune, table_on_top
@@ -54,7 +55,7 @@ def keys_of(written: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("question", "answer", "keys"), ROWS, ids=[row[0][:40] for row in ROWS])
 def test_every_question_is_answered_by_keys_of_the_main_screen(question: str, answer: str, keys: str) -> None:
-    actions = (*MAIN, *TIMELINE)
+    actions = (*MAIN, *TIMELINE, *COMPARE)
     known = {(key,) for action in actions for key in action.each_key}
     known |= {tuple(map(key_name, action.menu_keys)) for action in actions}
     named = [keys_of(written) for written in re.findall(r"`([^`]+)`", keys)]
@@ -156,13 +157,13 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
 
 @answers("What is eating my context window", "How large is the window really")
 async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> None:
-    async with running(SAMPLE, size=NARROW) as run:
+    async with running(SAMPLE, size=(80, 32)) as run:
         await run.press("end", "left_square_bracket")
         last = sample.calls[-1].usage.prompt
         assert "~200k window" in run.header_line
         await run.tap("v")
         await shows(run, f"{last:,} tokens", "of ~200k")
-        rows = re.findall(r"│[▶ ] ([a-z ]+?) +(?:\d+ +)?([\d,]+) ", run.text().partition("role  tool")[2])
+        rows = re.findall(r"│[▶ ] ([a-z][a-z …]*?) +(?:\d+ +)?~?([\d,]+) ", run.text().partition("role  tool")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
         whole = amounts.pop("everything")
         assert abs(whole - last) <= 0.01 * last
@@ -213,6 +214,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
     "Does pruning really save anything",
     "At which call would a plan have acted first",
     "Which of two plans is better here",
+    "Which plan should I use here",
 )
 async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(running, sample, tiered) -> None:
     def saved(plan: Plan) -> float:
@@ -250,6 +252,9 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         table.go_to_line(next(place for place, text in enumerate(told) if "current plan" in text))
         await shows(run, "▶", "current plan")
         await shows(run, "acts", f"from call {first + 1} on")
+        await shows(run, "★ best plan without needed cuts")
+        await run.tap("asterisk")
+        await shows(run, "▶", "★")
 
 
 @answers("What exactly was pruned", "What do I tell my agent", "How do I show this", "What does the raw message")

@@ -78,9 +78,8 @@ async def test_q_leaves_a_tour_at_once(session_file) -> None:
 def test_every_key_a_caption_names_is_a_key_of_the_screen() -> None:
     actions = (*MAIN, *COMPARE)
     keys = {key for action in actions for key in action.each_key} | {action.menu for action in actions}
-    named = {key for text in (*(step.text for step in STEPS), LAST_WORD) for key in re.findall("`(.|. .)`", text)} - {
-        "⏎"
-    }
+    texts = [*(step.text for step in STEPS), LAST_WORD]
+    named = {key for text in texts for key in re.findall("`(.|. .)`", text)} - {"⏎"}
 
     assert named
     assert {key if " " in key else key_name(key) for key in named} <= keys

@@ -12,37 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.figure import HowKnown
+from inspector.replay.figure import Band, HowKnown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LOW, _HIGH = 5, 95
 _SEED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """A projected number with how far it may be off.
-
-    Attributes:
-        low: The 5th percentile.
-        middle: What is projected.
-        high: The 95th percentile.
-    """
-
-    low: float
-    middle: float
-    high: float
-
-    @property
-    def plus_minus(self) -> float:
-        """Half the band as a share of the middle, 0.12 for ±12 %; NaN where the middle is zero."""
-        return (self.high - self.low) / 2 / abs(self.middle) if self.middle else float("nan")
-
-    def times(self, factor: float) -> Band:
-        """All three multiplied by a factor that is not negative."""
-        return Band(self.low * factor, self.middle * factor, self.high * factor)
 
 
 @dataclass(frozen=True, slots=True)

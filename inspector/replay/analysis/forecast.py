@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.bootstrap import Band, CostComparison, band, resampled_calls, resampled_totals
+from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.rates import CallRates
 from inspector.replay.projection_terms import DAYS_PER_MONTH
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.ledger import Ledger
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import Band
     from inspector.replay.pricing.rates import Rates
 
 _RUN_DRAWS = 1000

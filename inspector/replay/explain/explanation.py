@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.bootstrap import Band
-    from inspector.replay.figure import Figure, HowKnown
+    from inspector.replay.figure import Band, Figure, HowKnown
 
 
 @dataclass(frozen=True, slots=True)

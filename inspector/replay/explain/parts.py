@@ -17,11 +17,11 @@ from inspector.strategies.core.rendition import Action
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection
     from inspector.replay.engine.replay import ContextState, Replay
+    from inspector.replay.figure import Band
     from inspector.replay.pricing.context_window import ContextWindow
 
 _SERVED = "each call's tokens at the rate they were served at: cache reads, cache writes or uncached input"

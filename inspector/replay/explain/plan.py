@@ -16,10 +16,10 @@ from inspector.replay.explain.totals import replay_explanations
 from inspector.replay.figure import HowKnown
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import Band
 
 _COMPARED = "the session replayed with the plan and without"
 _DRAWN = (

@@ -35,11 +35,12 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Ta
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from inspector.replay.analysis.bootstrap import Band, CostComparison
+    from inspector.replay.analysis.bootstrap import CostComparison
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.explain.cost_sheet import CostSheet
+    from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
     from inspector.ui.timeline.rows import Rows
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.assumptions import Assumptions
-    from inspector.replay.figure import Figure
+    from inspector.replay.figure import Band, Figure
     from inspector.ui.outcome import Outcome
 
 
@@ -102,8 +101,8 @@ def summarise(
         terms: How many days a month are projected.
         call: The call looked at; None for the next one, not yet made.
     """
-    from inspector.replay.analysis.bootstrap import Band
     from inspector.replay.assumptions import Assumptions
+    from inspector.replay.figure import Band
 
     before, totals = outcome.baseline.figures, outcome.totals
     savings, first_change = totals.savings, outcome.first_change

@@ -145,7 +145,7 @@ def sizes_row(bars: str, knob: int) -> list[Piece]:
 
 
 RISK: Final = "! "
-KEY_OF_RISKS: Final = " · h"
+KEY_OF_RISKS: Final = " · g r"
 
 
 def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:

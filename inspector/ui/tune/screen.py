@@ -133,7 +133,7 @@ class TuneScreen(StudyScreen):
         self._say_why()
 
     def _say_why(self) -> None:
-        self.query_one("#tune-why", Static).update(self.ranking.words(self.limits) if self.limits.axes else "")
+        self.query_one("#tune-why", Static).update(Content(self.ranking.words(self.limits) if self.limits.axes else ""))
 
     def action_most(self) -> None:
         """Look at the limit that matters most."""
