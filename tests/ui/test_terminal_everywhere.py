@@ -227,7 +227,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("compare.fold", "_", hides="never applied, folded")
     program.go("_", shows="never applied, folded")
     act("compare.best", "*", changes=ROW)
-    program.go("g", shows="▶ nothing cut")
+    program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
     act("compare.add", "+", shows="ctrl+z takes it back")
