@@ -82,6 +82,7 @@ COMPARE: Table = (
         "best",
         "To the plan that saves most without cutting what a later call needed",
         is_shown=True,
+        rank=2,
     ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
 )

@@ -96,6 +96,7 @@ class CostBar(Widget, can_focus=True):
                 shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
             ),
             LinePiece(self._saving(summary), shorter=self._saving(summary, brief=True)),
+            *self._needed(summary),
             LinePiece(self._tokens(summary), 3),
         ]
         if summary.rebuilds:
@@ -124,6 +125,14 @@ class CostBar(Widget, can_focus=True):
         if saved < 0:
             return Content.styled(f"costs {amount} more{share}", self.get_visual_style("cost--lost"))
         return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
+
+    def _needed(self, summary: CostSummary) -> list[LinePiece]:
+        """What the saving is paid with, beside it at every width."""
+        if not summary.needed:
+            return []
+        style, calls = self.get_visual_style("cost--lost"), ON_SCREEN.plural(summary.needed, "later call")
+        longer, shorter = f"! {calls} needed cut text", f"! {ON_SCREEN.whole(summary.needed)} needed"
+        return [LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style))]
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value

@@ -65,6 +65,7 @@ class CostSummary:
         is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
         until: The same at the call looked at; None at the present.
+        needed: Later calls that needed text the plan cut, as far as is known.
     """
 
     recorded: KnownNumber
@@ -83,6 +84,7 @@ class CostSummary:
     is_on: bool = False
     advice: str = ""
     until: CostUntil | None = None
+    needed: int = 0
 
 
 def summarise(
@@ -91,6 +93,7 @@ def summarise(
     projection: RunProjection | None = None,
     terms: Assumptions | None = None,
     call: int | None = None,
+    needed: int = 0,
 ) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
 
@@ -100,6 +103,7 @@ def summarise(
         projection: How far the saving over many runs may be off, where that is known already.
         terms: How many days a month are projected.
         call: The call looked at; None for the next one, not yet made.
+        needed: Later calls that needed text the plan cut, as far as is known.
     """
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band
@@ -129,6 +133,7 @@ def summarise(
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
+        needed=needed,
         advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
     )
 

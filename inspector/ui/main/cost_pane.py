@@ -63,6 +63,7 @@ class CostPane(CostBar):
                 Change.OUTCOME: self._show_costs,
                 Change.CALL: self._show_costs,
                 Change.COSTS: self._show_costs,
+                Change.RISKS: self._show_costs,
                 Change.ANSWERS: self._show_answers,
                 Change.REPLAYING: self._show_replaying,
             }
@@ -127,8 +128,15 @@ class CostPane(CostBar):
 
         session, outcome = self.controller, self.controller.outcome
         if outcome is not None:
-            call = session.call
-            self.summary = summarise(outcome, session.runs_per_day, session.projection, session.given_terms, call)
+            risks = session.risks.needed if session.risks is not None else None
+            self.summary = summarise(
+                outcome,
+                session.runs_per_day,
+                session.projection,
+                session.given_terms,
+                session.call,
+                0 if risks is None else len(risks.calls),
+            )
 
     def _show_answers(self) -> None:
         self.refresh()
