@@ -153,6 +153,8 @@ def _short_name(part: str) -> str:
     """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
     if part == NOT_RECORDED:
         return "system and tools"
+    if part == AROUND_TEXTS:
+        return "framing"
     _, slash, name = part.rpartition("/")
     return f"…/{name}" if slash and name else ""
 
