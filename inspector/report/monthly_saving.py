@@ -42,7 +42,7 @@ def rounded_to(value: float, band: Band | BandFacts, numbers: NumberFormat) -> s
     """Dollars no more exactly than a spread allows."""
     spread = band.high - band.low
     if not math.isfinite(spread) or spread <= 0:
-        return numbers.dollars(value)
+        return numbers.short_dollars(value)
     step = 10.0 ** math.floor(math.log10(spread))
     if spread < FINER_BELOW * step:
         step /= 10
