@@ -7,7 +7,7 @@ import pytest
 from tests import monkey
 from tests.ui.waiting import use_in_textual
 
-RUNS = 5
+RUNS = 2
 DEEDS = 40
 
 
