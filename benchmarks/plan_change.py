@@ -28,7 +28,7 @@ TIER = "data"
 FRAMES_A_SECOND = 60
 DRAGS = 24
 MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
-COUNTED = re.compile(rb"tokens calibrated")
+COUNTED = re.compile(rb"tokens fitted")
 """Every text is counted, and the counts brought to the provider's scale."""
 
 REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")
@@ -61,7 +61,8 @@ def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Me
         moments = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
         yield _told(f"toggled, {of}", Runs(moments), limit)
         _go_to_slider(terminal)
-        keys = [KEYS["right" if run % 10 < 5 else "left"] for run in presses]
+        # Above the limit there may be few results, so that its slider ends soon.
+        keys = [KEYS["left" if run % 10 < 5 else "right"] for run in presses]
         moments = [terminal.time(partial(terminal.send, key), watch).seconds for key in keys]
         yield _told(f"moved by a key, {of}", Runs(moments), limit)
         moments = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
@@ -100,7 +101,7 @@ def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Itera
     after, frames = [], []
     for run in range(bench.runs(DRAGS)):
         row, column = _knob(terminal)
-        step = 1 if run % 2 == 0 else -1
+        step = -1 if run % 2 == 0 else 1
         terminal.send(mouse("press", column, row))
         terminal.settle()
 

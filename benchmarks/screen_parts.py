@@ -6,6 +6,8 @@ import re
 from itertools import pairwise
 
 _ROWS = re.compile(r"rows ([0-9,]+)")
+_COSTS = 3
+"""Cost as recorded, cost under the plan, and what that saves."""
 
 
 def everything(screen: list[str]) -> list[str]:
@@ -19,7 +21,9 @@ def figures(screen: list[str], limit: str) -> list[str]:
     slider = slider_row(screen, limit)
     cost = next(number for number, line in enumerate(screen) if line.startswith("╭─ Cost "))
     effects = [line.rpartition("││")[2] for line in screen[slider - 1 : slider + 2]]
-    return [*screen[2 : header - 1], *timeline_rows(screen), *effects, screen[cost + 1]]
+    # What stands behind the saving comes once the plan has stood for a while.
+    costs = re.split(r" {2,}", screen[cost + 1])[:_COSTS]
+    return [*screen[2 : header - 1], *timeline_rows(screen), *effects, *costs]
 
 
 def timeline_rows(screen: list[str]) -> list[str]:

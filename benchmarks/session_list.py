@@ -23,7 +23,9 @@ PROMISE = "10,000 sessions listed"
 SESSIONS = 10_000
 PROJECTS = 200
 RUNS = 7
-FIRST_PAINT = b"filter by project"
+FIRST_PAINT = b"ilter by project"
+"""Behind its first letter, which the cursor is on."""
+
 HOW = """Ten thousand copies of a session of 20 messages, every fourth a subagent's, in 200 folders of a home of Claude
 Code, in a pty. The time is from the first paint of the list, which is empty, to the last byte of the frame that says
 how many sessions there are and shows the newest; reading each of them goes on behind it."""

@@ -169,6 +169,15 @@ class Terminal:
         """Wait from now on for what is written from now on."""
         self._unseen = b""
 
+    def drop(self) -> None:
+        """Keep nothing of what was drawn: for long runs whose screen is not looked at."""
+        self._frames.clear()
+        self._drawn = 0
+
+    def descriptors(self) -> int:
+        """Files, sockets and pipes the program has open."""
+        return len([*Path(f"/proc/{self.process}/fd").iterdir()])
+
     def settle(self, quiet: float = 0.15, seconds: float = 30.0) -> None:
         """Read until nothing has been written for a while."""
         deadline = perf_counter() + seconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import contextmanager, suppress
@@ -30,26 +31,28 @@ def cache_folder(name: str) -> Path:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file, readable by its owner alone, that takes the place of another once it was written whole.
+def replacing(path: Path, mode: int = 0o600) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of another once it was written whole.
 
     Args:
         path: The file to be replaced, or made. Its folder is made too where there is none.
+        mode: Who may read and write it, less what the process's mask forbids; its owner alone where not given.
 
     Raises:
         OSError: It cannot be written; what was there before is left as it was.
     """
-    import tempfile
-
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix="new-", suffix=UNFINISHED_SUFFIX, dir=path.parent)
+    if not path.parent.is_dir():
+        with _naming_what_is_no_folder(path.parent):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f"new-{os.urandom(8).hex()}{UNFINISHED_SUFFIX}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
         with suppress(OSError):
-            Path(name).unlink()
+            part.unlink()
         raise
 
 
@@ -59,11 +62,39 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         OSError: It cannot be written; what was there before is left as it was.
     """
+    _write(path.resolve(), text.encode(), 0o600)
+
+
+def write_as_asked(path: Path, data: bytes) -> None:
+    """Write a file where a person said, whole or not at all; a device or a pipe is written to as it is.
+
+    It gets the mode that files of theirs get. One that was there keeps its own, and a link stays one.
+
+    Raises:
+        OSError: It cannot be written, or its folder is not there; what was there before is left as it was.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
     path = path.resolve()
-    with replacing(path) as file:
+    path.parent.resolve(strict=True)
+    _write(path, data, 0o666)
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    with replacing(path, mode) as file:
         if path.exists():
             os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
-        file.write(text.encode())
+        file.write(data)
+
+
+@contextmanager
+def _naming_what_is_no_folder(folder: Path) -> Iterator[None]:
+    """Say that a file stands where a folder is to be made, not that it is there already."""
+    try:
+        yield
+    except FileExistsError:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from None
 
 
 def make_room(folder: Path, *, most_files: float = inf, most_bytes: float = inf) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.ui.headless import running_session
-from inspector.ui.help.keys import HelpSection, help_sections
+from inspector.ui.help.key_listing import HelpSection, help_sections
 
 if TYPE_CHECKING:
     from pathlib import Path

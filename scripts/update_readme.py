@@ -20,7 +20,7 @@ from inspector.session.registry import all_formats
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.menus import MENUS
-from inspector.ui.help.keys import menu_keys
+from inspector.ui.help.key_listing import menu_keys
 from inspector.ui.settings import SETTINGS
 from inspector.ui.themes import THEME_WORDS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from inspector.strategies.core.parameters import Parameter
-    from inspector.ui.help.keys import HelpSection
+    from inspector.ui.help.key_listing import HelpSection
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,7 +76,8 @@ def parameters() -> str:
     parts = []
     for name, each in STRATEGIES.items():
         rows = [(f"`{p.name}`", shown(p), p.range, p.help) for p in each.parameters]
-        head = f"## {name}\n\n**{each.title}.** {each.summary}\n\nSource: {each.source}.\n"
+        note = f"{each.note}\n\n" if each.note else ""
+        head = f"## {name}\n\n**{each.title}.** {each.summary}\n\n{note}Source: {each.source}.\n"
         listed = f"\n{table(('parameter', 'default', 'range', 'what it is'), rows)}" if rows else ""
         parts.append(f"{head}\n{picture(name)}{listed}")
     return "\n".join(parts)

@@ -1,10 +1,11 @@
-"""`python -m tests.monkey [--runs N] [--seed S]`: hasty hands on the application until something breaks.
+"""`python -m tests.monkey [--runs N] [--seed S] [--terminal]`: hasty hands on the application until something breaks.
 
 Every run opens one to three sessions of its own and does up to a few hundred things by chance, at full speed: keys,
-chords, clicks, drags, turns of the wheel, pasted texts, sizes of the terminal, a session that grows, is written anew or
-gets shorter. Of every run is asked that nothing fails, that the application never computes for two seconds without a
-look at its input, that once nothing is left to do the screen shows what it shows painted afresh, and that its figures
-are those of the plan it shows.
+chords, clicks, drags, turns of the wheel, pasted texts, sizes of the terminal, leaving and coming back, a session that
+grows, is written anew or gets shorter. Of every run is asked that nothing fails, not in one part of the screen either,
+that the application never computes for two seconds without a look at its input, that once nothing is left to do the
+screen shows what it shows painted afresh, and that its figures are those of the plan it shows. With `--terminal` the
+program runs in a real one, as a process of its own: `tests/monkey_terminal.py`.
 
 A failure is told with its seed and its traceback; `--seed S --runs 1` repeats it, as far as threads let it.
 """
@@ -72,6 +73,7 @@ OFTEN: Final = {
     "open": 16,
     "answer": 24,
     "key": 20,
+    "chord": 8,
     "type": 4,
     "click": 16,
     "drag": 4,
@@ -79,6 +81,7 @@ OFTEN: Final = {
     "paste": 2,
     "resize": 3,
     "leave": 1,
+    "suspend": 1,
     "grow": 2,
     "rewrite": 1,
     "shorten": 1,
@@ -125,14 +128,22 @@ class Hands(Protocol):
     async def leave(self) -> None:
         """Look at another window, and come back."""
 
+    async def suspend(self) -> None:
+        """Put the program aside, and take it up again; without a terminal, as far as it is told of that."""
+
     async def wait(self, seconds: float) -> None:
         """Look on."""
 
 
 def keys() -> tuple[str, ...]:
-    """Every key that does something anywhere, and some that are only typed."""
+    """Every key that does something anywhere, and some that are only typed; without those that leave."""
     bound = {key for action in BY_NAME.values() for key in action.each_key}
     return tuple(sorted(bound - LEAVES)) + tuple("abz059 ")
+
+
+def chords() -> tuple[tuple[str, ...], ...]:
+    """The keys of every menu, with those of what is in it."""
+    return tuple(sorted({action.menu_keys for action in BY_NAME.values() if action.menu} - {()}))
 
 
 def deeds(chance: random.Random, count: int) -> Iterator[Deed]:
@@ -162,6 +173,8 @@ def of_kind(kind: str, chance: random.Random, known: Sequence[str], there: list[
             yield from [Deed("key", (chance.choice(ANSWERS),))] * chance.choice((1, 1, 1, 2, 2, 3, 8))
         case "key":
             yield from [Deed("key", (chance.choice(known),))] * chance.choice((1, 1, 1, 1, 2, 5))
+        case "chord":
+            yield from (Deed("key", (key_of(key) if len(key) == 1 else key,)) for key in chance.choice(chords()))
         case "type":
             yield from (Deed("key", (key_of(character),)) for character in chance.choice(TEXTS))
         case "click":
@@ -259,6 +272,10 @@ class PilotHands:
         self._run.send_focus(is_here=False)
         self._run.send_focus(is_here=True)
 
+    async def suspend(self) -> None:
+        """Put the program aside, and take it up again: it is told of both, and has no terminal to give away."""
+        self._run.send_suspended()
+
     async def wait(self, seconds: float) -> None:
         """Look on."""
         await asyncio.sleep(seconds)
@@ -269,17 +286,16 @@ class Watch:
 
     def __init__(self) -> None:
         self.longest = 0.0
-        self._watching: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Watch:
-        self._watching = asyncio.create_task(self._watch())
+        self._watching = asyncio.create_task(self.watch())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
+        self._watching.cancel()
 
-    async def _watch(self) -> None:
+    async def watch(self) -> None:
+        """Measure, until this is cancelled."""
         before = time.thread_time()
         while True:
             await asyncio.sleep(0.005)
@@ -315,10 +331,30 @@ async def play(seed: str, folder: Path) -> int:
                 told = run.stale_lines()
                 assert not told, "painted afresh the screen shows other lines:\n" + "\n".join(told)
                 run.check_figures()
+    check_log()
     return done
 
 
-async def do_all(hands: Hands, files: Files, todo: Iterator[Deed], run: Running) -> int:
+def check_log() -> None:
+    """Nothing failed in a part of the screen, with which the application would go on.
+
+    Raises:
+        AssertionError: Something did.
+    """
+    from inspector.ui.toolkit.failures import failures_log
+
+    assert not failures_log().exists(), failures_log().read_text()
+
+
+class Run(Protocol):
+    """An application that is used."""
+
+    @property
+    def is_over(self) -> bool:
+        """The program was left."""
+
+
+async def do_all(hands: Hands, files: Files, todo: Iterator[Deed], run: Run) -> int:
     """Do one after another, for as long as the application runs; how many."""
     done = 0
     for done, deed in enumerate(todo, start=1):
@@ -347,6 +383,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.monkey", description="Use the application hastily.")
     parser.add_argument("--runs", type=int, default=100, help="how many; 100 where not given")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
+    parser.add_argument("--terminal", action="store_true", help="in a real terminal, as a process of its own")
     options = parser.parse_args(arguments)
     first = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
     tell(f"seeds {first} to {first + options.runs - 1}")
@@ -355,7 +392,7 @@ def main(arguments: list[str] | None = None) -> int:
     for seed in range(first, first + options.runs):
         faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
         try:
-            count += run_once(str(seed))
+            count += run_once(str(seed), in_terminal=options.terminal)
             runs += 1
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
             if isinstance(error, KeyboardInterrupt):
@@ -372,12 +409,14 @@ def main(arguments: list[str] | None = None) -> int:
     return int(bool(failed))
 
 
-def run_once(seed: str) -> int:
+def run_once(seed: str, *, in_terminal: bool = False) -> int:
     """One run in folders of its own; the deeds done."""
+    from tests.monkey_terminal import play_in_terminal
+
     with tempfile.TemporaryDirectory(prefix="inspector-monkey-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         with own_home(folder):
-            return asyncio.run(play(seed, folder))
+            return asyncio.run((play_in_terminal if in_terminal else play)(seed, folder))
 
 
 def prepare() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import signal
 import time
 from contextlib import suppress
@@ -15,7 +17,7 @@ import pyte
 from tests.program import COMMAND, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 KEYS = {
     "up": "\x1b[A",
@@ -33,6 +35,8 @@ KEYS = {
     "shift+left": "\x1b[1;2D",
 }
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
+OTHER_SCREEN = b"\x1b[?1049h"
+"""Switches to a screen on which nothing is; the emulator has one alone."""
 SECONDS_TO_WAIT = 120
 """Before something is taken never to show: many, for a machine that is busy with other things."""
 SECONDS_AT_REST = 0.1
@@ -59,15 +63,22 @@ def is_running(process: int) -> bool:
 class TerminalProgram:
     """`inspector` in a pseudo-terminal. Everything it writes is kept, and shown on a screen."""
 
-    def __init__(self, folder: Path, *arguments: str, size: tuple[int, int] = (120, 36), **variables: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        size: tuple[int, int] = (120, 36),
+        command: Sequence[str] = COMMAND,
+        **variables: str,
+    ) -> None:
         homes = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}
         env = environment(TERM="xterm-256color", HOME=str(folder), **homes, **variables)
-        command, *words = (*COMMAND, *arguments)
+        program, *words = (*command, *arguments)
         self.written = b""
         self._text: str | None = None
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
-        self.child = pexpect.spawn(command, words, env=env, dimensions=size[::-1], timeout=5)
+        self.child = pexpect.spawn(program, words, env=env, dimensions=size[::-1], timeout=5)
 
     def __enter__(self) -> Self:
         return self
@@ -95,8 +106,19 @@ class TerminalProgram:
             return False
         self.written += data
         self._text = None
-        self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+        self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data).replace(OTHER_SCREEN, OTHER_SCREEN + b"\x1b[2J"))
         return True
+
+    def type(self, data: bytes) -> None:
+        """Send bytes, taking in what is written meanwhile: a program that waits to write reads nothing."""
+        deadline = time.monotonic() + SECONDS_TO_WAIT
+        while data and self.child.isalive():
+            assert time.monotonic() < deadline, f"it reads no more:\n{self.text}"
+            readable, writable, _ = select.select([self.child.child_fd], [self.child.child_fd], [], 0.05)
+            if readable:
+                self.take(0)
+            elif writable:
+                data = data[os.write(self.child.child_fd, data[:512]) :]
 
     def read(self, seconds: float) -> None:
         """Take in what is written for a while."""

@@ -170,7 +170,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import strategy
 from inspector.ui.headless import running_session
-from inspector.ui.help.keys import help_sections
+from inspector.ui.help.key_listing import help_sections
 from inspector.ui.settings import Settings
 
 def printed(*words):

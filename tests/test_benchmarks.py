@@ -27,6 +27,16 @@ def test_benchmarks_without_a_screen_run_and_write_their_document(tmp_path: Path
         assert f"| {name} |" in document.read_text(encoding="utf-8")
 
 
+def test_what_benchmarks_of_the_screen_wait_for_comes(tmp_path: Path):
+    names = ("plan-change", "session-list")
+    command = [sys.executable, "-m", "benchmarks", *names, "--quick"]
+    nowhere = {**environment(), "INSPECTOR_SHARED": str(tmp_path)}
+    done = subprocess.run(command, cwd=ROOT, env=nowhere, capture_output=True, text=True, check=False)
+
+    assert done.returncode in (0, 1), done.stderr
+    assert [line for line in done.stderr.splitlines() if line] == [f"{name} …" for name in names]
+
+
 def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
     command = [sys.executable, "-m", "benchmarks", "repaly"]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)

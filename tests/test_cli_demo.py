@@ -92,7 +92,7 @@ def test_the_demo_shows_a_session_that_grows_and_cleans_up_when_it_is_left(tmp_p
     program = started("demo", TMPDIR=str(tmp_path))
     try:
         program.expect("Timeline")
-        (copy,) = tmp_path.glob("inspector-demo-*/*.jsonl")
+        (copy,) = tmp_path.glob("inspector-*/*.jsonl")
         size = copy.stat().st_size
         wait_until(lambda: copy.stat().st_size > size)
         program.send("q")

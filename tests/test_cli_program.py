@@ -98,15 +98,6 @@ def test_a_full_disk_is_one_line():
     assert b"cannot be written" in done.stderr
 
 
-def test_a_program_started_without_an_output_ends_quietly():
-    closing = f"import os, sys; os.close(1); os.execv(sys.executable, {[*COMMAND, 'strategies']!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", closing], env=environment(), stderr=subprocess.PIPE, timeout=60, check=False
-    )
-
-    assert (done.returncode, done.stderr) == (0, b"")
-
-
 def test_output_an_encoding_cannot_write_is_escaped():
     outcome = run_program("strategies", env={"PYTHONIOENCODING": "ascii"})
 

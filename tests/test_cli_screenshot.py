@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
 import pytest
+from platformdirs import user_state_path
 
 from inspector.cli import main
 from inspector.report.numbers import IN_TEXT
@@ -32,6 +33,18 @@ def test_keys_are_pressed_before_the_picture_is_taken(tmp_path: Path):
 
     assert "esc close" in words(svg)
     assert "http" not in svg.replace('xmlns="http://www.w3.org/2000/svg"', "").replace("https://www.textualize.io", "")
+
+
+def test_a_picture_is_the_same_again_and_leaves_the_session_as_the_user_left_it(tmp_path: Path):
+    pictures = []
+    for name in ("first.svg", "again.svg"):
+        target = tmp_path / name
+        assert main(["screenshot", SAMPLE, "--keys", "1 p down", "-o", str(target)]) == 0
+        pictures.append(words(target.read_text(encoding="utf-8")))
+
+    assert "with plan A" in pictures[0]
+    assert pictures[0] == pictures[1]
+    assert not [*user_state_path("inspector").glob("sessions/*")]
 
 
 def test_a_png_is_as_large_as_the_screen_that_was_asked_for(tmp_path: Path):
@@ -87,6 +100,14 @@ def test_the_screen_says_what_the_json_report_says(tmp_path: Path):
 def test_what_cannot_come_to_a_picture_is_refused_in_a_line(options: list[str], said: str, capsys):
     assert main(["screenshot", SAMPLE, *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_without_the_detector_a_masked_picture_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
+    monkeypatch.setitem(sys.modules, "detect_secrets.core.plugins.util", None)
+
+    assert main(["screenshot", SAMPLE, "--mask", "-o", str(tmp_path / "screen.svg")]) == 1
+    assert "pip install 'session-inspector[texts]'" in capsys.readouterr().err
+    assert not (tmp_path / "screen.svg").exists()
 
 
 def test_without_what_draws_a_png_it_is_said_how_to_install_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests import monkey
+from tests.monkey_terminal import play_in_terminal
 from tests.ui.waiting import use_in_textual
 
-RUNS = 2
+RUNS, RUNS_IN_TERMINAL = 2, 1
 DEEDS = 40
 
 
@@ -18,17 +19,26 @@ async def test_hasty_hands_break_nothing(seed: int, tmp_path: Path, monkeypatch:
     await monkey.play(str(seed), tmp_path)
 
 
+@pytest.mark.parametrize("seed", range(RUNS_IN_TERMINAL))
+async def test_hasty_hands_on_a_terminal_break_nothing(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(monkey, "MOST_DEEDS", DEEDS)
+    await play_in_terminal(str(seed), tmp_path)
+
+
 def test_a_run_that_fails_is_told_with_its_seed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(seed: str) -> int:
+    def fail(seed: str, *, in_terminal: bool) -> int:
+        assert in_terminal
         if seed == "8":
             raise LookupError("no such thing")
         return 5
 
     monkeypatch.setattr(monkey, "run_once", fail)
     monkeypatch.setattr(monkey, "prepare", lambda: None)
-    assert monkey.main(["--runs", "3", "--seed", "7"]) == 1
+    assert monkey.main(["--runs", "3", "--seed", "7", "--terminal"]) == 1
     told = capsys.readouterr().out
     assert "seed 8\nTraceback" in told
     assert told.splitlines()[-1].endswith("1 failed: 8")

@@ -22,6 +22,8 @@ __all__ = ["main"]
 NO_HOME = "/nonexistent"
 """What systems call the home of users that have none."""
 
+XDG_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
 TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
 
@@ -35,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see `ExitCode`.
     """
-    from inspector.cli.output import forget_output, narrate, prepare_streams
+    from inspector.cli.output import forget, narrate, prepare_streams
 
     prepare_streams()
     _settle_home()
@@ -50,8 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        forget_output()
+        forget(sys.stdout)
         return ExitCode.BROKEN_PIPE
+    except MemoryError:
+        narrate("there is too little memory for this; where `ulimit -v` limits it, raise the limit")
+        return ExitCode.UNREADABLE
     except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
@@ -63,10 +68,14 @@ def _settle_home() -> None:
     """Name a home where nobody is there where the system knows none, as for a user of a container without an entry.
 
     Nothing is found there and nothing can be kept there, which is told where it matters; else everything that looks
-    for sessions, settings or caches would fail, or make a folder called `~` where it was started.
+    for sessions, settings or caches would fail, or make a folder called `~` where it was started. A home that is no
+    whole path would be another one in every folder; folders of that kind are none by the XDG base directory rules.
     """
-    if os.path.expanduser("~") == "~":  # noqa: PTH111  the way of `Path` fails where there is none
+    if not os.path.isabs(os.path.expanduser("~")):  # noqa: PTH111, PTH117  the way of `Path` fails where there is none
         os.environ["HOME"] = NO_HOME
+    for name in XDG_FOLDERS:
+        if not os.path.isabs(os.environ.get(name, "/")):  # noqa: PTH117  a text, of which no path is made
+            del os.environ[name]
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.pricing.rates import Rates
 
-FORMATS = {"text": "for people (default)", "json": "for programs"}
+FORMATS = {"text": "for people", "json": "for programs"}
 """Names of forms and what they are for."""
 
 CACHE_NAMES = (
@@ -42,7 +42,7 @@ def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FO
         "--format",
         choices=formats,
         default="text",
-        help="; ".join(f"{name}: {use}" for name, use in formats.items()),
+        help="; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in formats.items()),
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
     add_price_arguments(parser)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_target, save, write
+from inspector.cli.output import check_target, save, tell, write
 from inspector.cli.plans import add_plan_arguments, joined_plan
 
 if TYPE_CHECKING:
@@ -44,5 +43,5 @@ def run(options: Namespace) -> int:
         check_target(options.output)
         save(options.output, exported.text)
     for sentence in (exported.where, *(f"left out: {each}" for each in exported.left_out)):
-        sys.stderr.write(f"{sentence}\n")
+        tell(sentence)
     return ExitCode.FINE

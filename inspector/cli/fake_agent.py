@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-import tempfile
 import threading
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
+from inspector.session.files import temporary_folder
+
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
 BEGINNING = 0.4
@@ -35,14 +37,18 @@ class FakeAgent:
         self._first = max(1, round(len(self._lines) * beginning))
         self._pauses = random.Random(seed)  # noqa: S311  nothing here is secret
         self._mean = seconds / max(1, len(self._lines) - self._first)
-        self._folder = tempfile.TemporaryDirectory(prefix="inspector-demo-", ignore_cleanup_errors=True)
+        self._source = source
+        self._folder = ExitStack()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._grow, name="growing sample", daemon=True)
-        self.path = Path(self._folder.name) / source.name
-        """The copy."""
+        self.path = source
+        """The copy, once the context is entered."""
 
     def __enter__(self) -> Self:
-        self.path.write_bytes(b"".join(self._lines[: self._first]))
+        with ExitStack() as stack:
+            self.path = stack.enter_context(temporary_folder()) / self._source.name
+            self.path.write_bytes(b"".join(self._lines[: self._first]))
+            self._folder = stack.pop_all()
         self._thread.start()
         return self
 
@@ -51,7 +57,7 @@ class FakeAgent:
     ) -> None:
         self._stop.set()
         self._thread.join()
-        self._folder.cleanup()
+        self._folder.close()
 
     def _grow(self) -> None:
         try:

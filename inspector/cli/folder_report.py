@@ -18,7 +18,7 @@ from inspector.cli.plans import plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.options import ReportOptions
-from inspector.report.path_redaction import shown_path, without_home
+from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
@@ -133,6 +133,6 @@ def _done(task: ReportTask) -> Done:
         plans = [plan_of(request, session) for request in task.options.plans]
         report = report_of(priced_inputs(session, task.options), plans, ReportOptions(details=False))
     except CommandError as error:
-        return Done(problem=without_home(error.message))
+        return Done(problem=shown_name(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
     return Done(msgspec.json.encode(session_row(report)), "", ended, call_keys(session))

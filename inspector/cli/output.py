@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
 
+from inspector.atomic_files import write_as_asked
 from inspector.cli.exit_codes import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -21,7 +22,16 @@ LONGEST_LINE = 10_000
 
 
 def prepare_streams() -> None:
-    """Let standard output take any character: what its encoding lacks is replaced, not raised."""
+    """Let standard output take any character: what its encoding lacks is replaced, not raised.
+
+    The number of a stream that was closed would go to the next file that is opened, and what a library prints to the
+    stream would end up in that file.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number that is free
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -32,18 +42,18 @@ def write(text: str) -> None:
     """Print data, as it is. The caller has made it safe: reports by `safe_text`, JSON by escaping.
 
     Raises:
-        CommandError: It cannot be written.
+        CommandError: It cannot be written, or was closed when the program was started.
         BrokenPipeError: Nobody reads it any more.
     """
-    if sys.stdout is None:  # the program was started with a closed output: nobody wants it
-        return
+    if sys.stdout is None:
+        raise CommandError("standard output is closed; let it go to a terminal, a file or a program")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
-        forget_output()
+        forget(sys.stdout)
         raise CommandError(f"standard output cannot be written: {error.strerror or error}") from None
 
 
@@ -58,10 +68,10 @@ def write_json(data: Any) -> None:
     write(to_json(data, ascii_only=not encodes_everything(sys.stdout)))
 
 
-def forget_output() -> None:
-    """Point standard output nowhere, so that flushing it once more at exit does not fail again."""
+def forget(stream: TextIO) -> None:
+    """Point a stream nowhere, so that flushing it once more at exit does not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
@@ -69,8 +79,18 @@ def narrate(message: str) -> None:
     """Print one line for people to standard error, whatever characters the message holds."""
     from inspector.safe_text import one_line
 
-    sys.stderr.write(one_line(f"inspector: {message}", LONGEST_LINE) + "\n")
-    sys.stderr.flush()
+    tell(one_line(f"inspector: {message}", LONGEST_LINE))
+
+
+def tell(line: str) -> None:
+    """Print a line to standard error; one that nobody can read is no reason to fail."""
+    if sys.stderr is None:  # it was closed when the program was started
+        return
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except OSError:
+        forget(sys.stderr)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -83,7 +103,12 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 def wants_color(stream: TextIO) -> bool:
     """Whether to colour what goes to `stream`: a capable terminal, and nobody said otherwise (no-color.org)."""
-    return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in ("dumb", "")
+    return is_terminal(stream) and not os.environ.get("NO_COLOR") and not is_dumb()
+
+
+def is_dumb() -> bool:
+    """Whether the terminal knows nothing but lines."""
+    return os.environ.get("TERM") in ("dumb", "")
 
 
 def encodes_everything(stream: TextIO) -> bool:
@@ -108,14 +133,15 @@ def check_target(target: Path, source: Path | None = None) -> None:
         raise CommandError(f"{target}: {problem}", ExitCode.WRONG_USAGE)
 
 
-def save(target: Path, text: str) -> None:
-    """Write `text` as UTF-8.
+def save(target: Path, content: str | bytes) -> None:
+    """Write a file whole, a text as UTF-8.
 
     Raises:
-        CommandError: The file cannot be written.
+        CommandError: It cannot be written; what was there before is left as it was.
     """
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
-        target.write_text(text, encoding="utf-8", errors="backslashreplace")
+        write_as_asked(target, data)
     except OSError as error:
         raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
 
@@ -136,7 +162,7 @@ class ProgressLine:
         self._doing = doing
         self._shown = False
         self._next = time.monotonic() + QUIET_SECONDS
-        self._enabled = is_terminal(sys.stderr)
+        self._enabled = is_terminal(sys.stderr) and not is_dumb()
 
     def __call__(self, done: int, total: int) -> None:
         """Show `done` of `total`, in any unit."""
@@ -190,11 +216,9 @@ def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
     if options.format != "json":
         text = as_text(report, color=not to_file and wants_color(sys.stdout))
     else:
-        import msgspec
+        from inspector.report.json_document import document_json
 
-        from inspector.report.json_document import to_json
-
-        text = to_json(msgspec.to_builtins(report), ascii_only=not to_file and not encodes_everything(sys.stdout))
+        text = document_json(report, ascii_only=not to_file and not encodes_everything(sys.stdout))
     if to_file:
         save(options.output, text)
     else:
@@ -202,15 +226,25 @@ def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
     return ExitCode.FINE
 
 
-def require_drawing() -> None:
-    """Tell that what draws charts is not installed, before a big file is read.
-
-    Raises:
-        CommandError: It is not.
-    """
+def tell_missing_charts() -> None:
+    """Say why a page comes without charts, and how to get them, before a big file is read."""
     from inspector.report.charts.drawing import ChartsMissingError, load_drawing
 
     try:
         load_drawing()
     except ChartsMissingError as error:
+        narrate(f"the page is written without charts: {error.explanation}")
+
+
+def check_detector() -> None:
+    """Tell that what finds secrets is not installed, before a big file is read.
+
+    Raises:
+        CommandError: It is not.
+    """
+    from inspector.report.secret_redaction import DetectorMissingError, SecretRedactor
+
+    try:
+        SecretRedactor()
+    except DetectorMissingError as error:
         raise CommandError(str(error)) from None

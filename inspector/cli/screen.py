@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from textual.driver import Driver
+
 MOST_LISTED = 1000
 """Sessions in a plain list, the newest."""
 
@@ -97,13 +99,19 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     """
     # Read by Textual when it is imported.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
-    from inspector.ui.app import InspectorApp
-
-    app = InspectorApp(paths, folders=folders, listed=listed)
-    # What was imported stays: the collector would look through all of it before the first paint, and ever again.
-    gc.freeze()
-    gc.disable()  # the application collects when nobody waits for it
+    # What is imported stays: the collector would look through all of it on the way, before the first paint, and ever
+    # again. The application collects when nobody waits for it.
+    gc.disable()
     try:
+        from inspector.ui.app import InspectorApp
+
+        driver: type[Driver] | None = None
+        if is_served():
+            from inspector.ui.served_driver import ServedDriver
+
+            driver = ServedDriver
+        app = InspectorApp(paths, folders=folders, listed=listed, driver=driver)
+        gc.freeze()
         app.run()
     finally:
         gc.enable()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import check_target, is_terminal, require_drawing, save, write
+from inspector.cli.output import check_detector, check_target, is_terminal, save, write
 from inspector.cli.plans import add_plan_arguments, joined_plan, plan_of
 from inspector.cli.reading import read_session, replay_inputs
 
@@ -38,6 +38,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--size", metavar="COLUMNSxLINES", type=_size, default=(120, 36), help="size (120x36)")
     parser.add_argument("--theme", metavar="NAME", default="dark", help="the screen's theme (dark)")
+    parser.add_argument(
+        "--mask",
+        action="store_true",
+        help="mask secrets and names of users on the picture, those that are found; look at it before others do",
+    )
     parser.add_argument("--chart", action="store_true", help="the context chart alone, as a drawing for slides")
     parser.add_argument(
         "-o",
@@ -64,6 +69,7 @@ def run(options: Namespace) -> int:
 
 def _check(options: Namespace) -> None:
     """Refuse what cannot come to a picture before anything is read."""
+    from inspector.report.charts.drawing import load_drawing
     from inspector.ui.themes import THEMES
 
     if options.output is None:
@@ -76,8 +82,10 @@ def _check(options: Namespace) -> None:
             raise CommandError(message, ExitCode.WRONG_USAGE)
     if options.theme not in THEMES:
         raise CommandError(f"no theme {options.theme!r}; there are {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
+    if options.mask:
+        check_detector()
     if options.chart or (options.output is not None and options.output.suffix.lower() == ".png"):
-        require_drawing()
+        load_drawing()
 
 
 def _screen(options: Namespace, plan: Plan | None) -> str:
@@ -95,7 +103,7 @@ def _screen(options: Namespace, plan: Plan | None) -> str:
 
 async def _picture(options: Namespace, plan: Plan | None) -> str:
     from inspector.ui.headless import running_session, settled
-    from inspector.ui.screenshots import picture_of_screen
+    from inspector.ui.screenshots import masking_of_screen, picture_of_screen
     from inspector.ui.settings import Settings
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:
@@ -103,7 +111,12 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
         if keys:
             await pilot.press(*keys)
             await settled(pilot)
-        return picture_of_screen(pilot.app)
+        picture = picture_of_screen(pilot.app)
+        if not options.mask:
+            return picture
+        from inspector.report.secret_redaction import SecretRedactor
+
+        return masking_of_screen(pilot.app, picture)(SecretRedactor())
 
 
 def _chart(options: Namespace) -> str:
@@ -125,10 +138,7 @@ def _chart(options: Namespace) -> str:
 def _save_png(picture: str, target: Path) -> None:
     from inspector.report.charts.drawing import png
 
-    try:
-        target.write_bytes(png(picture, SCALE))
-    except OSError as error:
-        raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
+    save(target, png(picture, SCALE))
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from argparse import ArgumentTypeError
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 MOST_PORTS = 65_535
+
+USUAL_SCREENS = 8
+MOST_SCREENS = 1_000
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,6 +36,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         default=LOOPBACK,
         help=f"address to listen on; others than {LOOPBACK} are not encrypted",
+    )
+    parser.add_argument(
+        "--screens",
+        metavar="N",
+        type=_screens,
+        default=USUAL_SCREENS,
+        help="screens that may be open at once, each a process of its own; default: %(default)s",
     )
 
 
@@ -56,10 +68,11 @@ def run(options: Namespace) -> int:
         ) from None
     if not _is_loopback(options.host):
         narrate(f"{options.host} is no loopback address: whoever sees the traffic sees the sessions")
-    server = ScreenServer(options.paths, options.host, listening)
+    server = ScreenServer(options.paths, options.host, listening, options.screens)
     write(f"{server.address}\n")
     narrate("open this address; it works once. Ctrl-C ends it, and every screen opened from it")
-    server.run()
+    with redirect_stdout(sys.stderr):  # what a screen said that failed
+        server.run()
     return ExitCode.FINE
 
 
@@ -80,4 +93,10 @@ def _is_every_address(host: str) -> bool:
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_PORTS:
         raise ArgumentTypeError(f"{text!r} is no port; give 0 (any) to {MOST_PORTS}")
+    return int(text)
+
+
+def _screens(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_SCREENS:
+        raise ArgumentTypeError(f"{text!r} is no number of screens; give 1 to {MOST_SCREENS:,}")
     return int(text)

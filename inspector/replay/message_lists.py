@@ -14,7 +14,9 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.simulation import NextCall
 from inspector.replay.provider_messages import ROLE_OF_KIND, tool_input, with_rendition
+from inspector.session.errors import SessionError
 from inspector.session.formats.plain.reader import read_conversation
+from inspector.session.formats.plain.records import ROLES, is_message
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import EMPTIED, Action
 from inspector.strategies.history.history import History
@@ -25,7 +27,7 @@ from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.replay.provider_messages import Form
     from inspector.session.model import Block, Session
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
 MessageDict = dict[str, Any]
+
+
+class MessageListError(SessionError):
+    """What was given is no list of chat messages; the message says which entry is none, and why."""
+
+    advice = "give an Anthropic or OpenAI message list: dicts with role and content"
 
 
 class Conversation:
@@ -60,8 +68,12 @@ class Conversation:
         return len(self._entries)
 
     def add(self, *messages: MessageDict) -> None:
-        """Add messages at the end: what was said, the model's responses, tool results. They are kept as they are."""
-        self._entries.extend(messages)
+        """Add messages at the end: what was said, the model's responses, tool results. They are kept as they are.
+
+        Raises:
+            MessageListError: One of them is no message; none is added then.
+        """
+        self._entries.extend(_checked(messages, len(self._entries)))
 
     @property
     def messages(self) -> Sequence[MessageDict]:
@@ -69,11 +81,7 @@ class Conversation:
         return tuple(self._entries)
 
     def to_send(self) -> list[MessageDict]:
-        """The messages to send with the next call, in the form they came in.
-
-        Raises:
-            SessionError: The messages are no conversation in either form.
-        """
+        """The messages to send with the next call, in the form they came in."""
         if not self._entries:
             return []
         session = read_conversation(self._entries, self._form)
@@ -96,13 +104,10 @@ def compact(messages: Sequence[MessageDict], plan: Plan | str, form: Form | None
 
     Raises:
         PlanError: The plan's text is none.
-        SessionError: The messages are no conversation in either form.
+        MessageListError: The list holds something that is no message.
     """
-    entries = list(messages)
-    if not entries:
-        return []
     conversation = Conversation(plan, form)
-    conversation.add(*entries)
+    conversation.add(*messages)
     return conversation.to_send()
 
 
@@ -135,9 +140,9 @@ def apply_once(
 
     Raises:
         PlanError: The plan's text is none.
-        SessionError: The messages are no conversation in either form.
+        MessageListError: The list holds something that is no message.
     """
-    entries = list(messages)
+    entries = _checked(messages)
     if not entries:
         return []
     plan = resolve_plan(plan)
@@ -145,6 +150,24 @@ def apply_once(
     session = replaced(session, calls=(), window=session.window if window is None else window)
     outcome = replay(inputs_of_messages(session), plan, NextCall(input_tokens, clock))
     return rewritten(entries, session, outcome.changed_renditions(0))
+
+
+def _checked(messages: Iterable[MessageDict], before: int = 0) -> list[MessageDict]:
+    """The messages as a list, when all of them are some; `before` of them came earlier."""
+    checked = list(messages)
+    for place, message in enumerate(checked, before):
+        if not is_message(message):
+            reason = _why_no_message(message)
+            raise MessageListError(f"messages[{place}] is no chat message: {reason}; {MessageListError.advice}")
+    return checked
+
+
+def _why_no_message(value: object) -> str:
+    if not isinstance(value, dict):
+        return f"it is of type {type(value).__name__}"
+    if str(value.get("role")) not in ROLES:
+        return f"its role is {value['role']!r}" if "role" in value else "it has no role"
+    return "it has no content"
 
 
 def resolve_plan(plan: Plan | str) -> Plan:

@@ -53,7 +53,7 @@ class Report(Struct, frozen=True, kw_only=True):
         default_factory=list
     )
     masked: Annotated[
-        dict[str, Count] | None, about("Secrets masked in texts, by kind; null unless texts were asked for.")
+        dict[str, Count] | None, about("Secrets and users' names masked in texts, by kind; null unless asked for.")
     ] = None
     ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None
 
@@ -61,7 +61,7 @@ class Report(Struct, frozen=True, kw_only=True):
 class SessionFacts(Struct, frozen=True, kw_only=True):
     """What was read."""
 
-    path: Annotated[str, about("The file or folder, as it was named, with the home folder as `~`.")]
+    path: Annotated[str, about("The file or folder, with the home folder as `~`, secrets and the user's name masked.")]
     format: Annotated[str, about("Name of the format it was read as; `inspector formats` lists them.")]
     id: Annotated[str, about("The agent's own id of the session, or the file's stem.")]
     title: Annotated[

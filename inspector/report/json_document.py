@@ -31,6 +31,13 @@ def to_json(value: Any, *, ascii_only: bool = False) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
 
 
+def document_json(document: Struct, *, ascii_only: bool = False) -> str:
+    """A report, on one session or many, as `to_json` writes it."""
+    import msgspec
+
+    return to_json(msgspec.to_builtins(document), ascii_only=ascii_only)
+
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

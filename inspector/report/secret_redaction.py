@@ -1,60 +1,34 @@
-"""Texts of a session made fit to leave the machine: secrets masked, home folders shortened.
+"""Texts of a session made fit to leave the machine: secrets masked, home folders shortened, the user not named.
 
-Secrets are found by the patterns of bc-detect-secrets, the maintained line of Yelp's detect-secrets, and by a few for
-what it does not know: keys of model providers and newer tokens. Nothing is looked up or verified anywhere. A detector
-finds kinds of secrets, not secrets: what looks like ordinary words is not found, and who sends a text should read it.
+Secrets are found by the patterns of bc-detect-secrets, the maintained line of Yelp's detect-secrets, and behind it by
+rules for what it does not know (`secret_rules`). Nothing is looked up or verified anywhere. No detector finds all
+secrets: what looks like ordinary words is not found, and who sends a text should read it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
-from inspector.report.path_redaction import without_home
+from inspector.report.path_redaction import homes, user_names, without_home
+from inspector.report.secret_rules import ALL_RULES, Found, apart, masked, secrets_in
+from inspector.report.secret_values import is_random_word
 from inspector.session.model import TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from inspector.report.secret_rules import Finder
     from inspector.session.model import Session
 
-MASK = "[{kind} masked]"
+LONGEST_LINE = 2_000
+"""Characters of a line that the detector looks at together."""
 
-SHORTEST_VALUE = 6
-"""Characters of a value that stands beside the name of a secret, at least."""
-
-PEM = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-"""A private key to its end, or to the end of the text where it was cut off."""
-
-OWN_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("private key", PEM),
-    ("provider key", re.compile(r"\bsk-[A-Za-z0-9_-]{16,}")),
-    ("provider key", re.compile(r"\b(?:AIza|gsk_|xai-|hf_)[A-Za-z0-9_-]{20,}")),
-    ("token", re.compile(r"\b(?:github_pat_|gh[pousr]_|glpat-|npm_|pypi-|dop_v1_|shpat_|xox[a-z]-|xapp-)[\w-]{16,}")),
-    ("Stripe key", re.compile(r"\b(?:[rsp]k_(?:live|test)|whsec)_[A-Za-z0-9]{10,}")),
-    ("AWS key", re.compile(r"\b(?:AKIA|ASIA|AGPA|AIDA|AROA)[A-Z0-9]{16}\b")),
-    ("web token", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?")),
-    (
-        "web hook",
-        re.compile(r"https://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/[A-Za-z0-9/_-]+"),
-    ),
-    ("login in an address", re.compile(r"(?<=://)[^\s/:@\"']*:[^\s/@\"']+(?=@)")),
-    ("credentials", re.compile(r"(?i)\b(?:bearer|basic|token)\s+[A-Za-z0-9+/_=.~-]{16,}")),
-    (
-        "value of a secret's name",
-        re.compile(
-            r"(?i)[\w.-]{0,40}(?:api_?-?key|access_?-?key|private_?-?key|secret|token|passw(?:or)?d|pwd|passphrase|credential)"
-            r"[\w.-]{0,20}[\"']?\s*(?::=|=>?|:)\s*[\"']?(?P<value>(?!\d+\b)[^\s\"',;]{6,})"
-        ),
-    ),
-)
-"""Kinds of secrets beside those of the detector; a group `value` is the secret itself, else all of the match is."""
-
-_OTHER_HOMES = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[^/\\\s\"'<>|:]+")
-"""Home folders of the machine a session was recorded on."""
-
+SHORTEST_REPEATED, MOST_REPEATED = 8, 200
+"""Characters of a secret that is masked wherever else it stands, at least, and how many such are looked for."""
 
 LOOKED_AT = 8_000
 """Characters of a text that are searched for secrets before its beginning is shown."""
@@ -62,11 +36,55 @@ LOOKED_AT = 8_000
 SHOWN = 400
 """Characters of it that are shown, of that."""
 
+OWN_IS_WIDER = frozenset(
+    {"Basic Auth Credentials", "JSON Web Token", "Private Key", "NPM tokens", "Artifactory Credentials"}
+)
+"""Kinds of the detector that rules of our own find too, and whose patterns take in too much or take too long.
+
+So it is with values beside a name and with hexadecimal numbers, of which the detector has no patterns alone.
+"""
+
+DRAWN = "Base64 High Entropy String"
+"""The detector's kind of words in quotes that are unlike words."""
+
+_LINE = re.compile(rf"[^\r\n]{{1,{LONGEST_LINE}}}")
+
 
 class DetectorMissingError(InspectorError):
     """What finds secrets is not installed; the message says how to install it."""
 
     advice = "pip install 'session-inspector[texts]'"
+
+
+@dataclass(frozen=True, slots=True)
+class _DetectorPattern:
+    """A form of secrets that the detector knows; the secret is its first group, if it has one."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+    def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        for match in self.pattern.finditer(text, start, stop):
+            group = 1 if self.pattern.groups and match[1] else 0
+            if match[group]:
+                yield match.span(group)
+
+
+@dataclass(frozen=True, slots=True)
+class _DrawnWords:
+    """Words in quotes that are unlike words, shorter ones than rules of our own know."""
+
+    kind: str
+    detector: Any
+
+    def spans(self, text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        for line in _LINE.finditer(text, start, stop):
+            for value in self.detector.analyze_string(line[0]):
+                # Its letters hold escapes and what stands between a name and a value; other readings have neither.
+                is_word = not (set(value.rstrip("=")) & {"\\", "="}) and is_random_word(value)
+                if is_word and self.detector.calculate_shannon_entropy(value) > self.detector.entropy_limit:
+                    place = line.start() + line[0].index(value)
+                    yield place, place + len(value)
 
 
 class SecretRedactor:
@@ -76,40 +94,32 @@ class SecretRedactor:
         masked: How many were masked, by kind.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, needs_detector: bool = True) -> None:
         """Load the detector.
 
+        Args:
+            needs_detector: Whether rules of our own are not enough.
+
         Raises:
-            DetectorMissingError: It is not installed.
+            DetectorMissingError: It is needed and not installed.
         """
-        self._patterns = (*OWN_KINDS, *_detector_patterns())
-        self._detectors = _value_detectors()
+        self._finders: tuple[Finder, ...] = (*ALL_RULES, *_detector(is_needed=needs_detector))
         self.masked: Counter[str] = Counter()
 
     def __call__(self, text: str) -> str:
-        """A text without secrets and home folders."""
-        spans = sorted(self._spans(text))
-        parts, end = [], 0
-        for start, stop, kind in spans:
-            if stop <= end:
-                continue
-            parts += [text[end : max(start, end)], MASK.format(kind=kind) if start >= end else ""]
-            self.masked[kind] += start >= end
-            end = stop
-        return _OTHER_HOMES.sub("~", without_home("".join([*parts, text[end:]])))
+        """A text without secrets, home folders and the user's name."""
+        text = without_home(text)
+        found = apart([*self._secrets(text), *user_names(text)])
+        self.masked.update(one.kind for one in found)
+        return masked(text, found)
 
-    def _spans(self, text: str) -> Iterator[tuple[int, int, str]]:
-        for kind, pattern in self._patterns:
-            for match in pattern.finditer(text):
-                group = "value" if "value" in pattern.groupindex else 0
-                start, stop = match.span(group)
-                if stop > start:
-                    yield start, stop, kind
-        for line in text.splitlines():
-            for kind, detector in self._detectors:
-                for value in detector.analyze_string(line):
-                    if len(value) >= SHORTEST_VALUE:
-                        yield from ((each.start(), each.end(), kind) for each in re.finditer(re.escape(value), text))
+    def in_place(self, text: str) -> list[Found]:
+        """Where secrets and names of users stand in a text, home folders included, in order and apart."""
+        return apart([*self._secrets(text), *user_names(text), *homes(text)])
+
+    def _secrets(self, text: str) -> list[Found]:
+        found = apart(secrets_in(text, self._finders))
+        return [*found, *_repeated(text, found)]
 
 
 def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
@@ -122,31 +132,31 @@ def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
     return begin if len(begin) <= SHOWN else f"{begin[:SHOWN]}…"
 
 
-def _detector_patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    plugins = _plugins()
-    from detect_secrets.plugins.base import RegexBasedDetector
-
-    for kind, plugin in plugins.items():
-        if issubclass(plugin, RegexBasedDetector):
-            for pattern in plugin().denylist:
-                yield kind, pattern
-
-
-def _value_detectors() -> list[tuple[str, Any]]:
-    """What finds values by the name before them, or by how little they look like words."""
-    plugins = _plugins()
-    names = ("Secret Keyword", "Base64 High Entropy String", "Hex High Entropy String")
-    return [(kind, plugins[kind]()) for kind in names if kind in plugins]
+def _repeated(text: str, found: Sequence[Found]) -> Iterator[Found]:
+    """Secrets where they stand once more, without what told of them."""
+    values = {text[one.start : one.stop]: one.kind for one in found if one.stop - one.start >= SHORTEST_REPEATED}
+    for value, kind in list(values.items())[:MOST_REPEATED]:
+        start = text.find(value)
+        while start >= 0:
+            yield Found(start, start + len(value), kind)
+            start = text.find(value, start + len(value))
 
 
-def _plugins() -> dict[str, type]:
+def _detector(*, is_needed: bool) -> Iterator[Finder]:
+    """What the detector knows; nothing where it is neither installed nor needed."""
     try:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+        from detect_secrets.plugins.base import RegexBasedDetector
     except ImportError:
+        if not is_needed:
+            return
         message = (
-            "texts are given out only with secrets masked, which needs an optional part of the program; "
+            "secrets are masked by a detector, which is an optional part of the program; "
             "install it with: pip install 'session-inspector[texts]'"
         )
         raise DetectorMissingError(message) from None
-    found: dict[str, type] = get_mapping_from_secret_type_to_class()
-    return found
+    for kind, plugin in get_mapping_from_secret_type_to_class().items():
+        if kind == DRAWN:
+            yield _DrawnWords(kind, plugin())
+        elif issubclass(plugin, RegexBasedDetector) and kind not in OWN_IS_WIDER:
+            yield from (_DetectorPattern(kind, pattern) for pattern in plugin().denylist)

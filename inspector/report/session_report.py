@@ -25,7 +25,7 @@ from inspector.report.facts import (
 from inspector.report.ledger_facts import ledger_facts
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
-from inspector.report.path_redaction import shown_path
+from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
 from inspector.session.model import BlockKind
 from inspector.session.session_name import session_name
@@ -100,7 +100,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
     return SessionFacts(
         path=shown_path(session.path),
         format=session.format,
-        id=session.identifier,
+        id=shown_name(session.identifier),
         title="" if redactor is None else _shortened(redactor(session_name(session))),
         agent=session.agent,
         model=next((call.model for call in reversed(session.calls) if call.model), None),
@@ -160,8 +160,8 @@ def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[Carri
 
 def _about_masks(redactor: SecretRedactor) -> str:
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(redactor.masked.items()))
-    found = f"{IN_TEXT.plural(redactor.masked.total(), 'secret')} masked in it" + (f" ({kinds})" if kinds else "")
-    return f"this report holds texts of the session: {found}; a detector does not find everything, so read them first"
+    found = f"secrets masked in {IN_TEXT.plural(redactor.masked.total(), 'place')}" + (f" ({kinds})" if kinds else "")
+    return f"this report holds texts of the session: {found}; no detector finds all, so read them first"
 
 
 def _explained(baseline: Replay) -> dict[str, ExplanationFacts]:

@@ -44,6 +44,8 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
     page = Page(width, color=color)
     page.line(f"{strategy.name}: {strategy.title}", HEADING)
     page.line(strategy.summary, indent=2)
+    if note := note_of(strategy):
+        page.line(note, indent=2)
     page.line(f"Source: {strategy.source}", LABEL, indent=2)
     page.line()
     page.line("parameters" if strategy.parameters else "no parameters", HEADING)
@@ -60,6 +62,12 @@ def strategy_text(strategy: StrategyType, width: int = WIDTH, *, color: bool = F
     return page.text()
 
 
+def note_of(strategy: StrategyType) -> str:
+    """What an API may refuse of the lists a strategy leaves; empty for nothing."""
+    note: str = getattr(strategy, "note", "")
+    return note
+
+
 def strategy_data(strategy: StrategyType) -> dict[str, Any]:
     """One strategy as plain data."""
     return {
@@ -67,6 +75,7 @@ def strategy_data(strategy: StrategyType) -> dict[str, Any]:
         "title": strategy.title,
         "summary": strategy.summary,
         "source": strategy.source,
+        "note": note_of(strategy),
         "parameters": [
             {
                 "name": parameter.name,

@@ -17,3 +17,9 @@ class SessionError(InspectorError):
 
 class UnreadableFileError(SessionError):
     """A file cannot be opened, or what is in it is not text, whoever wrote it: it may have been a session."""
+
+
+class TemporaryFolderError(SessionError):
+    """There is no place for files that are needed for a while."""
+
+    advice = "set TMPDIR to a folder with room that you may write to"

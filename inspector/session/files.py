@@ -7,15 +7,18 @@ cannot be read.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.errors import SessionError, UnreadableFileError
+from inspector.session.errors import SessionError, TemporaryFolderError, UnreadableFileError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import BinaryIO
 
 
@@ -24,6 +27,9 @@ SEPARATOR = "#"
 
 CLOCK_SECONDS = 0.05
 """Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What a system says where a disk is full, or one may not write as much."""
 
 BROKEN_SECONDS = 2.0
 """A file that is no whole JSON is being written, unless it has been left like that for this long."""
@@ -115,6 +121,33 @@ def open_for_reading(path: Path) -> BinaryIO:
         raise SessionError(why_not_opened(path, error)) from error
     what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
     raise SessionError(f"{path}: {what}. Give the path of a session file.")
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for files that are needed for a while; it goes when it is left.
+
+    Raises:
+        TemporaryFolderError: There is no place for one, or no room left in it.
+    """
+    from tempfile import TemporaryDirectory
+
+    try:
+        folder = TemporaryDirectory(prefix="inspector-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise _no_temporary_file(error) from error
+    with folder as name:
+        try:
+            yield Path(name)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise _no_temporary_file(error) from error
+            raise
+
+
+def _no_temporary_file(error: OSError) -> TemporaryFolderError:
+    reason = error.strerror or str(error)
+    return TemporaryFolderError(f"no temporary file can be written ({reason}): {TemporaryFolderError.advice}")
 
 
 def why_not_opened(path: Path, error: OSError | ValueError) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inspector.session.model import Session
+
+_SLASH_COMMAND = re.compile(
+    r"<command-name>\s*(?P<name>[^<]*?)\s*</command-name>(?:.*?<command-args>\s*(?P<arguments>[^<]*))?", re.DOTALL
+)
+"""A slash command as Claude Code records it in place of what was typed."""
 
 
 def session_name(session: Session) -> str:
@@ -15,7 +21,14 @@ def session_name(session: Session) -> str:
 
 def named(*told: str) -> str:
     """The first of several names that says something, in one line; a title stands before the first prompt."""
-    return next((" ".join(each.split()) for each in told if each.strip()), "")
+    return next((" ".join(_as_typed(each).split()) for each in told if each.strip()), "")
+
+
+def _as_typed(text: str) -> str:
+    command = _SLASH_COMMAND.search(text)
+    if command is None or not text.lstrip().startswith("<command-"):
+        return text
+    return " ".join(filter(None, (command["name"], command["arguments"])))
 
 
 def first_prompt(session: Session) -> str:

@@ -18,20 +18,19 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
 import threading
 import time
 from contextlib import ExitStack, closing, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from inspector.errors import InspectorError
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState
+from inspector.session.files import FileState, temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
 
 Found = TypeVar("Found")
@@ -147,8 +146,8 @@ class Database:
 
     @contextmanager
     def _copied(self) -> Iterator[sqlite3.Connection]:
-        with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
-            copy = Path(folder) / "copy.db"
+        with temporary_folder() as folder:
+            copy = folder / "copy.db"
             shutil.copyfile(self._real, copy)
             shutil.copyfile(self._log, copy.with_name("copy.db-wal"))
             with _connected(copy) as connection:

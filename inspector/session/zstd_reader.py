@@ -7,53 +7,23 @@ written. A compressed file does not grow: whoever goes on with the session unpac
 from __future__ import annotations
 
 import os
-import sys
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.errors import InspectorError
+from inspector.session.decompression import DamagedError, unpacked
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState, open_for_reading
+from inspector.session.files import FileState, open_for_reading, temporary_folder
 from inspector.session.reader import FileChange, ReadingProgress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import BinaryIO
+    from pathlib import Path
 
     from inspector.session.model import Session
     from inspector.session.reader import Reader
 
-ZSTANDARD = b"\x28\xb5\x2f\xfd"
-"""How a compressed file begins (RFC 8878, 3.1.1)."""
-
-PIECE_BYTES = 1 << 20
-
 MOST_BYTES = 1 << 32
 """No session is larger; a small file that claims to be is refused before it fills the disk."""
-
-
-def is_zstd(head: bytes) -> bool:
-    """Whether a file with this beginning is compressed."""
-    return head.startswith(ZSTANDARD)
-
-
-def unpacked_beginning(path: Path, count: int) -> bytes:
-    """At most so many of the first bytes of what a compressed file holds; as many as can be unpacked.
-
-    Raises:
-        SessionError: It cannot be opened.
-    """
-    pieces: list[bytes] = []
-    try:
-        for piece in _pieces(open_for_reading(path)):
-            pieces.append(piece)
-            if sum(map(len, pieces)) >= count:
-                break
-    except (_DamagedError, OSError):
-        pass  # what was unpacked until then tells enough, or nothing
-    return b"".join(pieces)[:count]
 
 
 class ZstdReader:
@@ -80,10 +50,10 @@ class ZstdReader:
         """Unpack and read it.
 
         Raises:
-            SessionError: It is damaged, or too large.
+            SessionError: It is damaged, or too large, or there is no room for what is in it.
         """
-        with tempfile.TemporaryDirectory(prefix="inspector-") as folder:
-            copy = Path(folder) / self._path.name.removesuffix(".zst")
+        with temporary_folder() as folder:
+            copy = folder / self._path.name.removesuffix(".zst")
             with copy.open("wb") as written:
                 for piece in self._unpacked():
                     written.write(piece)
@@ -118,31 +88,11 @@ class ZstdReader:
     def _unpacked(self) -> Iterator[bytes]:
         count = 0
         try:
-            for piece in _pieces(self._file):
+            for piece in unpacked(self._file):
                 count += len(piece)
                 if count > MOST_BYTES:
                     raise SessionError(f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Unpack it yourself.")
                 yield piece
-        except _DamagedError as error:
+        except DamagedError as error:
             message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
             raise SessionError(message) from error
-
-
-class _DamagedError(InspectorError):
-    """A compressed file is cut off, or was never one."""
-
-    advice = "copy the file again from where it came from"
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    try:
-        with zstd.ZstdFile(file) as opened:
-            while piece := opened.read(PIECE_BYTES):
-                yield piece
-    except (zstd.ZstdError, EOFError) as error:
-        raise _DamagedError from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from textual.command import Provider
+    from textual.driver import Driver
     from textual.screen import Screen
 
     from inspector.report.session_summary import ReadSummary
@@ -40,6 +42,9 @@ MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
 
 SECONDS_OF_PROBLEM = 10.0
+
+MOST_THREADS = 1_000
+"""Made one by one, when all others are at work."""
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
@@ -68,6 +73,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         settings: Settings | None = None,
         folders: Sequence[Path] | None = None,
         listed: Sequence[Path] = (),
+        keeps_state: bool = True,
+        driver: type[Driver] | None = None,
     ) -> None:
         """Make the application.
 
@@ -77,14 +84,17 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             settings: Settings to use instead of the user's own.
             folders: Folders whose sessions are listed; None for where agents keep theirs on this machine.
             listed: Sessions that stand first in the list.
+            keeps_state: Sessions are opened as they were left, and how they are left is kept.
+            driver: What draws it; None for what suits the terminal.
         """
-        super().__init__()
+        super().__init__(driver_class=driver)
         self._tabs = Tabs()
         self._sessions_read: dict[Path, ReadSummary] = {}
         self._paths = (paths,) if isinstance(paths, PurePath) else tuple(paths)
         self._folders = None if folders is None else tuple(folders)
         self._listed = tuple(listed)
         self._plan = plan
+        self._keeps_state = keeps_state
         self.settings = settings or load_settings()
         # Watchers of the theme parse all styles once more, which the first paint need not wait for.
         self.set_reactive(App.theme, DARK.name)
@@ -99,7 +109,10 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         if not self._paths:
             return self.sessions_screen()
         self._tabs = self._tabs.added(self._paths[0], HOME)
-        return InspectScreen(self._paths[0], self.settings, self._plan)
+        return self._screen_of(self._paths[0])
+
+    def _screen_of(self, path: Path) -> InspectScreen:
+        return InspectScreen(path, self.settings, self._plan, keeps_state=self._keeps_state)
 
     def sessions_screen(self) -> Screen[None]:
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
@@ -140,7 +153,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     def _add_tab(self, path: Path) -> str:
         self._tabs = self._tabs.added(path)
         mode = self._tabs.all[-1].mode
-        self.add_mode(mode, lambda: InspectScreen(path, self.settings, self._plan))
+        self.add_mode(mode, lambda: self._screen_of(path))
         return mode
 
     def show_tab(self, mode: str) -> None:
@@ -240,6 +253,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     def on_mount(self) -> None:
         """Give keys the user's names, and lose nothing when stopped."""
         loop = asyncio.get_running_loop()
+        # Each open session is followed in a thread of its own; of asyncio's few none would be left to work in.
+        loop.set_default_executor(ThreadPoolExecutor(MOST_THREADS, "work"))
         for name in ENDINGS & {each.name for each in signal.Signals}:
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
@@ -265,7 +280,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
     def _check_keymap(self) -> None:
         """Find names and keys of the user's keymap that do nothing: to know all names, every screen is imported."""
-        from inspector.ui.help.keymap import problems_with_keymap
+        from inspector.ui.help.keymap_check import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
             self.call_from_thread(self._tell_problem, f"keymap: {problem}")
@@ -295,7 +310,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def action_help(self) -> None:
         """Say what the keys do where the focus is."""
-        from inspector.ui.help.keys import belonging, help_groups, help_sections
+        from inspector.ui.help.key_listing import belonging, help_groups, help_sections
         from inspector.ui.help.screen import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
@@ -308,6 +323,15 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         if not isinstance(self.screen, CommandFinder):
             self.push_screen(CommandFinder())
 
+    def search_themes(self) -> None:
+        """Choose any of Textual's themes."""
+        from textual.theme import ThemeProvider
+
+        from inspector.ui.toolkit.command_finder import CommandFinder
+
+        if not isinstance(self.screen, CommandFinder):
+            self.push_screen(CommandFinder(providers=[ThemeProvider], placeholder="Search for themes…"))
+
     def action_picture(self) -> None:
         """Save a picture of the screen, or of the context chart."""
         run_dialog(self, self._save_picture(), "save a picture")
@@ -315,9 +339,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     async def _save_picture(self) -> None:
         from inspector.ui.screenshots import save_a_picture
 
-        screen = next((each for each in self.screen_stack if isinstance(each, InspectScreen)), None)
         try:
-            told = await save_a_picture(self, screen)
+            told = await save_a_picture(self)
         except OSError as error:
             told = ""
             reason = error.strerror or str(error)

@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 """A browser is told the name in a header."""
+LONGEST_STEM = 60
+
+
+def file_stem(session: Path) -> str:
+    """How the name of a file about a session may begin, whatever its own name holds; secrets and users left out."""
+    # Rules for every secret come with it, which the first paint waits for none of.
+    from inspector.report.path_redaction import shown_name
+
+    return _NOT_IN_NAMES.sub("-", shown_name(session.name.partition(".")[0])).strip("-.")[:LONGEST_STEM] or "session"
+
+
+def told_path(path: Path) -> str:
+    """A path as it is told where there is little room: the home folder as `~`."""
+    from inspector.report.path_redaction import without_home
+
+    return without_home(str(path))
 
 
 def deliver_in_browser(app: App[Any], text: str, path: Path, mime_type: str = "text/plain") -> bool:

@@ -30,7 +30,7 @@ MOST_LOOKS = 15_000
 async def running_session(
     session: Path, plan: Plan | None, size: tuple[int, int] = SCREEN_SIZE, settings: Settings | None = None
 ) -> AsyncIterator[Pilot[None]]:
-    """The app on a session without a terminal, once everything is counted and replayed.
+    """The app on a session without a terminal, once everything is counted and replayed; nothing of it is kept.
 
     Args:
         session: What is opened.
@@ -42,14 +42,14 @@ async def running_session(
         SessionError: The session cannot be read.
         TimeoutError: It was never ready.
     """
-    app = InspectorApp(session, plan=plan, settings=settings or Settings())
+    app = InspectorApp(session, plan=plan, settings=settings or Settings(), keeps_state=False)
     async with app.run_test(size=size) as pilot:
         await settled(pilot)
         yield pilot
 
 
 async def settled(pilot: Pilot[None]) -> None:
-    """Wait until the newest plan has been replayed on exact counts, and shown.
+    """Wait until the newest plan has been replayed on exact counts, its risks are known, and both are shown.
 
     Raises:
         SessionError: The session cannot be read.
@@ -65,7 +65,11 @@ async def settled(pilot: Pilot[None]) -> None:
             raise SessionError(session.failure)
         if session.outcome is None or session.table is None or session.is_counting:
             continue
-        if session.outcome.replay.table is session.table and session.outcome.plan == session.plan:
+        is_assessed = not session.outcome.plan.strategies or (
+            session.risks is not None and session.risks.needed is not None
+        )
+        is_newest = session.outcome.replay.table is session.table and session.outcome.plan == session.plan
+        if is_newest and is_assessed:
             await pilot.pause(5 * SECONDS_BETWEEN_LOOKS)
             return
     raise TimeoutError("the session was not ready in time")

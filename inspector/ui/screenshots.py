@@ -1,7 +1,12 @@
-"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at."""
+"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at.
+
+Pictures are made to be shown to others: what is found to be a secret or the name of a user is masked in them, unless
+the screen is wanted as it is.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from datetime import datetime
@@ -11,23 +16,26 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from inspector.atomic_files import APPLICATION
+from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
 from inspector.ui.dialogs.dialog import Dialog, framed
-from inspector.ui.download import deliver_in_browser
+from inspector.ui.download import deliver_in_browser, file_stem, told_path
+from inspector.ui.picture_masking import Area, masked_picture
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from textual.app import App, ComposeResult
     from textual.binding import BindingType
 
+    from inspector.report.secret_redaction import SecretRedactor
     from inspector.ui.chart.widget import ContextChart
     from inspector.ui.main.screen import InspectScreen
 
@@ -36,8 +44,6 @@ SUFFIX = ".svg"
 
 CHART_SIZE = (120, 20)
 """Columns and rows of a picture of the chart alone."""
-
-LONGEST_STEM = 60
 
 _WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _RICH_BACKGROUND = 'fill="#292929"'
@@ -49,6 +55,7 @@ class PictureSubject(StrEnum):
 
     SCREEN = "screen"
     CHART = "chart"
+    SCREEN_AS_IT_IS = "screen-as-it-is"
 
 
 def picture_of_screen(app: App[Any]) -> str:
@@ -62,6 +69,71 @@ def picture_of_screen(app: App[Any]) -> str:
     """
     picture = app.export_screenshot(title=APPLICATION, simplify=True)
     return _without_fetching(picture, app.theme_variables.get("background", ""))
+
+
+def masking_of_screen(app: App[Any], picture: str) -> Callable[[SecretRedactor], str]:
+    """The screen as it is now, to be drawn with secrets and names of users masked.
+
+    Args:
+        app: A running app.
+        picture: The picture of its screen.
+
+    Returns:
+        What masks them and gives an SVG document; it takes up to a second, and may be called in a thread.
+    """
+    areas, behind = tuple(_areas(app)), _texts_behind(app)
+    return lambda redactor: masked_picture(picture, areas, redactor, behind())
+
+
+def _areas(app: App[Any]) -> Iterator[Area]:
+    """The parts of the screen that hold texts of their own."""
+    from inspector.ui.detail.widget import Detail
+
+    for screen in app.screen_stack:
+        for widget in screen.walk_children(Widget):
+            region = widget.scrollable_content_region
+            if region and not widget.is_container:
+                # In front of each line of a text stands a sign.
+                left = region.x + isinstance(widget, Detail)
+                yield Area(left, region.y, region.right, region.bottom)
+
+
+def _texts_behind(app: App[Any]) -> Callable[[], list[str]]:
+    """What gives the texts of a session that stand on the screen in part."""
+    from inspector.report.secret_redaction import LOOKED_AT
+    from inspector.session.model import TextUnavailableError
+    from inspector.session.session_name import session_name
+
+    screen = session_screen_of(app)
+    session = None if screen is None else screen.controller.session
+    view = None if screen is None else screen.timeline.view
+    if screen is None or session is None or view is None:
+        return list
+    timeline, detail = screen.timeline.timeline, screen.detail.detail
+    lines = range(timeline.first_line, min(timeline.first_line + timeline.page_height, view.count))
+    rows = [view.row_at(line) for line in lines]
+    blocks = [session.blocks[int(view.rows.block[row])] for row in rows if view.rows.is_block[row]]
+    shown = [session_name(session), *(view.preview(row) for row in rows)]
+    if detail is not None:
+        shown.append(detail.document.whole())
+
+    def texts() -> list[str]:
+        found = list(shown)
+        for block in blocks:
+            try:
+                found.append(session.text(block)[:LOOKED_AT])
+            except TextUnavailableError:
+                found.append(block.preview)
+        return found
+
+    return texts
+
+
+def session_screen_of(app: App[Any]) -> InspectScreen | None:
+    """The main screen of the session that is open, whatever stands over it; None where none is."""
+    from inspector.ui.main.screen import InspectScreen
+
+    return next((each for each in app.screen_stack if isinstance(each, InspectScreen)), None)
 
 
 def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, title: str = "Context") -> str:
@@ -132,8 +204,7 @@ def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder
         now: The time.
         folder: Where it goes; the platform's own place where not given.
     """
-    stem = re.sub(r"[^\w.-]+", "-", session.name.partition(".")[0]).strip("-.")[:LONGEST_STEM] or "session"
-    return (folder or pictures_folder()) / f"{stem}-{subject}-{now:%Y%m%d-%H%M%S}{SUFFIX}"
+    return (folder or pictures_folder()) / f"{file_stem(session)}-{subject}-{now:%Y%m%d-%H%M%S}{SUFFIX}"
 
 
 def save_picture(picture: str, path: Path) -> Path:
@@ -152,13 +223,19 @@ def save_picture(picture: str, path: Path) -> Path:
     path = expanded(str(path))
     path = path if path.suffix else path.with_suffix(SUFFIX)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(picture, encoding="utf-8")
+    write_as_asked(path, picture.encode())
     return path
 
 
-WORDS = {PictureSubject.SCREEN: "the screen", PictureSubject.CHART: "the context chart alone"}
+WORDS = {
+    PictureSubject.SCREEN: "the screen, masked",
+    PictureSubject.CHART: "the context chart alone",
+    PictureSubject.SCREEN_AS_IT_IS: "the screen as it is",
+}
 
-HELP = "An SVG picture: any browser shows it, it scales without loss, and its text can be selected."
+HELP = (
+    "An SVG picture for any browser. Masked: the secrets and names of users that are found, so look before you send it."
+)
 
 
 class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
@@ -192,7 +269,7 @@ class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
         ):
             yield ChoiceStrip()
             yield Static(Content(HELP), classes="dialog-help", markup=False)
-            yield Input(str(self._paths[self.subject]))
+            yield Input(told_path(self._paths[self.subject]))
             yield Static(Content(""), classes="dialog-problem", markup=False)
 
     def on_mount(self) -> None:
@@ -213,10 +290,10 @@ class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
         self._choose(event.place)
 
     def _choose(self, place: int) -> None:
-        is_suggested = self.query_one(Input).value == str(self._paths[self.subject])
+        is_suggested = self.query_one(Input).value == told_path(self._paths[self.subject])
         self._place = place
         if is_suggested:
-            self.query_one(Input).value = str(self._paths[self.subject])
+            self.query_one(Input).value = told_path(self._paths[self.subject])
         self._show()
 
     @on(Input.Changed)
@@ -244,14 +321,13 @@ def problem_with_picture(text: str) -> str:
     return problem_with_target(path)
 
 
-async def save_a_picture(app: App[Any], session_screen: InspectScreen | None) -> str:
+async def save_a_picture(app: App[Any]) -> str:
     """Ask what to draw and where to, and save it.
 
     The screen is drawn first, so that the dialog is not on it.
 
     Args:
         app: The app.
-        session_screen: The main screen, where a session is open.
 
     Returns:
         What to tell the user; empty when it was called off.
@@ -259,17 +335,34 @@ async def save_a_picture(app: App[Any], session_screen: InspectScreen | None) ->
     Raises:
         OSError: The picture cannot be written.
     """
-    pictures = {PictureSubject.SCREEN: picture_of_screen(app)}
-    chart = None if session_screen is None else session_screen.chart.chart
-    if session_screen is not None and chart is not None and chart.series is not None:
-        pictures[PictureSubject.CHART] = picture_of_chart(chart, title=session_screen.header.heading.title)
-    source = Path("sessions") if session_screen is None else session_screen.controller.path
+    as_it_is = picture_of_screen(app)
+    masking = masking_of_screen(app, as_it_is)
+    screen = session_screen_of(app)
+    chart = None if screen is None else screen.chart.chart
+    title = "" if screen is None else screen.header.heading.title
+    subjects = list(PictureSubject)
+    if chart is None or chart.series is None:
+        subjects.remove(PictureSubject.CHART)
+    source = Path("sessions") if screen is None else screen.controller.path
     now = datetime.now().astimezone()
-    paths = {subject: suggested_path(source, subject, now) for subject in pictures}
-    answer = await app.push_screen_wait(PictureDialog(paths))
+    answer = await app.push_screen_wait(PictureDialog({each: suggested_path(source, each, now) for each in subjects}))
     if answer is None:
         return ""
     subject, path = answer
-    if deliver_in_browser(app, pictures[subject], path, "image/svg+xml"):
+    picture = as_it_is
+    if subject is not PictureSubject.SCREEN_AS_IT_IS:
+        redactor = await asyncio.to_thread(_best_redactor)
+        if chart is not None and subject is PictureSubject.CHART:
+            picture = picture_of_chart(chart, title=redactor(title))
+        else:
+            picture = await asyncio.to_thread(masking, redactor)
+    if deliver_in_browser(app, picture, path, "image/svg+xml"):
         return "picture sent to the browser"
-    return f"picture saved to {save_picture(pictures[subject], path)}"
+    return f"picture saved to {told_path(save_picture(picture, path))}"
+
+
+def _best_redactor() -> SecretRedactor:
+    """What finds most of what is installed; rules of our own always are."""
+    from inspector.report.secret_redaction import SecretRedactor
+
+    return SecretRedactor(needs_detector=False)

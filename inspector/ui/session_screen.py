@@ -11,14 +11,14 @@ from textual.getters import query_one
 from textual.screen import Screen
 from textual.worker import Worker, WorkerState
 
+from inspector.errors import InspectorError
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
 from inspector.session.session_name import session_name
 from inspector.ui.actions.menus import MENUS
-from inspector.ui.help.keys import help_sections, key_hints
-from inspector.ui.menu.items import items_of
-from inspector.ui.menu.screen import MenuScreen
+from inspector.ui.help.key_listing import help_sections, key_hints
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
+from inspector.ui.toolkit.failures import Failure
 from inspector.ui.toolkit.header import Heading, SessionHeader
 from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
 from inspector.ui.toolkit.status_bar import StatusBar
@@ -82,6 +82,10 @@ class SessionScreen(Screen[Left]):
         Args:
             key: The key that opens it.
         """
+        # Most sessions are looked at before a menu is opened: the first paint waits for none of it.
+        from inspector.ui.menu.items import items_of
+        from inspector.ui.menu.screen import MenuScreen
+
         items = items_of(self, key)
         if items:
             open_over(self, MenuScreen(self.tell, key, MENUS[key], items))
@@ -106,6 +110,8 @@ class SessionScreen(Screen[Left]):
         if event.state is WorkerState.ERROR:
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
+            if error is not None and not isinstance(error, InspectorError | OSError):  # those say what to do
+                reason = f"{reason}; {Failure.noted(error).details}"
             self.jobs.fail(event.worker)
             self.tell(f"could not {event.worker.description}: {reason}", is_problem=True)
 

@@ -1,4 +1,7 @@
-"""What happens when the terminal is gone, or the program fails: it ends at once, and leaves a line, not a page."""
+"""What happens when the terminal is gone, or the program fails: it ends at once, and leaves a line, not a page.
+
+Where a browser shows the screen, the pipe from the server is its terminal.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +12,62 @@ import signal
 import sys
 import threading
 import time
-import traceback
-from datetime import datetime
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
+from textual import on
+from textual._context import active_message_pump
 from textual.app import App
+from textual.driver import Driver
 
-from inspector.atomic_files import APPLICATION, replacing
-from inspector.safe_text import one_line
+from inspector.ui.toolkit.failures import contain_end_of, note_failure, outliving, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-LOG_NAME = "failures.log"
-MOST_KEPT = 200_000
-"""Bytes of earlier failures that are kept."""
+    from textual.message import Message
 
 SECONDS_TO_LEAVE = 2.0
 """What there is to keep is kept in that time; whoever still waits then waits to write to a terminal that is gone."""
+
+ASIDE = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
+"""Signals that put the program aside and take it up again, and what of Textual's driver does that."""
 
 
 class EndingApp(App[None]):
     """An application that ends with its terminal, and tells of a failure in a line."""
 
     def on_mount(self) -> None:
-        """Watch the terminal."""
-        if not self.is_headless and sys.__stdin__ is not None and sys.__stdin__.isatty():
-            watch_terminal(sys.__stdin__.fileno(), asyncio.get_running_loop(), self.leave_for_good)
+        """Watch the terminal, or the pipe from the server: one that was killed tells nothing but by its end.
+
+        It may be gone by now, and is then no terminal any more.
+        """
+        if self.is_headless or sys.__stdin__ is None:
+            return
+        loop = asyncio.get_running_loop()
+        watch_terminal(sys.__stdin__.fileno(), loop, self.leave_for_good)
+        # Textual puts the program aside wherever it is: within a write it then waits for itself, for ever.
+        for name, handler in ASIDE.items():
+            if (do := getattr(self._driver, handler, None)) is not None:
+                loop.add_signal_handler(signal.Signals[name], do)
+
+    @on(Driver.SignalResume)
+    def _paint_again(self) -> None:
+        """Whoever had the terminal meanwhile has written over everything."""
+        self.refresh(layout=True)
 
     def leave_for_good(self) -> None:
         """The terminal was closed, or the program is to end."""
         self.exit()
+
+    async def _dispatch_message(self, message: Message) -> None:
+        await outliving(super()._dispatch_message(message))
+
+    def _handle_exception(self, error: Exception) -> None:
+        if not contain_end_of(active_message_pump.get(None), error):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         error = self._exception
@@ -57,7 +83,7 @@ class EndingApp(App[None]):
 
 
 def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callable[[], Any]) -> None:
-    """Leave when a terminal is gone, in a thread of its own; end the process where that takes long.
+    """Leave when a terminal or a pipe is gone, in a thread of its own; end the process where that takes long.
 
     Nobody but the kernel tells of it where the signal for it is ignored. To read gives nothing then, for ever, and to
     write may wait for ever.
@@ -73,35 +99,15 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
         poll.register(terminal, 0)
         while not any(happened & select.POLLHUP for _, happened in poll.poll()):
             time.sleep(SECONDS_TO_LEAVE)
-        loop.call_soon_threadsafe(leave)
+        with suppress(RuntimeError):  # the application has ended, and the process not yet
+            loop.call_soon_threadsafe(leave)
         time.sleep(SECONDS_TO_LEAVE)
         os._exit(128 + signal.SIGHUP)
 
     threading.Thread(target=watch, name="terminal", daemon=True).start()
 
 
-def failures_log() -> Path:
-    """Where failures are noted."""
-    from platformdirs import user_state_path
-
-    return user_state_path(APPLICATION) / LOG_NAME
-
-
-def note_failure(error: BaseException) -> Path | None:
-    """Note the traceback of a failure after those before it; where, None where that is not possible."""
-    path = failures_log()
-    told = "".join(traceback.format_exception(error))
-    try:
-        before = path.read_bytes()[-MOST_KEPT:] if path.exists() else b""
-        with replacing(path) as file:
-            file.write(before + f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S}\n{told}\n".encode(errors="replace"))
-    except OSError:
-        return None
-    return path
-
-
 def told_of(error: BaseException, path: Path | None) -> str:
     """What is told of a failure, in a line."""
-    reason = one_line(f"{type(error).__name__}: {error}".rstrip(": "))
     where = f"its traceback is in {path}" if path is not None else "its traceback could not be kept"
-    return f"inspector: this is a bug: {reason}; {where}"
+    return f"inspector: this is a bug: {reason_of(error)}; {where}"

@@ -33,16 +33,23 @@ PATIENCE = 120.0
 """Seconds until a screen that does not come is given up."""
 
 
-@pytest.fixture
-def address() -> Iterator[str]:
+@contextmanager
+def served(*options: str) -> Iterator[str]:
     """What a started server printed."""
+    command = [*COMMAND, "serve", *options, str(SAMPLE)]
     with subprocess.Popen(
-        [*COMMAND, "serve", str(SAMPLE)], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as program:
         assert program.stdout is not None
         yield program.stdout.readline().strip()
         program.terminate()
         assert program.wait(PATIENCE) == 0
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with served() as address:
+        yield address
 
 
 @dataclass
@@ -139,6 +146,18 @@ def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, ad
         copied = page.evaluate("navigator.clipboard.readText()")
 
         assert copied.startswith("_STALE_TRUNCATION = {")
+
+
+def test_a_window_beyond_the_last_says_so_and_one_that_is_loaded_again_is_none(chromium: Browser):
+    with served("--screens", "1") as address, opened(chromium, address) as (page, terminal, _, _):
+        until(page, lambda: "Billing audit for March 2024" in terminal.text())
+        second = page.context.new_page()
+        second.goto(page.url)
+        second.get_by_text("1 screen is open, and no more may be").wait_for(timeout=PATIENCE * 1000)
+        page.reload()
+        until(page, lambda: len(terminal.sockets) == 2 and "Billing audit for March 2024" in terminal.text())
+        page.keyboard.press("q")
+        page.get_by_text("The screen was left.").wait_for(timeout=PATIENCE * 1000)
 
 
 def test_the_address_works_once_and_nothing_is_shown_without_it(address: str):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.replay.analysis.context_breakdown import (
     NO_FILE,
@@ -16,13 +17,15 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
 )
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_within
-from inspector.replay.engine.replay import replay
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS, system_within
+from inspector.replay.engine.replay import replay, replay_session
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn
 from inspector.session.model import BlockKind, Role, Session, Usage
+from inspector.session.open import open_session
 from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
+from tests.conftest import ROOT
 from tests.examples import examples
 from tests.replay.synthetic import SessionBuilder, Told, agent_sessions, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
@@ -48,19 +51,32 @@ def test_blocks_and_rest_add_up_to_every_prompt_the_ledger_has(data):
             )
 
 
+@pytest.mark.parametrize("name", ["coding-agent.jsonl", "security-agent.jsonl", "local-agent.json"])
+def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of_the_session(name):
+    outcome = replay_session(open_session(ROOT / "sample_sessions" / name), Plan(), precise=False)
+    state = outcome.state(outcome.history.call_count)
+    parts = context_breakdown(outcome, state, resend_cost(outcome), Grouping.ROLE).parts
+    rows = {row.name: row.carried.value for row in Breakdown(outcome, outcome).by_kind()}
+
+    here = {part.name: part.tokens for part in parts}
+    assert here.get(NOT_RECORDED, 0) == rows.get(SYSTEM_AND_TOOLS, 0)
+    # Every row is rounded, and this one is what they leave.
+    assert here[AROUND_TEXTS] == pytest.approx(rows[AROUND_TEXTS], abs=len(rows))
+
+
 @settings(max_examples=examples(80), deadline=None)
 @given(st.data())
 def test_a_block_takes_what_is_sent_of_it(data):
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
     outcome = planned(session, orders)
-    ratio, envelopes = outcome.inputs.sizes.ratio, outcome.inputs.layout.envelopes
+    ratio = outcome.inputs.sizes.ratio
     for call, prompt in enumerate(sent_prompts(session, [orders])):
         context = context_at(outcome, outcome.state(call))
-        sent = [0 if text is None else ratio[call] * (len(text) + envelopes[block]) for block, text in prompt]
+        sent = [0 if text is None else ratio[call] * len(text) for _, text in prompt]
         assert context.blocks.tolist() == [block for block, _ in prompt]
         assert context.sent.tolist() == pytest.approx(sent)
-        whole = [ratio[call] * (session.blocks[block].characters + envelopes[block]) for block, _ in prompt]
+        whole = [ratio[call] * session.blocks[block].characters for block, _ in prompt]
         assert context.recorded.tolist() == pytest.approx(whole)
 
 
@@ -77,9 +93,10 @@ def expected_name(session: Session, grouping: Grouping, block: int, age: int) ->
         case Grouping.FILE:
             calls = [each for each in session.blocks[: block + 1] if each.kind is BlockKind.TOOL_CALL]
             call = next((each for each in calls[::-1] if each.tool_call_id == found.tool_call_id), None)
+            name = found.tool_name or expected_name(session, Grouping.ROLE, block, age)
             if not is_tool or call is None:
-                return NO_FILE
-            return json.loads(call.preview).get("path", NO_FILE)
+                return f"{name} {NO_FILE}"
+            return json.loads(call.preview).get("path", f"{name} {NO_FILE}")
         case Grouping.TIER:
             is_result = found.kind is BlockKind.TOOL_RESULT
             return TieredStale.for_session(session).tier_of(found.tool_name) if is_result else NO_RESULT

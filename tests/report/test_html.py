@@ -206,14 +206,23 @@ def test_titles_and_the_home_folder_stay_home_unless_texts_are_asked_for(private
         assert "~/project/session.jsonl" in text
 
 
-def test_without_what_draws_charts_it_is_said_how_to_install_it(
+def test_without_what_draws_charts_a_page_has_its_tables_and_says_what_it_lacks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys
 ):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
+    page = Page(saved(SAMPLE, tmp_path / "page.html", *PLANS))
+    said = capsys.readouterr().err
 
-    assert main(["report", str(SAMPLE), "--format", "html", "-o", str(tmp_path / "page.html")]) == 1
-    assert "pip install 'session-inspector[html]'" in capsys.readouterr().err
-    assert not (tmp_path / "page.html").exists()
+    assert said.count("\n") == 1
+    assert "pip install 'session-inspector[html]'" in said
+    tags = [tag for tag, _ in page.elements]
+    assert not {"svg", "script", "figure"} & set(tags)
+    assert len(page.figures) > 300
+    assert "without its charts" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_page_with_its_charts_does_not_say_that_it_lacks_them(sample_page: Callable[[], str]):
+    assert "without its charts" not in sample_page()
 
 
 @cache
@@ -265,7 +274,10 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     day, month = bands_of(found)
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
-    assert said[1] == f"At 24 runs a day it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
+    assert (
+        said[1] == f"As far as can be told, {report.plans[0].needed_later['calls']} later calls needed text it had cut."
+    )
+    assert said[2] == f"At 24 runs a day it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
     assert ("saved a month", by_month) in [(title, cell.text) for title, cell in content.figures]
 
 

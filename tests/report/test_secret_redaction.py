@@ -104,9 +104,43 @@ def test_ordinary_words_are_left_alone():
 
 
 def test_home_folders_are_shortened_wherever_the_session_was_recorded():
-    said = "/home/ada/shop/a.py /Users/ada/shop/a.py C:\\Users\\ada\\shop\\a.py"
+    said = "/home/ada/shop/a.py /Users/ada/shop/a.py C:\\Users\\ada\\shop\\a.py C:\\Users\\Ada Byron\\a.py"
 
-    assert SecretRedactor()(said) == "~/shop/a.py ~/shop/a.py ~\\shop\\a.py"
+    assert SecretRedactor()(said) == "~/shop/a.py ~/shop/a.py ~\\shop\\a.py ~\\a.py"
+
+
+def test_names_of_other_users_are_left_out_of_folder_names_too():
+    assert SecretRedactor()("projects/-Users-ada-shop and -home-made") == "projects/-~-shop and -home-made"
+
+
+def test_the_user_s_name_is_masked_where_it_stands_by_itself(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/grace")
+    said = "drwxr-xr-x grace staff, grace@host:~$ disgrace grace.py"
+
+    assert SecretRedactor()(said) == "drwxr-xr-x [user name masked] staff, [user name masked]@host:~$ disgrace grace.py"
+
+
+@pytest.mark.parametrize("home", ["/root", "/home/ubuntu", "/home/al", "/"])
+def test_an_account_that_names_nobody_is_no_name(home: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", home)
+    said = "root ubuntu al al@host"
+
+    assert SecretRedactor()(said) == said
+
+
+def test_a_report_without_texts_tells_neither_secrets_in_file_names_nor_the_user(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/grace")
+    secret = SECRETS["GitHub"][0]
+    folder = tmp_path / "grace" / f"work with {secret}"
+    folder.mkdir(parents=True)
+    session = planted(SAMPLE, folder / f"token={secret}.jsonl", "nothing")
+    for options in ([str(session)], [str(folder)]):
+        target = tmp_path / "report.json"
+        assert main(["report", *options, "--format", "json", "-o", str(target)]) == 0
+        report = target.read_text(encoding="utf-8")
+        assert secret not in report
+        assert "grace" not in report
+        assert "[user name masked]" in report
 
 
 @pytest.mark.parametrize("form", ["text", "json", "md", "html", "csv"])

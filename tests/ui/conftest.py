@@ -1,12 +1,13 @@
 """Fixtures for tests that run the application."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from inspector.tokens.counter import Counter, load_counter
+from inspector.ui.toolkit.failures import failures_log
 from tests.ui.facade import started
 from tests.ui.recordings import Recording, recording
 from tests.ui.waiting import paint_seldom, use_in_textual
@@ -35,6 +36,15 @@ def few_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Paint seldom, but in tests of painting."""
     if request.node.get_closest_marker("paints") is None:
         paint_seldom(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def nothing_failed(request: pytest.FixtureRequest, private_home: Path) -> Iterator[None]:
+    """Fail where a part of the screen did: an application goes on without it."""
+    yield
+    if request.node.get_closest_marker("failures") is None:
+        log = failures_log()
+        assert not log.exists(), log.read_text()
 
 
 @pytest.fixture

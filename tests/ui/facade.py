@@ -12,9 +12,11 @@ import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from textual._context import visible_screen_stack
 from textual.events import (
     AppBlur,
     AppFocus,
+    Click,
     MouseDown,
     MouseMove,
     MouseScrollDown,
@@ -65,6 +67,7 @@ SCREENS = {
     "MenuScreen": "menu",
     "Picker": "picker",
     "PictureDialog": "picture",
+    "ReportDialog": "report",
     "SessionsScreen": "sessions",
     "ToolsDialog": "tools",
     "TuneScreen": "tune",
@@ -413,6 +416,22 @@ class Running:
     def _top(self) -> Screen[Any]:
         return self._app.screen  # type: ignore[no-any-return]
 
+    def open_beside(self, path: Path) -> None:
+        """Open another session in a tab of its own."""
+        self._app.open_session(path)
+
+    def send_click(self, x: int, y: int) -> None:
+        """Click on a cell of the screen on top, whether it has one there or not."""
+        self._top.post_message(Click(None, x, y, 0, 0, 1, False, False, False, x, y))
+
+    def after_frame(self, do: Callable[[], Any]) -> None:
+        """Have something done once the next frame is painted."""
+        self._screen.call_after_refresh(do)
+
+    def keep_entries_in_sight(self) -> None:
+        """Scroll the plan as it does after a change of it."""
+        self._screen.query_one("Entries").keep_in_sight()  # type: ignore[attr-defined]
+
     def pilot_of_facade(self) -> Pilot[Any]:
         """For the other parts of the facade alone."""
         return self._pilot
@@ -486,6 +505,12 @@ class Running:
         """Say that the terminal has the user's attention, or that it does not, without waiting at all."""
         self._app.post_message(AppFocus() if is_here else AppBlur())
 
+    def send_suspended(self) -> None:
+        """Say that the program is put aside, and taken up again, without waiting at all."""
+        for signal in (self._app.app_suspend_signal, self._app.app_resume_signal):
+            self._app.call_later(signal.publish, self._app)
+        self._app.call_later(self._app.refresh)
+
     async def at_rest(self, patience: float = PATIENCE) -> None:
         """Wait until nothing is left to do: no thread works, every session's newest plan is replayed and shown."""
 
@@ -505,12 +530,22 @@ class Running:
             if isinstance(screen, InspectScreen) and screen.controller.outcome is not None
         ]
         return [
-            *(f"{each.group} works" for each in self._app.workers if each.is_running and each.group not in ENDLESS),
+            *(
+                f"{each.group} works"
+                for each in self._app.workers
+                if each.is_running and each.group not in ENDLESS and not self._waits(each)
+            ),
             *(f"{screen} has no widgets" for screen in screens if not screen.is_mounted),
             *("a plan is not replayed" for plan, replayed in outcomes if plan != replayed),
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
             *("keys wait" for _ in range(bool(self._app._kept_input))),
         ]
+
+    @staticmethod
+    def _waits(worker: Worker[Any]) -> bool:
+        """Work is to go on once there is a session to read."""
+        screen = worker.node
+        return worker.group == "open" and isinstance(screen, InspectScreen) and screen.controller.state == "waiting"
 
     def stale_lines(self) -> list[str]:
         """The lines of the screen that are other ones once everything is painted afresh, as they are and should be."""
@@ -526,6 +561,14 @@ class Running:
         after = self._lines_without_clock()
         pairs = enumerate(zip(before, after, strict=True))
         return [f"{line}: {was}\n{line}: {now}" for line, (was, now) in pairs if was != now]
+
+    def lines_afresh(self) -> list[str]:
+        """What the screen shows painted afresh, without painting it."""
+        for screen in (*self._app._background_screens, self._top):
+            for widget in screen.walk_children(with_self=True):
+                widget._styles_cache.clear()
+        visible_screen_stack.set(self._app._background_screens)
+        return [strip.text for strip in self._strips()]
 
     def _lines_without_clock(self) -> list[str]:
         """The lines of the screen; of each that tells how long ago something was, what stands before that."""
@@ -682,6 +725,15 @@ class Running:
         return {action.name for action in actions if action.keys and not action.is_move}
 
     @property
+    def failed_parts(self) -> set[str]:
+        """The names of the parts of the main screen that say that they failed."""
+        return {name for name, part in self._screen.pane_focus.parts.items() if part.has_failed}
+
+    def focus_part(self, name: str) -> None:
+        """Give a part of the main screen the focus, by its name."""
+        self._screen.pane_focus.give_to(name)
+
+    @property
     def is_over(self) -> bool:
         """The program was left."""
         return bool(self._app._exit) or not self._app.is_running
@@ -705,6 +757,10 @@ class Running:
 
     def use_theme(self, name: str) -> None:
         self._app.action_use_theme(name)
+
+    def choose_theme(self) -> None:
+        """Open the list of all themes."""
+        self._app.action_change_theme()
 
     @property
     def happened(self) -> list[str]:

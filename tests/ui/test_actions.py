@@ -28,8 +28,8 @@ from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
 from inspector.ui.cost.rows import CostSection
 from inspector.ui.help.commands import PaletteCommand, found
-from inspector.ui.help.keymap import problems_with_keymap
-from inspector.ui.help.keys import HelpRow, HelpSection, help_groups, key_hints
+from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
+from inspector.ui.help.keymap_check import problems_with_keymap
 from inspector.ui.menu.items import MenuItem, columns_of, lines_of
 from inspector.ui.settings import Settings
 from tests.conftest import ROOT
@@ -162,6 +162,15 @@ def test_the_status_line_teaches_help_and_four_keys_and_the_help_has_five_groups
     assert [row.keys for row in groups[0].rows] == ["x", "↑", "d"]
 
 
+def test_a_letter_of_a_menu_on_the_main_screen_does_one_thing_whatever_has_the_focus() -> None:
+    main = {action.menu for action in MAIN if action.menu}
+    tables = [table for table in vars(parts).values() if isinstance(table, tuple)]
+    within = {action.menu for table in tables for action in table if action.menu}
+
+    assert within
+    assert not main & within
+
+
 async def test_a_menu_is_shown_waits_for_a_letter_and_is_left(running, session_file) -> None:
     async with running(session_file.path, settings=Settings(keymap={"timeline.fold-all": "f8"})) as run:
         shown = run.status_line
@@ -246,8 +255,8 @@ from pathlib import Path
 sys.path.insert(0, "scripts")
 from keys import key_sections
 from inspector.ui.headless import running_session
-from inspector.ui.help.keymap import problems_with_keymap
-from inspector.ui.help.keys import help_sections
+from inspector.ui.help.keymap_check import problems_with_keymap
+from inspector.ui.help.key_listing import help_sections
 from inspector.ui.settings import Settings
 
 async def look(session):

@@ -128,6 +128,7 @@ async def test_files_read_twice_are_told_with_what_stands_for_them(running, sess
         assert row.cells["what"].text.startswith(f"see #{later} · ")
 
 
+@pytest.mark.failures
 async def test_a_division_that_fails_is_told_and_the_next_one_is_made(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         screen = await studies.Composition.opened(run)

@@ -106,6 +106,20 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
         assert run.on_top == "session"
 
 
+async def test_of_a_row_not_replayed_yet_the_explain_key_explains_what_the_session_costs(
+    running, session_file: Recording, monkeypatch: pytest.MonkeyPatch
+):
+    async with running(session_file.path) as run:
+        run.hold_replays(monkeypatch)
+        rows = len(run.rows)
+        session_file.turn()
+        await run.until(lambda: len(run.rows) > rows)
+        await run.tap("end", "E")
+        await run.until_open("explain")
+        assert run.timeline.cursor_block >= rows
+        await run.until_shown("Tokens of every kind times their rate")
+
+
 async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(running, session_file: Recording):
     async with running(session_file.path) as run:
         await run.press("1")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from textual.events import MouseDown, MouseUp
 from textual.widgets import Input, Static
 
+from inspector.ui.controller import jobs
 from inspector.ui.dialogs import dialog, picker
 from inspector.ui.dialogs.choice import DialogChoice
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
@@ -147,3 +150,53 @@ async def test_the_palette_shows_what_commands_say_as_it_is_written(
         for character in "price":
             run.send(character)
         await run.until_shown("[/CACHE-READ[/CACHE-WRITE]")
+
+
+async def test_paging_through_commands_that_have_no_room_does_nothing(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path, size=(20, 3)) as run:
+        for opens in (lambda: run.send("ctrl+p"), run.choose_theme):
+            opens()
+            await run.until(lambda: run.has_line)
+            await run.pause()
+            for key in ("pageup", "pagedown", "pageup"):
+                run.send(key)
+            await run.pause()
+            while run.has_line:
+                await run.tap("escape")
+                await run.pause()
+
+
+async def test_a_click_where_the_list_of_commands_was_before_the_terminal_became_smaller_does_nothing(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path) as run:
+        run.send("ctrl+p")
+        await run.until(lambda: run.has_line)
+        run.send_click(93, 90)
+        await run.pause()
+        assert run.has_line
+
+
+@pytest.mark.parametrize("keys", [("c",), ("c", "escape")])
+async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_it_was_called_off(
+    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    may_replay, replay_plan = Event(), jobs.replay_plan
+
+    def late(*given: Any) -> None:
+        may_replay.wait()
+        replay_plan(*given)
+
+    monkeypatch.setattr(jobs, "replay_plan", late)
+    async with running(session_file.path, ready=False) as run:
+        try:
+            await run.until(lambda: run.has_rows_pane)
+            await run.tap(*keys)
+            await run.until_shown("this opens once it is")
+        finally:
+            may_replay.set()
+        await run.until(lambda: run.has_replay)
+        await run.settled()
+        assert (run.on_top == "compare") == (keys == ("c",))

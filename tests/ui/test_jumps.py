@@ -38,7 +38,7 @@ def test_it_says_where_one_is_and_goes_around_the_ends() -> None:
     wanted = rows(10, 20, 30)
 
     down = [each.sentence("failure") for each in round_trip(VIEW, wanted, 1)]
-    assert down == ["failure 1/3", "failure 2/3", "failure 3/3", "failure 1/3, around the end"]
+    assert down == ["failure 1/3", "failure 2/3", "failure 3/3", "failure 1/3, again from the top"]
     up = [each.position for each in round_trip(VIEW, wanted, -1, 15)]
     assert up == [10, 30, 20, 10]
 
@@ -98,7 +98,7 @@ async def test_cuts_are_gone_through_where_rows_are_ordered_by_size(running, ses
             said += [run.notice]
         assert places[-1] == places[0]
         assert len(set(places)) == cuts
-        assert f"cut 1/{cuts}, around the end" in said
+        assert f"cut 1/{cuts}, again from the top" in said
 
 
 async def test_misses_the_chart_marks_are_gone_to_behind_a_filter(running, session_file) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.ui.headless import running_session
+from inspector.ui.picture_masking import SIGN
 from inspector.ui.screenshots import (
     PictureSubject,
     picture_of_screen,
@@ -16,6 +17,7 @@ from inspector.ui.screenshots import (
     suggested_path,
 )
 from inspector.ui.settings import Settings
+from tests.report.planted_secrets import KINDS, Draw
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -68,6 +70,35 @@ async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path
         assert "-screen-" in run.line
         await run.tap("tab")
         assert "-chart-" in run.line
+
+
+async def test_a_picture_is_masked_unless_the_screen_is_wanted_as_it_is(running, session_file, tmp_path: Path) -> None:
+    secret = KINDS["GitHub"](Draw(2)).secret
+    session_file.turn(result=f"cloned with {secret} as ever\n" * 3)
+    shown = []
+    async with running(session_file.path) as run:
+        for place, turns in enumerate(((), ("tab", "tab"))):
+            await run.tap("w", "p")
+            await run.pause()
+            target = tmp_path / f"{place}.svg"
+            await run.tap(*turns)
+            run.line = str(target)
+            await run.tap("enter")
+            await run.until(target.exists)
+            shown.append(text_of(target.read_text()))
+
+    masked, as_it_is = shown
+    assert secret[:12] in as_it_is
+    assert secret[:6] not in masked
+    assert f"cloned with {SIGN * 6}" in masked
+
+
+def test_a_suggested_name_tells_no_secret_and_no_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/grace")
+    secret = KINDS["GitHub"](Draw(2)).secret
+    path = suggested_path(Path(f"{secret} of grace.jsonl"), PictureSubject.SCREEN, WHEN, Path("/pictures"))
+
+    assert path.name == "token-masked-of-user-name-masked-screen-20260304-050607.svg"
 
 
 def test_a_session_is_never_written_over(session_file) -> None:

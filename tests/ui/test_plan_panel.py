@@ -8,20 +8,19 @@ from inspector.strategies.core.scale import ValueScale
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.plan.difference import setting_rows
-from inspector.ui.plan.drawing import (
+from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
+from inspector.ui.plan.sizes import counts_sizes, histogram, range_of, shape_of
+from inspector.ui.plan.slider_drawing import (
     DEFAULT,
     KNOB,
     KNOB_BEYOND,
     MARK,
     Effect,
-    hint_lines,
     name_row,
     number_text,
-    risk_lines,
     sizes_row,
     track_row,
 )
-from inspector.ui.plan.sizes import counts_sizes, histogram, range_of, shape_of
 from inspector.ui.plan.tools import tool_choices, with_tools
 from inspector.ui.plan.track import KnobHold, LimitTrack
 

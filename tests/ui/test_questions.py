@@ -346,7 +346,7 @@ async def test_what_a_subagent_did_and_who_started_it(running, tmp_path: Path) -
     child = claude_child(tmp_path / SESSION / "subagents" / "agent-a1b2.jsonl")
     said = [sample.text(block) for sample in (open_session(child),) for block in sample.blocks]
     async with running(path, size=NARROW) as run:
-        await run.press("home", "g", "c")
+        await run.press("home", "g", "a")
         await shows(run, "▸ subagent: Look for it · → unfolds it")
         await run.press("right")
         for text in said:

@@ -16,6 +16,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.controller.jobs import Counting, FileChanged, SessionAppended
 from inspector.ui.controller.session import SessionController
 from inspector.ui.timeline.rows import Rows
+from tests.ui.recordings import recording
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -246,6 +247,17 @@ async def test_another_call_is_looked_at_without_another_replay(session_file) ->
     assert controller.outcome.state.call == controller.call
     assert opened.changes == [Change.CALL]
     controller.look_further(5)
+    assert controller.call is None
+
+
+async def test_stepping_back_where_no_call_was_made_stays_at_the_next_one(tmp_path: Path) -> None:
+    made = recording(tmp_path / "session.jsonl", turns=0)
+    made.say("find out why")
+    controller = (await Opened.ready(made.path)).controller
+
+    controller.look_further(-1)
+
+    assert controller.outcome is not None
     assert controller.call is None
 
 

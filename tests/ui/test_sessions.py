@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
 from tests.session.growing import GROWING
+from tests.ui.recordings import recording
 from tests.ui.studies import SessionList
 
 if TYPE_CHECKING:
@@ -129,3 +130,17 @@ async def test_a_binary_file_named_like_a_session_is_listed_with_what_is_wrong(r
         await run.until_shown("2 shown of 2 sessions")
         await run.until(lambda: run.text().count("unreadable") == 2)
         await run.until_shown("a binary file of no known kind")
+
+
+async def test_more_sessions_than_there_are_usual_threads_are_all_followed_and_replayed(running, tmp_path) -> None:
+    usual = min(32, (os.cpu_count() or 1) + 4)
+    made = [recording(tmp_path / f"{number}.jsonl", turns=2) for number in range(usual + 2)]
+    async with running(made[0].path) as run:
+        for each in made[1:]:
+            run.open_beside(each.path)
+            await run.pause()
+        assert run.tab_count == len(made)
+        await run.until(lambda: run.has_replay and not run.is_counting)
+        calls = run.history.call_count
+        made[-1].turn()
+        await run.until(lambda: run.history.call_count > calls)

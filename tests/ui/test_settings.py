@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.ui.controller.saved_state import state_path
-from inspector.ui.help.keymap import problems_with_keymap
+from inspector.ui.help.keymap_check import problems_with_keymap
 from inspector.ui.settings import Settings, load_settings, save_setting, settings_path, with_line
 
 

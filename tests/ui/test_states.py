@@ -215,6 +215,7 @@ async def test_estimated_counts_say_how_to_get_exact_ones(running, session_file,
         assert "tokens estimated" in run.text()
 
 
+@pytest.mark.failures
 async def test_work_that_fails_is_told_and_the_screen_goes_on(running, session_file, monkeypatch) -> None:
     async with running(session_file.path) as run:
         import inspector.replay.engine.replay
@@ -252,6 +253,7 @@ async def test_counting_can_be_stopped(running, session_file, monkeypatch) -> No
         assert "stays estimated" in run.notice
 
 
+@pytest.mark.failures
 async def test_counting_that_fails_is_over(running, session_file, monkeypatch) -> None:
     def broken(session, counter, **options):
         yield TokenTable.estimated(session, counter)

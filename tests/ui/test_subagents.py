@@ -100,7 +100,7 @@ def test_every_strip_of_an_unfolded_subagent_has_the_rows_width(tmp_path: Path) 
 
 async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_session_changes(running, family) -> None:
     async with running(family[0]) as run:
-        await run.press("home", "g", "c")
+        await run.press("home", "g", "a")
         timeline = run.timeline
         own, costs, series = timeline.count, run.costs, run.chart.series
         await run.press("right")
@@ -121,7 +121,7 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
 
 async def test_an_unfolded_subagent_grows_as_its_file_does_and_is_searched(running, family) -> None:
     async with running(family[0]) as run:
-        await run.press("home", "g", "c", "enter")
+        await run.press("home", "g", "a", "enter")
         await run.until_shown("2 messages")
         records = [json.loads(line) for line in family[1].read_text().splitlines()]
         said = {**records[0], "uuid": "00000000-0000-4000-8000-000000009999", "parentUuid": records[-1]["uuid"]}
@@ -133,7 +133,7 @@ async def test_an_unfolded_subagent_grows_as_its_file_does_and_is_searched(runni
         await run.until(lambda: run.found is not None and len(run.found) == 1)
         timeline = run.timeline
         await run.until(lambda: timeline.rows.inner_of(timeline.cursor_row) is not None)
-        await run.press("g", "c", "g", "C")
+        await run.press("g", "a", "g", "A")
         await run.press("left")
         await run.until(lambda: run.found is not None and not len(run.found))
 
@@ -141,7 +141,7 @@ async def test_an_unfolded_subagent_grows_as_its_file_does_and_is_searched(runni
 async def test_a_subagent_whose_file_is_gone_stays_folded_and_says_so(running, family) -> None:
     family[1].unlink()
     async with running(family[0]) as run:
-        await run.press("home", "g", "c", "right")
+        await run.press("home", "g", "a", "right")
         await run.until_shown("its file is not there")
         timeline = run.timeline
         assert not timeline.rows.opened
@@ -210,10 +210,10 @@ def test_the_cursor_stays_on_its_row_while_what_is_above_it_unfolds(generations)
 async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(running, generations) -> None:
     async with running(generations[0]) as run:
         timeline = run.timeline
-        await run.press("home", "g", "c", "right")
+        await run.press("home", "g", "a", "right")
         await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
         outer = timeline.count
-        await run.press("g", "c", "right")
+        await run.press("g", "a", "right")
         await run.until(lambda: timeline.count > outer)
         await run.press("down")
         row = timeline.row
@@ -226,11 +226,11 @@ async def test_a_subagents_subagent_is_unfolded_searched_and_folded_in_place(run
         assert found >= {1, 2}
         await run.press("escape")
         timeline.focus()
-        await run.press("home", "g", "c", "g", "c", "left")
+        await run.press("home", "g", "a", "g", "a", "left")
         assert timeline.count == outer
         await run.press("enter")
         assert timeline.count > outer
-        await run.press("g", "C", "left")
+        await run.press("g", "A", "left")
         assert not timeline.rows.opened
 
 
@@ -239,9 +239,9 @@ async def test_a_subagents_subagent_opens_beside_and_leads_back_to_the_one_that_
 ) -> None:
     async with running(generations[0]) as run:
         timeline = run.timeline
-        await run.press("home", "g", "c", "right")
+        await run.press("home", "g", "a", "right")
         await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
-        await run.press("g", "c", "g", "s")
+        await run.press("g", "a", "g", "s")
         await run.until(lambda: run.path == generations[2])
 
 
@@ -249,7 +249,7 @@ async def test_a_subagents_subagent_that_is_gone_says_so_in_its_row(running, gen
     generations[2].unlink()
     async with running(generations[0], size=(80, 24)) as run:
         timeline = run.timeline
-        await run.press("home", "g", "c", "right")
+        await run.press("home", "g", "a", "right")
         await run.until(lambda: any("subagent: Read the logs" in line for line in timeline.all_lines()))
-        await run.press("g", "c", "right")
+        await run.press("g", "a", "right")
         await run.until_shown("subagent: Read the logs · its file is not there")

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Self
 
 import pytest
 
-from inspector.ui import terminal_end
-from inspector.ui.terminal_end import note_failure, told_of
+from inspector.cli.screen import WEB_DRIVER
+from inspector.ui.terminal_end import told_of
+from inspector.ui.toolkit import failures
+from inspector.ui.toolkit.failures import note_failure
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
 
@@ -25,15 +27,43 @@ if TYPE_CHECKING:
 
 SAMPLE = ROOT / "sample_sessions" / "terminal-agent.jsonl"
 SECONDS = 60
-FAILING = """
+DOING = """
+import os
 import sys
+import time
 from inspector.cli import main
 from inspector.ui.main.screen import InspectScreen
 
 def fail(self, *_):
     raise LookupError("no such thing")
 
-InspectScreen.on_timeline_highlighted = fail
+def hang(self, *_):
+    os.write(1, b"at work")
+    time.sleep(1_000)
+
+InspectScreen.on_timeline_highlighted = {}
+sys.exit(main(sys.argv[1:]))
+"""
+FAILING = DOING.format("fail")
+HANGING = DOING.format("hang")
+LATE = """
+import os
+import select
+import sys
+from inspector.cli import main
+from inspector.ui.terminal_end import EndingApp
+
+watch = EndingApp.on_mount
+
+def watch_late(self):
+    os.write(1, b"begins")
+    poll = select.poll()
+    poll.register(0, 0)
+    while not any(happened & select.POLLHUP for _, happened in poll.poll(100)):
+        pass
+    watch(self)
+
+EndingApp.on_mount = watch_late
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -41,7 +71,7 @@ sys.exit(main(sys.argv[1:]))
 class OnTerminal:
     """A program on a terminal that nobody controls it by, so that no signal tells it of its end."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], **variables: str) -> None:
         self.ours, theirs = pty.openpty()
         self.before = termios.tcgetattr(theirs)
         self.process = subprocess.Popen(
@@ -50,11 +80,12 @@ class OnTerminal:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            env=environment(TERM="xterm-256color", COLUMNS="80", LINES="24"),
+            env=environment(TERM="xterm-256color", COLUMNS="80", LINES="24", **variables),
         )
         self.theirs = theirs
         self.ends: tuple[int, ...] = (theirs, self.ours)
         self.written = b""
+        self._seen = 0
 
     def __enter__(self) -> Self:
         return self
@@ -70,13 +101,22 @@ class OnTerminal:
             os.close(end)
         self.ends = ()
 
+    def type(self, keys: bytes) -> None:
+        """Press keys."""
+        os.write(self.ours, keys)
+
+    def until_stopped(self) -> None:
+        """Wait until it has been put aside."""
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
+
     def read_until(self, words: bytes) -> None:
-        """Take in what it writes until it has written something."""
+        """Take in what it writes until it has written something, after what was waited for before."""
         deadline = time.monotonic() + SECONDS
-        while words not in self.written:
+        while (found := self.written.find(words, self._seen)) < 0:
             assert time.monotonic() < deadline, self.written[-2_000:]
             if select.select([self.ours], [], [], 1)[0]:
                 self.written += os.read(self.ours, 65_536)
+        self._seen = found + len(words)
 
 
 def test_an_application_whose_terminal_is_gone_ends_at_once() -> None:
@@ -86,28 +126,102 @@ def test_an_application_whose_terminal_is_gone_ends_at_once() -> None:
         assert program.process.wait(SECONDS) in {0, 128 + signal.SIGHUP}
 
 
-@pytest.mark.parametrize("how", ["a failure", "a signal"])
-def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path) -> None:
+def test_an_application_whose_terminal_is_gone_before_it_is_watched_ends_too() -> None:
+    with OnTerminal([sys.executable, "-c", LATE, str(SAMPLE)]) as program:
+        program.read_until(b"begins")
+        program.hang_up()
+        # Python exits with 120 where it cannot write what is left.
+        assert program.process.wait(SECONDS) in {0, 120, 128 + signal.SIGHUP}
+
+
+@pytest.mark.parametrize("how", ["at rest", "at work"])
+def test_an_application_in_a_browser_ends_with_the_pipe_from_its_server(how: str, private_home: Path) -> None:
+    command = [sys.executable, "-c", HANGING] if how == "at work" else [*COMMAND]
+    with subprocess.Popen(
+        [*command, str(SAMPLE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(TEXTUAL_DRIVER=WEB_DRIVER, COLUMNS="80", ROWS="24"),
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        drawn = b""
+        while (b"Timeline" if how == "at rest" else b"at work") not in drawn:
+            piece = os.read(program.stdout.fileno(), 65_536)
+            assert piece, drawn[-2_000:]
+            drawn += piece
+        program.stdin.close()
+        try:
+            assert program.wait(SECONDS) in {0, 128 + signal.SIGHUP}
+        finally:
+            program.kill()
+    assert not (private_home / "xdg_state_home" / "inspector" / failures.LOG_NAME).exists()
+
+
+WAYS_TO_END = {
+    "a failure": 1,
+    "SIGTERM": 0,
+    "SIGHUP": 0,
+    "a pager that is killed, and a key": 0,
+}
+"""How the program is ended, and what it then exits with."""
+
+KILLED_PAGER = "#!/bin/sh\nstty raw -echo\necho has the terminal\nkill -9 $$\n"
+
+
+@pytest.mark.failures
+@pytest.mark.parametrize("how", WAYS_TO_END)
+def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", FAILING] if how == "a failure" else [*COMMAND]
-    with OnTerminal([*command, str(SAMPLE)]) as program:
+    pager = tmp_path / "pager"
+    pager.write_text(KILLED_PAGER)
+    pager.chmod(0o700)
+    with OnTerminal([*command, str(SAMPLE)], PAGER=str(pager)) as program:
         program.read_until(b"\x1b[?1049h")
-        if how == "a signal":
-            program.read_until(b"Timeline")
-            program.process.send_signal(signal.SIGTERM)
+        if how != "a failure":
+            program.read_until(b"local estimate")
+            assert termios.tcgetattr(program.theirs) != program.before
+        if how.startswith("SIG"):
+            program.process.send_signal(signal.Signals[how])
+        elif "pager" in how:
+            program.type(b"rp")
+            program.read_until(b"has the terminal")
+            program.read_until(b"\x1b[?1049h")
+            program.type(b"q")
         program.read_until(b"\x1b[?1049l")
         if how == "a failure":
-            program.read_until(terminal_end.LOG_NAME.encode())
+            program.read_until(failures.LOG_NAME.encode())
             assert program.written.count(b"Traceback") == 0
             assert b"LookupError: no such thing" in program.written
-            assert "in fail\n" in (private_home / "xdg_state_home" / "inspector" / terminal_end.LOG_NAME).read_text()
-        assert program.process.wait(SECONDS) == int(how == "a failure")
+            assert "in fail\n" in (private_home / "xdg_state_home" / "inspector" / failures.LOG_NAME).read_text()
+        assert program.process.wait(SECONDS) == WAYS_TO_END[how]
+        assert termios.tcgetattr(program.theirs) == program.before
+        for given in (b"\x1b[?1000h", b"\x1b[?1003h", b"\x1b[?1006h", b"\x1b[?2004h"):
+            assert program.written.rfind(given.replace(b"h", b"l")) > program.written.rfind(given)
+
+
+def test_a_program_put_aside_again_and_again_goes_on() -> None:
+    with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
+        program.read_until(b"local estimate")
+        for _ in range(40):
+            program.process.send_signal(signal.SIGTSTP)
+            program.read_until(b"\x1b[?1049l")
+            program.until_stopped()
+            program.process.send_signal(signal.SIGCONT)
+            program.read_until(b"\x1b[?1049h")
+        program.read_until(b"Timeline")
+        program.type(b"q")
+        program.read_until(b"\x1b[?1049l")
+        assert program.process.wait(SECONDS) == 0
         assert termios.tcgetattr(program.theirs) == program.before
 
 
+@pytest.mark.failures
 def test_failures_are_noted_one_after_another_as_far_as_there_is_room(
     private_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terminal_end, "MOST_KEPT", 80)
+    monkeypatch.setattr(failures, "MOST_KEPT", 80)
     for number in range(5):
         path = note_failure(ValueError(f"number {number}"))
     assert path is not None

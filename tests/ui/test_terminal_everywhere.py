@@ -54,6 +54,8 @@ ELSEWHERE = {
     ),
     "test_terminal_keys.py": ("detail.pager", "timeline.next-", "timeline.previous-"),
     "test_session_book.py": ("sessions.",),
+    "test_reports.py": ("report.",),
+    "test_failures.py": ("failure.",),
     "test_plan_panel.py": ("choice.", "switch.", "text.", "tools.", "strategy."),
     "test_plan_files.py": ("dialog.", "export.", "picker.", "picture."),
     "test_costs.py": ("explain.", "costs.enter", "costs.runs", "study.help", "study.picture"),
@@ -130,7 +132,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("timeline.pin", "z p", shows="◆")
     act("timeline.scale", "z l", shows="log")
     act("timeline.next-compaction", "g c", shows="▶── ")
-    program.go("home", shows="▶  1")
+    program.go("end", "home", shows="▶  1")
     act("timeline.next-error", "g f", changes=ROW)
     program.go("n")
     act("timeline.previous-error", "g F", changes=ROW)

@@ -1,4 +1,4 @@
-"""A server that runs the screen once for every window of a browser, through textual-serve.
+"""A server that runs the screen once for every window of a browser, through textual-serve, and ends it with the window.
 
 Who may see the screen: whoever opened the printed address first, and nobody else. The address holds a token that works
 once. Whoever brings it gets a cookie, which scripts cannot read and other sites' pages do not send; everything after
@@ -11,18 +11,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import logging
 import secrets
 import shlex
 import signal
 import socket
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp_jinja2
 import jinja2
-from aiohttp import web
+from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.server import Server
+
+from inspector.cli.serving.screen_process import MOST_SENT, Downloads, ScreenProcess, size_in_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +39,20 @@ TOKEN = "token"  # noqa: S105  the name of a parameter
 
 TOKEN_BYTES = 24
 
-SECONDS_TO_END = 3.0
-"""Open screens have so long to end."""
+ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that end the server, unless it was started to ignore them."""
+
+SECONDS_TO_END = 6.0
+"""Open screens have so long to end; each needs less."""
+
+SECONDS_BETWEEN_PINGS = 4.0
+"""A page that answers none for half as long again is gone."""
+
+SECONDS_TO_CLOSE = 3.0
+"""A page has so long to take what it is told at the end."""
+
+SECONDS_FOR_ROOM = 4.0
+"""A page that is loaded again asks for a screen before the one it had is ended."""
 
 PAGES = Path(__file__).parent / "pages"
 
@@ -65,22 +81,45 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
+class Farewell(NamedTuple):
+    """Why the server closes a window's websocket.
+
+    Attributes:
+        code: One of the protocol's.
+        reason: What the page says, at most 123 bytes.
+    """
+
+    code: WSCloseCode
+    reason: str
+
+
+LEFT = Farewell(WSCloseCode.OK, "The screen was left.")
+FAILED = Farewell(WSCloseCode.INTERNAL_ERROR, "The screen failed; inspector serve says how, where it was started.")
+FLOODED = Farewell(WSCloseCode.POLICY_VIOLATION, "The screen was closed: more was sent to it than it could work off.")
+ENDED = Farewell(WSCloseCode.GOING_AWAY, "inspector serve was ended.")
+
+
 class ScreenServer(Server):
     """Serves the screen on some paths, with a page that loads nothing from anywhere else."""
 
-    def __init__(self, paths: Sequence[str], host: str, listening: socket.socket) -> None:
+    def __init__(self, paths: Sequence[str], host: str, listening: socket.socket, most_screens: int) -> None:
         """Prepare a server.
 
         Args:
             paths: What the screen is opened on.
             host: What it is called in its address.
             listening: Where it listens.
+            most_screens: How many there may be at once.
         """
         port = listening.getsockname()[1]
         words = [sys.executable, "-m", "inspector", "--", *paths]
         super().__init__(shlex.join(words), host=_in_address(host), port=port, title="inspector")
         self.public_url = f"http://{self.host}:{port}"
+        self.download_manager = Downloads()
         self._listening = listening
+        self._windows: set[web.WebSocketResponse] = set()
+        self._most_screens = most_screens
+        self._room = asyncio.Semaphore(most_screens)
         self._admission = Admission(frozenset({f"{self.host}:{port}", f"localhost:{port}"}))
 
     @property
@@ -95,10 +134,14 @@ class ScreenServer(Server):
     async def _serve(self) -> None:
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):
-                loop.add_signal_handler(each, ended.set)
-        runner = web.AppRunner(await self._make_app(), access_log=None, shutdown_timeout=SECONDS_TO_END)
+        for each in signal.Signals:
+            if each.name in ENDINGS and signal.getsignal(each) is not signal.SIG_IGN:
+                with contextlib.suppress(NotImplementedError):
+                    loop.add_signal_handler(each, ended.set)
+        log = logging.getLogger(__name__)
+        log.addFilter(_is_own_fault)
+        app = await self._make_app()
+        runner = web.AppRunner(app, access_log=None, logger=log, shutdown_timeout=SECONDS_TO_END)
         await runner.setup()
         try:
             await web.SockSite(runner, self._listening).start()
@@ -114,6 +157,7 @@ class ScreenServer(Server):
 
         app = web.Application(middlewares=[self._admission.middleware()])
         app.on_response_prepare.append(add_headers)
+        app.on_shutdown.append(self._close_windows)
         aiohttp_jinja2.setup(app, loader=jinja2.FileSystemLoader(PAGES), autoescape=True)
         app.add_routes(
             [
@@ -125,6 +169,82 @@ class ScreenServer(Server):
             ]
         )
         return app
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """Show a screen in a window, for as long as there are both."""
+        # Pages send no pings, and whoever sends some and reads no answer would be waited for.
+        window = web.WebSocketResponse(heartbeat=SECONDS_BETWEEN_PINGS, max_msg_size=MOST_SENT, autoping=False)
+        await window.prepare(request)
+        self._windows.add(window)
+        try:
+            await _close(window, await self._show_screen(window, request))
+        finally:
+            self._windows.discard(window)
+            if request.transport is not None:
+                # What was not taken in by now never will be.
+                request.transport.abort()
+        return window
+
+    async def _show_screen(self, window: web.WebSocketResponse, request: web.Request) -> Farewell:
+        """Run a screen until it ends or the window is closed; what the window is told then."""
+        try:
+            async with asyncio.timeout(SECONDS_FOR_ROOM):
+                await self._room.acquire()
+        except TimeoutError:
+            return self._full
+        screen = ScreenProcess(self.command, window, self.download_manager)
+        try:
+            await screen.start(*size_in_address(request.query).drawn())
+            await _run(window, screen)
+        except OSError as error:
+            return Farewell(WSCloseCode.INTERNAL_ERROR, f"No screen can be started: {error.strerror}")
+        finally:
+            await screen.stop()
+            self._room.release()
+        return FAILED if screen.has_failed else LEFT
+
+    @property
+    def _full(self) -> Farewell:
+        screens = "1 screen is" if self._most_screens == 1 else f"{self._most_screens} screens are"
+        reason = f"{screens} open, and no more may be (--screens). Close one, then open this one again."
+        return Farewell(WSCloseCode.TRY_AGAIN_LATER, reason)
+
+    async def _close_windows(self, _: web.Application) -> None:
+        await asyncio.gather(*(_close(window, ENDED) for window in self._windows))
+
+
+async def _run(window: web.WebSocketResponse, screen: ScreenProcess) -> None:
+    """Give a screen what its window sends, until one of them is gone."""
+    giving = asyncio.create_task(_give_what_is_sent(window, screen))
+    leaving = asyncio.create_task(screen.left())
+    try:
+        await asyncio.wait((giving, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        giving.cancel()
+        leaving.cancel()
+        await asyncio.wait((giving, leaving))
+    if not giving.cancelled() and not giving.result():
+        await _close(window, FLOODED)
+
+
+async def _give_what_is_sent(window: web.WebSocketResponse, screen: ScreenProcess) -> bool:
+    """Whether all was given that a window had to send; where not, it sends too much."""
+    async for message in window:
+        if message.type is WSMsgType.TEXT and not await screen.give(message.data):
+            return False
+    return True
+
+
+async def _close(window: web.WebSocketResponse, farewell: Farewell) -> None:
+    """Close a window's websocket, if it is open; a page that takes nothing in any more is not waited for."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SECONDS_TO_CLOSE):
+            await window.close(code=farewell.code, message=farewell.reason.encode())
+
+
+def _is_own_fault(logged: logging.LogRecord) -> bool:
+    """Whether what is logged is to be told: not where a client sent no request that could be read."""
+    return logged.exc_info is None or not isinstance(logged.exc_info[1], HttpProcessingError)
 
 
 def _in_address(host: str) -> str:
@@ -178,7 +298,7 @@ class Admission:
                 welcome = web.Response(status=303, headers={"Location": "/"})
                 welcome.set_cookie(COOKIE, self._cookie, httponly=True, samesite="Strict", path="/")
                 return welcome
-            if not hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._cookie.encode()):
+            if not _is_same(request.cookies.get(COOKIE, ""), self._cookie):
                 return _refused()
             origin = request.headers.get("Origin")
             if origin is not None and origin.partition("://")[2] not in self._hosts:
@@ -188,10 +308,15 @@ class Admission:
         return admit
 
     def _spend(self, token: str) -> bool:
-        if self._is_spent or not hmac.compare_digest(token.encode(), self.token.encode()):
+        if self._is_spent or not _is_same(token, self.token):
             return False
         self._is_spent = True
         return True
+
+
+def _is_same(given: str, secret: str) -> bool:
+    """Whether a secret is given, in a time that tells nothing; what is given may be any bytes, decoded."""
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), secret.encode())
 
 
 def _refused() -> web.Response:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.context_blocks import is_signed_thinking
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import (
     AROUND_TEXTS,
@@ -103,8 +104,7 @@ class Breakdown:
     def by_kind(self) -> tuple[BreakdownRow, ...]:
         """A row for every tool's results, for every other kind of block, and for what no text stands for."""
         history = self.planned.history
-        # Thinking that has a signature is not what the provider counts: the signature stands for it.
-        shown = (history.kind != BlockKind.THINKING) | (history.signature == 0)
+        shown = ~is_signed_thinking(history)
         sent = ((self.after.calls > 0) | self._next.in_prompt) & shown
         rows = []
         for kind in BlockKind:

@@ -34,9 +34,9 @@ class ContextBlocks:
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
         blocks: Block indices in the order they are sent, those the plan removed included, int32.
-        sent: Tokens sent of each, what goes with it (its envelope) included, float64.
+        sent: Tokens sent of each one's text, float64; none of a thinking that a signature stands for.
         recorded: The same with it whole, float64.
-        rest: Tokens of what the session does not show: system prompt and tool definitions, for most agents.
+        rest: Tokens of what no text stands for: system prompt and tools, envelopes and signatures.
         prompt: Tokens of all of it.
         known: How the blocks' tokens and the rest are known.
     """
@@ -48,6 +48,12 @@ class ContextBlocks:
     rest: float
     prompt: Figure
     known: HowKnown
+
+
+def is_signed_thinking(history: History) -> NDArray[np.bool_]:
+    """Per block, whether it is a thinking that a signature stands for: its text is not what the provider counts."""
+    found: NDArray[np.bool_] = (history.kind == BlockKind.THINKING) & (history.signature != 0)
+    return found
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
@@ -71,7 +77,10 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
-    sent_scaled, recorded_scaled = ratio * sent.astype(np.float64), ratio * recorded.astype(np.float64)
+    # A block takes what its text does: envelopes, and signatures that stand for thinking, are in the rest.
+    is_text = ~is_signed_thinking(replay.history)[blocks]
+    sent_scaled = ratio * np.where(is_text, state.sent[blocks], 0).astype(np.float64)
+    recorded_scaled = ratio * np.where(is_text, state.recorded[blocks], 0).astype(np.float64)
     return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, tokens - float(sent_scaled.sum()), prompt, known)
 
 

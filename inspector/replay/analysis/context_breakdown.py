@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
+from inspector.replay.analysis.context_blocks import RepeatKind, context_at, is_signed_thinking, repeats_in
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_by_call, system_cost, system_within
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
@@ -49,7 +49,8 @@ class Scope(StrEnum):
 
 NO_TOOL = "no tool"
 
-NO_FILE = "no file named"
+NO_FILE = "(no file)"
+"""Follows the name of what names none."""
 
 NO_RESULT = "no tool result"
 
@@ -152,6 +153,7 @@ def context_breakdown(
     sent, recorded = np.zeros(count), np.zeros(count)
     sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
     blocks = context.blocks if scope is Scope.WINDOW else _ever_sent(context, resend)
+    blocks = blocks[~is_signed_thinking(history)[blocks]]
     repeats = repeats_in(history, context) if grouping is Grouping.REPEATS else ()
     codes, names = codes_of(replay, grouping, blocks, context.call, repeats)
 
@@ -291,9 +293,13 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     path_of_call = {
         call: numbers.setdefault(path, len(numbers)) for call, path in zip(asked.tolist(), found, strict=True) if path
     }
-    none = len(numbers)
-    codes = np.array([path_of_call.get(call, none) for call in calls.tolist()], dtype=np.int64)
-    return codes, [*numbers, NO_FILE]
+    # What names no file is divided by what it is: it can be most of a prompt.
+    tool = history.tool[blocks].astype(np.int64)
+    roles, role_names = _by_role(history, blocks)
+    others = [f"{name} {NO_FILE}" for name in (*history.tool_names, *role_names)]
+    unnamed = len(numbers) + np.where(tool >= 0, tool, len(history.tool_names) + roles)
+    codes = np.array([path_of_call.get(call, -1) for call in calls.tolist()], dtype=np.int64)
+    return np.where(codes < 0, unnamed, codes), [*numbers, *others]
 
 
 def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.misses import CacheMisses, price_misses
+from inspector.replay.cache.miss_cost import CacheMisses, price_misses
 from inspector.replay.engine.ledger import served_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 

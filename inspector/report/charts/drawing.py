@@ -5,6 +5,7 @@ vl-convert is an optional part of the installation. It carries Vega, Vega-Lite a
 
 from __future__ import annotations
 
+import resource
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +22,33 @@ FIXED_WIDTH = (
 """Named fonts that have the bars and marks of the screen: what `monospace` stands for often has not."""
 
 
+ADDRESS_SPACE_NEEDED = 128 << 30
+"""Bytes a process must be allowed: V8, which draws, reserves 64 GiB at first and ends the process where it may not."""
+
+
 class ChartsMissingError(InspectorError):
-    """What draws charts is not installed; the message says how to install it."""
+    """Nothing can draw charts here: what does is not installed; the message says how to install it."""
 
     advice = "pip install 'session-inspector[html]'"
+
+
+class AddressSpaceError(ChartsMissingError):
+    """What draws charts would end the whole program, as its engine does where it may not reserve what it wants."""
+
+    advice = "raise the limit: ulimit -v unlimited"
 
 
 def load_drawing() -> ModuleType:
     """The library that draws.
 
     Raises:
-        ChartsMissingError: It is not installed.
+        ChartsMissingError: It is not installed, or has too little address space.
     """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE_NEEDED:
+        needed, allowed = (f"{size / 2**30:.3g} GB" for size in (ADDRESS_SPACE_NEEDED, limit))
+        message = f"charts need {needed} of address space, and the limit is {allowed}"
+        raise AddressSpaceError(message)
     try:
         import vl_convert
     except ImportError:
@@ -41,11 +57,20 @@ def load_drawing() -> ModuleType:
     return vl_convert
 
 
+def can_draw() -> bool:
+    """Whether charts can be drawn here."""
+    try:
+        load_drawing()
+    except ChartsMissingError:
+        return False
+    return True
+
+
 def svg(specification: dict[str, Any]) -> str:
     """A chart as an SVG picture.
 
     Raises:
-        ChartsMissingError: What draws it is not installed.
+        ChartsMissingError: Nothing can draw it here.
     """
     # No data may come from anywhere but the specification itself.
     drawn: str = load_drawing().vegalite_to_svg(specification, allowed_base_urls=[])
@@ -60,7 +85,7 @@ def png(picture: str, scale: float) -> bytes:
         scale: Pixels for one of its own.
 
     Raises:
-        ChartsMissingError: What draws it is not installed.
+        ChartsMissingError: Nothing can draw it here.
     """
     drawn: bytes = load_drawing().svg_to_png(picture.replace(ANY_FIXED_WIDTH, FIXED_WIDTH), scale=scale)
     return drawn
@@ -79,7 +104,7 @@ def script(own: str) -> str:
     """A script that holds the drawing library and, behind it, `own`, which finds it as `vegaEmbed`.
 
     Raises:
-        ChartsMissingError: The library is not installed.
+        ChartsMissingError: Nothing can draw here.
     """
     bundle: str = load_drawing().javascript_bundle(own)
     # Within a page, these would end the script or open a comment, wherever they stand.

@@ -11,8 +11,11 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
 import inspector
-from inspector.report.charts.drawing import ChartsMissingError, load_drawing, script, still, svg
+from inspector.report.charts.drawing import can_draw, script, still, svg
 from inspector.report.pages.model import Chart
 
 if TYPE_CHECKING:
@@ -28,26 +31,17 @@ FEW_ROWS = 14
 
 
 def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_pointer: bool = True) -> str:
-    """The whole page.
+    """The whole page; where nothing can draw charts, without them, which it says.
 
     Args:
         content: What it says.
         charts: Vega-Lite specifications by name; a chart that is missing here is left out.
         answers_pointer: Hold the script that draws the charts again so that they answer the pointer: most of the
             page's size, and no help where scripts do not run.
-
-    Raises:
-        ChartsMissingError: What draws charts is not installed.
     """
-    load_drawing()
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        message = "pages need an optional part of the program; install it with: pip install 'session-inspector[html]'"
-        raise ChartsMissingError(message) from None
     named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
-    drawn = {name: specification for name, specification in charts.items() if name in named}
+    specified = {name: specification for name, specification in charts.items() if name in named}
+    drawn = specified if can_draw() else {}
     style = _asset("page.css")
     code = script(_asset("charts.js")) if drawn and answers_pointer else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
@@ -59,6 +53,7 @@ def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_
         few_rows=FEW_ROWS,
         version=inspector.__version__,
         policy=_policy(style, code),
+        lacks_charts=len(drawn) < len(specified),
         style=Markup(style),  # noqa: S704  our own
         script=Markup(code),  # noqa: S704  our own
         pictures={

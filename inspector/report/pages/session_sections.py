@@ -67,9 +67,19 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
     return tuple(
         line
         for index in range(len(report.plans))
-        for line in (_saving(report, figures, index), _monthly_saving(report, index))
+        for line in (_saving(report, figures, index), _needed(report, index), _monthly_saving(report, index))
         if line is not None
     )
+
+
+def _needed(report: Report, index: int) -> Line | None:
+    """What a plan's saving costs beside dollars: the later calls that needed what it cut; None where nothing is cut."""
+    plan = report.plans[index]
+    calls = (plan.needed_later or {}).get("calls")
+    if not plan.edits or calls is None:
+        return None
+    who = IN_TEXT.plural(calls, "later call") if calls else "no later call"
+    return Line((Cell(f"As far as can be told, {who} needed text it had cut."),))
 
 
 def _monthly_saving(report: Report, index: int) -> Line | None:

@@ -6,7 +6,8 @@ be reclaimed, when the cache is cold anyway, or only in the part of the prompt t
 of systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`, OpenClaw's time to live, Headroom's frozen
 prefix. Where several are set, all must hold.
 
-What is decided about a block as it arrives is never held back: nothing of it is in a cache yet. Where a context begins
+What a strategy leaves out at one call goes together, or stays: a part of it could be a call without its result. What is
+decided about a block as it arrives is never held back: nothing of it is in a cache yet. Where a context begins
 anew the prefix is broken anyway, and whatever is held is let go.
 """
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.strategies.core.operations import leaves_out
 from inspector.strategies.core.parametrized import Parametrized, whole
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
@@ -106,12 +108,14 @@ class _Held:
 
     Attributes:
         decisions: The latest decision about each waiting block.
+        since: The call at which each was decided.
         reclaims: Tokens each would reclaim.
         total: Tokens all of them would reclaim.
         calls: Calls of the thread so far.
     """
 
     decisions: dict[int, Decision] = field(default_factory=dict)
+    since: dict[int, int] = field(default_factory=dict)
     reclaims: dict[int, int] = field(default_factory=dict)
     total: int = 0
     calls: int = 0
@@ -119,6 +123,7 @@ class _Held:
     def take(self, block: int) -> Decision | None:
         """Take a block's decision out, where there is one."""
         self.total -= self.reclaims.pop(block, 0)
+        self.since.pop(block, None)
         return self.decisions.pop(block, None)
 
 
@@ -157,7 +162,7 @@ class BatchedRun:
         has_left = moment.history.leaves[block] <= moment.call
         if has_left or (decision.operation is None and block not in self._made):
             return
-        held.decisions[block] = decision
+        held.decisions[block], held.since[block] = decision, moment.call
         if self.batching.batch_tokens:
             held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
             held.total += held.reclaims[block]
@@ -194,4 +199,9 @@ class BatchedRun:
         begins = ends - moment.history.characters[prompt]
         limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
         allowed = set(prompt[begins * 100 < limit].tolist())
+        # A part of what is left out together could be a call without its result, or end with the question of an answer.
+        together = {block for block, decision in held.decisions.items() if leaves_out(decision.operation)}
+        waits = {held.since[block] for block in together - allowed}
+        waiting = {block for block in together if held.since[block] in waits}
+        allowed -= waiting
         return [block for block in held.decisions if block in allowed]

@@ -248,6 +248,11 @@ class RemoveBlock:
         return EMPTIED if self.leaves_message else REMOVED
 
 
+def leaves_out(operation: Operation | None) -> bool:
+    """Whether an operation sends nothing of a block as what it is: it goes, or a message is sent in its place."""
+    return isinstance(operation, RemoveBlock | ReplaceWithMessage)
+
+
 @dataclass(frozen=True, slots=True)
 class ClearInput:
     """Send a call without input."""

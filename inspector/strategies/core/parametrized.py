@@ -25,13 +25,14 @@ class Parametrized:
 
     A value no parameter can take raises `ParameterError` from the constructor, so that a strategy that exists is valid.
     What a strategy says of itself is as in `Strategy`; one that the configuration of another system can say has a
-    `counterpart` besides.
+    `counterpart` besides. Where the described system leaves lists that an API refuses, `note` says so.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
+    note: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     counterpart: ClassVar[Counterpart | None] = None
 

@@ -105,6 +105,10 @@ class ClearOld(Batching):
     title = "Clear old results"
     summary = "Keep the newest tool results and replace older ones by a notice that names their id."
     source = "Tool Result Compaction Implementation Plan, oldnordic/odincode src/llm/frame_stack.rs"
+    note = (
+        "With `variant=shipped` entries go one by one, as in the program, where results are texts of the user: a tool "
+        "result may be sent without its call, which APIs refuse, or the list begin with the assistant."
+    )
     counterpart = Counterpart(
         {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": ""}, constants=("frames", "notice")
     )

@@ -186,6 +186,10 @@ class ClineTruncate(Parametrized):
         "When the window is nearly full, drop repeated file contents, and if that is not enough half of the messages."
     )
     source = "cline/cline src/core/context/context-management/ContextManager.ts"
+    note = (
+        "Messages are counted, not pairs, as Cline's results are texts of the user: a tool result may be sent without "
+        "its call and a call without its result, which APIs refuse."
+    )
 
     window: int = model_window()
     duplicate_reads: bool = switch(True, "Replace all but the newest content of every file first.", group="reads")

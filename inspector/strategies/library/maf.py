@@ -123,6 +123,12 @@ class _Maf(Parametrized):
         raise NotImplementedError
 
 
+ASSISTANT_FIRST = (
+    "The oldest groups go, whoever speaks in them: the list may begin with the assistant, which Anthropic's API refuses"
+)
+UNLESS_KEPT = f"{ASSISTANT_FIRST}; with `keep-first-user` it does not."
+
+
 def _keep(default: int) -> Any:
     return whole(default, "How many of the newest tool uses stay as they are.", "tool uses", maximum=10_000)
 
@@ -173,6 +179,7 @@ class MafWindow(_Maf):
     title = "Sliding window (agent framework)"
     summary = "Keep the newest groups of messages, a tool call and its results being one."
     source = f"SlidingWindowStrategy, {SOURCE}"
+    note = f"{ASSISTANT_FIRST}."
 
     keep: int = whole(20, "How many of the newest groups stay.", "groups", minimum=1, maximum=10_000)
 
@@ -190,6 +197,7 @@ class MafTruncation(_Maf):
     title = "Truncation (agent framework)"
     summary = "When messages or tokens are too many, remove the oldest groups until they are few enough."
     source = f"TruncationStrategy, {SOURCE}"
+    note = UNLESS_KEPT
 
     unit: str = choice(("messages", "tokens"), "What is counted.")
     limit: int = whole(80, "Most messages or tokens.", "", minimum=1, maximum=10_000_000)
@@ -212,6 +220,7 @@ class MafContextWindow(_Maf):
         "enough."
     )
     source = f"ContextWindowCompactionStrategy, {SOURCE}"
+    note = UNLESS_KEPT
 
     window: int = model_window()
     max_output: int = whole(16_384, "What of it is for output.", "tokens", maximum=1_000_000)

@@ -36,6 +36,7 @@ class RooTruncate(Parametrized):
     title = "Sliding window (Roo Code)"
     summary = "When a prompt nearly fills the window, hide the oldest half after the first message."
     source = "RooCodeInc/Roo-Code src/core/context-management/index.ts"
+    note = "Messages are counted, not pairs: a result may be sent without its call, which APIs refuse."
 
     fraction: float = number(0.5, "Part of the messages after the first that is hidden.", minimum=0.0, maximum=1.0)
     window: int = model_window()

@@ -71,6 +71,10 @@ class StrandsWindow(Parametrized):
         "When a run ends with too many messages, drop the oldest; when a prompt overflows, cut the oldest results."
     )
     source = "strands-agents 1.62 SlidingWindowConversationManager"
+    note = (
+        "Where the user said nothing since, the list begins with a tool call of the assistant, which Anthropic's API "
+        "refuses; with `pin-first=1` it does not."
+    )
 
     window_size: int = whole(40, "How many messages stay; all results of a batch are one.", "messages", maximum=10_000)
     per_turn: int = whole(

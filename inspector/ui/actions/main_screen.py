@@ -163,11 +163,13 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
     UserAction(
         "rows.next-match",
         "n",
-        lambda main: main.timeline.go_on(1),
+        lambda main: main.timeline.jumps.go_on(1),
         "next",
         "Go to the next of what was gone to or searched for last",
     ),
-    UserAction("rows.previous-match", "N", lambda main: main.timeline.go_on(-1), "before", "Go to the one before"),
+    UserAction(
+        "rows.previous-match", "N", lambda main: main.timeline.jumps.go_on(-1), "before", "Go to the one before"
+    ),
     UserAction(
         "rows.find",
         "slash",

@@ -57,6 +57,11 @@ COST_BAR: Table = (
 )
 """The cost line."""
 
+FAILURE: Table = (
+    move("failure.retry", "enter", "retry", "Try again", "Try the part again that failed", is_shown=True, rank=0),
+)
+"""What stands in a part of the screen that failed."""
+
 FIND_BAR: Table = (
     UserAction("find.close", "escape", "close", "Close", "Clear the search and show all rows", is_shown=True),
 )

@@ -321,6 +321,13 @@ PICTURE: Table = (
 )
 """A picture to be saved."""
 
+REPORT: Table = (
+    UserAction("report.cancel", "escape", "cancel", "Cancel", "Close without saving", is_shown=True),
+    UserAction("report.next", "tab", "turn(1)", "Form", "Another form", is_shown=True, is_first=True),
+    UserAction("report.previous", "shift+tab", "turn(-1)", "Form", "The form before", is_first=True),
+)
+"""A report to be saved."""
+
 MENU: Table = (
     UserAction("menu.leave", "escape", "dismiss", "Leave", "Leave the menu", is_shown=True, is_looked_up=False),
 )

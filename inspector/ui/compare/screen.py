@@ -104,7 +104,7 @@ class BestLine(Widget):
         style = self.get_visual_style("best--good" if self.said.is_good else "best--none")
         long, short = (Content.styled(text, style) for text in (self.said.said, self.said.short))
         key = Content.styled(self.said.key, self.get_visual_style("best--key"))
-        return line_of((LinePiece(long, shorter=short), LinePiece(key, right=True)), self.content_size.width)
+        return line_of((LinePiece(long, 1, shorter=short), LinePiece(key, 2, right=True)), self.content_size.width)
 
 
 class CompareScreen(StudyScreen):
@@ -139,6 +139,7 @@ class CompareScreen(StudyScreen):
         self._started = 0.0
         self._is_unfolded = False
         self._best: Contender | None = None
+        self._begins = True
 
     @property
     def plans(self) -> PlansTable:
@@ -236,7 +237,14 @@ class CompareScreen(StudyScreen):
             self._waiting.remove(each.key)
         self._fill()
         if not self._waiting:
+            self._begin_at_best()
             self._start_again()
+
+    def _begin_at_best(self) -> None:
+        """Put the cursor on the best plan once it is known, unless it was put elsewhere."""
+        if self._begins and self._best is not None and self.plans.cursor_key == BASELINE:
+            self.plans.move_to_key(self._best.key)
+        self._begins = False
 
     def _fill(self) -> None:
         contenders = list(self._contenders.values())

@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
 GROUPINGS = tuple(Grouping)
 
+DIVIDES = "g, then a letter, divides by"
+
+NO_BLOCK = "sent with every call, and not in the file"
+
 
 class Parts(FigureTable):
     """The table of parts."""
@@ -129,7 +133,7 @@ class CompositionScreen(StudyScreen):
 
     def show_outcome(self) -> None:
         """Divide the prompt of the call looked at; at once, or when the division under way is back."""
-        names = tuple(("", grouping.value) for grouping in GROUPINGS)
+        names = tuple((DIVIDES, grouping.value) for grouping in GROUPINGS)
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
         self._is_wanted = True
         if not self._is_dividing:
@@ -195,8 +199,8 @@ class CompositionScreen(StudyScreen):
         self.blocks.table = block_table(divided.composition, consumers, rows)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         name = part.name or "everything"
-        title = f"{name}: {ON_SCREEN.plural(len(part.blocks), 'block')}{more}"
-        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(title))
+        said = f"{ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else NO_BLOCK
+        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{name}: {said}"))
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:

@@ -15,7 +15,6 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar
 
 from inspector.session.files import is_folder
-from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
+    from inspector.ui.outcome import Outcome
     from inspector.ui.plan.difference import Rival
     from inspector.ui.plan.risks import Risks
     from inspector.ui.plan.sizes import PlanSizes
@@ -180,7 +180,9 @@ SHARE_OF_PARTS = 10
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
 
-def read_session(path: Path, plan: Plan | None, post: Post[Reading], is_cancelled: IsCancelled) -> None:
+def read_session(
+    path: Path, plan: Plan | None, post: Post[Reading], is_cancelled: IsCancelled, *, takes_up: bool = True
+) -> None:
     """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
 
     Args:
@@ -188,12 +190,13 @@ def read_session(path: Path, plan: Plan | None, post: Post[Reading], is_cancelle
         plan: The plan to begin with; None for the one last used on this session, or the one that fits it.
         post: Takes what is found.
         is_cancelled: True when nobody waits for the result any more.
+        takes_up: How it was left the last time is looked up.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
-    from inspector.ui.controller.saved_state import load_state
+    from inspector.ui.controller.saved_state import SessionState, load_state
     from inspector.ui.timeline.rows import Rows
 
     history: History | None = None
@@ -218,7 +221,7 @@ def read_session(path: Path, plan: Plan | None, post: Post[Reading], is_cancelle
             post(SessionLoaded(session, history, rows, table))
             next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
             if loading.is_complete:
-                kept = load_state(path)
+                kept = load_state(path) if takes_up else SessionState()
                 begin = plan or kept.plan or offered_plan(session)
                 changed = follower.time_of_change()
                 post(SessionLoaded(session, history, rows, table, begin, follower, kept, changed))
@@ -316,6 +319,7 @@ def replay_plan(
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
     from inspector.strategies.plan import Plan
+    from inspector.ui.outcome import Outcome
 
     inputs, baseline = _start(history, table, earlier, terms)
     baseline = baseline or replay(inputs, Plan())

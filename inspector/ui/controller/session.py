@@ -78,6 +78,7 @@ class SessionController:
         answers: Where the money went, and which plan would save most of it, while no strategy is on.
         subagents: Those with a file of their own, as far as they are unfolded.
         runs_per_day: How often such a session runs.
+        keeps_state: How it is left is kept.
         given_terms: What calls are priced and served as; None for as they were recorded.
         outcome: The newest replay, at the call looked at; None before the first.
         projection: How far its saving over many runs may be off; None while unknown.
@@ -96,7 +97,9 @@ class SessionController:
         is_replaying_long: The same for so long that it should be told.
     """
 
-    def __init__(self, path: Path, host: Host, plan: Plan | None = None, *, runs_per_day: float = 1.0) -> None:
+    def __init__(
+        self, path: Path, host: Host, plan: Plan | None = None, *, runs_per_day: float = 1.0, keeps_state: bool = True
+    ) -> None:
         """Know nothing yet.
 
         Args:
@@ -104,9 +107,11 @@ class SessionController:
             host: Where its work runs.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
             runs_per_day: How often such a session runs.
+            keeps_state: The session is opened as it was left, and how it is left is kept.
         """
         self.host = host
         self.runs_per_day = runs_per_day
+        self.keeps_state = keeps_state
         self.given_terms: Assumptions | None = None
         self.progress: tuple[str, float, str] | None = None
         self.reason = self.failure = ""
@@ -156,7 +161,7 @@ class SessionController:
 
     def forget(self, path: Path) -> None:
         """Know nothing any more, and of another file."""
-        for group in ("open", "count", "replay", "follow", "assess", "measure", "explain"):
+        for group in ("open", "count", "replay", "follow", "assess", "measure", "explain", "report"):
             self.host.stop(group)
         self.subagents.forget()
         self.answers.forget()
@@ -173,20 +178,20 @@ class SessionController:
 
         def work(post: Post[Reading], is_cancelled: IsCancelled) -> None:
             self.host.warm_up()
-            jobs.read_session(path, plan, post, is_cancelled)
+            jobs.read_session(path, plan, post, is_cancelled, takes_up=self.keeps_state)
 
         self.host.run(work, self._take_reading, group="open", description=f"read {self.path.name}")
 
     async def _take_reading(self, result: Reading) -> None:
         match result:
             case LoadProgress(done=done, total=total):
-                self._tell_progress("reading", done / total if total else 0.0)
+                self.tell_progress("reading", done / total if total else 0.0)
             case SessionAwaited(reason=reason):
-                self._tell_progress("reading", None)
+                self.tell_progress("reading", None)
                 self.state, self.reason, self.failure = "waiting", reason, f"{self.path}: {reason}"
                 self.changes.publish(Change.STATE)
             case LoadFailed(reason=reason, is_folder=is_folder):
-                self._tell_progress("reading", None)
+                self.tell_progress("reading", None)
                 self.state, self.reason, self.failure, self.is_folder = "failed", reason, reason, is_folder
                 self.changes.publish(Change.STATE)
             case SessionLoaded():
@@ -201,7 +206,7 @@ class SessionController:
             self.changes.publish(Change.SESSION)
             self.changes.publish(Change.PLAN)
             return
-        self._tell_progress("reading", None)
+        self.tell_progress("reading", None)
         self.state, self.changed, self.kept = loaded.follower.state, loaded.changed, loaded.kept
         kept = loaded.kept
         if kept is not None and kept.other is not None and self.plans is not None and kept.plan == self.plans.plan:
@@ -223,7 +228,8 @@ class SessionController:
         """Whether the file changed a moment ago."""
         return self.changed is not None and time() - self.changed < SECONDS_TO_IDLE
 
-    def _tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+    def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+        """Show how far some work has come, 0 to 1, None for done, and how to stop it."""
         self.progress = None if fraction is None else (what, fraction, stop)
         self.changes.publish(Change.PROGRESS)
 
@@ -243,7 +249,7 @@ class SessionController:
 
     def _forget_counting(self) -> None:
         self.counting = Counting.NONE
-        self._tell_progress("counting", None)
+        self.tell_progress("counting", None)
 
     @property
     def is_counting(self) -> bool:
@@ -258,7 +264,7 @@ class SessionController:
             return
         self.table = counted.table
         self.counting = Counting.NONE if counted.is_final else Counting.UNDER_WAY
-        self._tell_progress("counting", None if counted.is_final else counted.fraction, "esc stops")
+        self.tell_progress("counting", None if counted.is_final else counted.fraction, "esc stops")
         advice = counted.table.counter.advice
         if counted.is_final and advice and not self._is_advised:
             self._is_advised = True
@@ -428,7 +434,7 @@ class SessionController:
         """Look at a call by its place: before the first at the first one, after the last at the next one."""
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
-            self.look_at(None if call >= count else max(call, 0))
+            self.look_at(place if (place := max(call, 0)) < count else None)
 
     def look_further(self, step: int) -> None:
         """Look at a call so many after the one looked at, or before it."""

@@ -84,7 +84,7 @@ def answer_lines(
     elif lines == 3:
         found = (money, (*plan, *lost), carried)
     else:
-        both = (*plan[:1], *_later(lost[:2], 2), *_later(_with_key(carried), 1))
+        both = (*plan[:1], *_later(lost[:2], 2), *_later(_with_key(carried, spending), 1))
         found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
     return tuple(line for line in found if line)[:lines]
 
@@ -94,13 +94,23 @@ def _later(line: Line, rank: int) -> Line:
     return tuple(each._replace(rank=each.rank + rank, right=False) for each in line)
 
 
-def _with_key(carried: Line) -> Line:
-    """What cost most, the key that goes there behind the first of it; the others matter less than anything else."""
+def _with_key(carried: Line, spending: Spending) -> Line:
+    """What cost most, the key that goes to the costliest result behind the first kind of results among it.
+
+    The others matter less: no key goes to them.
+    """
     if len(carried) < 2 or not carried[-1].right:
         return carried[:1]
-    first, key = carried[0], ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), (")", _TEXT))
-    marked = first._replace(said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key))
-    return (marked, *(each._replace(rank=each.rank + CARRIED_TOLD) for each in carried[1:-1]))
+    kinds = list(carried[:-1])
+    rows = zip(range(len(kinds)), _kinds(spending), strict=False)
+    place = next((place for place, row in rows if row.part), None)
+    key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), (")", _TEXT))
+    if place is None:
+        shown = Said((("largest result", _TEXT), *key), 1)
+    else:
+        first = kinds.pop(place)
+        shown = first._replace(rank=1, said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key))
+    return (shown, *(each._replace(rank=each.rank + CARRIED_TOLD) for each in kinds))
 
 
 def _brief(line: Line) -> Line:
@@ -154,10 +164,7 @@ def _recached(lost: RecachedTokens, long: str, short: str, rank: int) -> Said:
 
 def _carried(spending: Spending) -> Line:
     """What cost most to resend, and the key that goes there."""
-    kinds = spending.kinds
-    if spending.total.value is None:
-        kinds = tuple(sorted(kinds, key=lambda row: -(row.sent.value or 0)))
-    found = [_kind(spending, row, rank) for rank, row in enumerate(kinds[:CARRIED_TOLD], start=1)]
+    found = [_kind(spending, row, rank) for rank, row in enumerate(_kinds(spending)[:CARRIED_TOLD], start=1)]
     if not found:
         return ()
     first = found[0]
@@ -167,6 +174,13 @@ def _carried(spending: Spending) -> Line:
         key = (KEY_OF_CARRIED, _FIGURE)
         found.append(Said((key, (" goes to the largest", _TEXT)), CARRIED_TOLD + 1, (key,), right=True))
     return tuple(found)
+
+
+def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:
+    """Kinds of blocks, what cost most to resend first; without a price, what was sent most."""
+    if spending.total.value is not None:
+        return spending.kinds
+    return tuple(sorted(spending.kinds, key=lambda row: -(row.sent.value or 0)))
 
 
 def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
@@ -200,7 +214,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
     needed = ON_SCREEN.plural(best.most.needed, "later call")
     return (
-        Said((("no plan saves without cutting needed text", _TEXT),), 1, (("no safe plan saves", _TEXT),)),
+        Said((("no plan saves without cutting needed text", _TEXT),), 1, (("no plan saves safely", _TEXT),)),
         Said(
             ((f"{_name(best.most)} {_saving(best.most)}, {needed} needed cut text ·", _TEXT), *key),
             4,

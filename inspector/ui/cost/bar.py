@@ -9,7 +9,6 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.report.monthly_saving import daily_saving, monthly_saving
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
@@ -176,6 +175,8 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
         style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
+        from inspector.report.monthly_saving import daily_saving, monthly_saving
+
         by_month = monthly_saving(month, ON_SCREEN)
         parts += [
             LinePiece(Content.styled(daily_saving(day, ON_SCREEN), style), 3),

@@ -201,6 +201,7 @@ class CostsScreen(StudyScreen):
         self.section = CostSection(name)
         self.figures.set_reactive(FigureTable.sorting, own_sorting(self.section))
         self.figures.set_reactive(FigureTable.cursor, 0)
+        self.figures.scroll_to_line(0)
         self.show_outcome()
 
     def action_turn(self, step: int) -> None:

@@ -18,6 +18,7 @@ from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
+from inspector.ui.timeline.boundaries import effect_lines
 from inspector.ui.timeline.previews import media_label
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.outcome import Outcome
+    from inspector.ui.timeline.boundaries import Boundary
 
 
 _LOOKED_AT: Final = 4000
@@ -139,6 +141,7 @@ class DetailContent:
         record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
         stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
         parts: The blocks of a message that is shown as one; empty for a single block.
+        lead: What is said above the text, whatever the view; a line each, safe. Empty for nothing.
     """
 
     key: Hashable
@@ -153,10 +156,11 @@ class DetailContent:
     record: Callable[[], bytes] | None = None
     stored: Callable[[str], FullOutput | None] | None = None
     parts: tuple[DetailContent, ...] = ()
+    lead: tuple[str, ...] = ()
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Whether another content is of the same block, sent in the same way for the same reasons."""
-        said = attrgetter("key", "title", "sent", "note", "absent")
+        said = attrgetter("key", "title", "sent", "note", "absent", "lead")
         if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
             return False
         return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))
@@ -340,6 +344,21 @@ def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | No
     title = f"{ON_SCREEN.plural(len(parts), 'block')}, {ON_SCREEN.plural(tokens, 'token')}"
     key = ("message", *(part.key for part in parts))
     return DetailContent(key, title, str, parts=parts)
+
+
+def detail_of_boundary(content: DetailContent, boundary: Boundary, table: TokenTable) -> DetailContent:
+    """What became of the context where another one begins, above the text of the first block after it.
+
+    Args:
+        content: That block.
+        boundary: Where the context begins.
+        table: The session's tokens.
+    """
+    lead = effect_lines(boundary, table)
+    if not lead:
+        return content
+    title = boundary.label.partition(", ")[0]
+    return replace(content, key=("boundary", content.key), title=title, absent="", lead=lead)
 
 
 def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:

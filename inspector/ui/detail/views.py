@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -65,6 +65,9 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
         shown: Which view.
         width: Cells of a row, the first of them left out.
     """
+    if content.lead:
+        below = prepare(replace(content, lead=()), recorded, shown, width)
+        return Prepared(Joined.below(content.lead, below.page, width), below.recorded)
     if content.parts:
         return Prepared(_joined(content.parts, shown, width), None)
     try:
@@ -175,6 +178,15 @@ class Joined:
                 pages.append(each)
                 first_rows.append(first_rows[-1] + len(each))
         return cls(tuple(pages), tuple(place % 2 == 0 for place in range(len(pages))), tuple(first_rows))
+
+    @classmethod
+    def below(cls, lead: tuple[str, ...], page: DetailPage, width: int) -> Joined:
+        """Put a page below what is said of it: a heading, and lines that are no part of the text either."""
+        first, *others = lead
+        heading = DetailSection(f"{first}\n", SectionKind.NAME)
+        said = DetailSection("\n".join((*others, "", "")), SectionKind.RECORDED)
+        above = Document.of((heading, said), width)
+        return cls((above, page), (True, False), (0, len(above), len(above) + len(page)))
 
     def __len__(self) -> int:
         return self.first_rows[-1]

@@ -50,12 +50,12 @@ def explained_focus(
 
     Args:
         outcome: What the screen shows.
-        focus: The part, and the block under the cursor, -1 for none.
+        focus: The part, and the block under the cursor, -1 for none. One that was not replayed yet is none, too.
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
     """
     part, block = focus
-    if part == TIMELINE and block >= 0:
+    if part == TIMELINE and 0 <= block < len(outcome.state.sent):
         return _of_block(outcome, block), 0
     if part == CHART:
         return _of_prompts(outcome), 0

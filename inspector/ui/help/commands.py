@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.ui.actions.action import BOUND
 from inspector.ui.actions.main_screen import MAIN
-from inspector.ui.help.keys import key_of
+from inspector.ui.help.key_listing import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from inspector.ui.help.keys import HelpSection
+    from inspector.ui.help.key_listing import HelpSection
 
 SIGNS = (
     ("█", "tokens sent"),

@@ -13,6 +13,7 @@ from inspector.ui.toolkit.pane import subtitle
 
 if TYPE_CHECKING:
     from textual.timer import Timer
+    from textual.widget import Widget
 
     from inspector.ui.chart.widget import ContextChart
     from inspector.ui.controller.session import SessionController
@@ -40,17 +41,26 @@ class ChartPane(SessionPane):
         self._play_timer: Timer | None = None
         self._played_at = 0.0
         self._speed = USUAL
-        controller.changes.listen(
-            {Change.FORGOTTEN: self._stop, Change.OUTCOME: self.show_chart, Change.CALL: self.show_chart}
+        self.listen(
+            controller, {Change.FORGOTTEN: self._stop, Change.OUTCOME: self.show_chart, Change.CALL: self.show_chart}
         )
 
-    async def open(self) -> ContextChart:
+    async def open(self) -> None:
         """Make the widget that draws the chart."""
         from inspector.ui.chart.widget import ContextChart
 
         self._chart = ContextChart(id="chart")
         await self.mount(self._chart)
-        return self._chart
+
+    def close(self) -> None:
+        """Forget it."""
+        self._stop()
+        self._chart = None
+
+    @property
+    def target(self) -> Widget:
+        """The chart takes the focus."""
+        return self._chart or self
 
     @property
     def chart(self) -> ContextChart | None:

@@ -11,6 +11,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.controller.changes import Change
 from inspector.ui.cost.bar import CostBar
+from inspector.ui.main.session_pane import FailingPart
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -34,7 +35,7 @@ LINES_TO_GROW = 40
 """A screen of so many lines has room for one more here."""
 
 
-class CostPane(CostBar):
+class CostPane(CostBar, FailingPart):
     """Shows what the newest replay comes to, and where the money went while no strategy is on."""
 
     HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
@@ -55,7 +56,8 @@ class CostPane(CostBar):
         self.controller = controller
         self._rows = rows
         self._carried: tuple[Replay, tuple[ResentBlock, ...]] | None = None
-        controller.changes.listen(
+        self.listen(
+            controller,
             {
                 Change.FORGOTTEN: self._forget,
                 Change.SESSION: self._show_session,
@@ -66,7 +68,7 @@ class CostPane(CostBar):
                 Change.RISKS: self._show_costs,
                 Change.ANSWERS: self._show_answers,
                 Change.REPLAYING: self._show_replaying,
-            }
+            },
         )
 
     def on_mount(self) -> None:
@@ -81,7 +83,9 @@ class CostPane(CostBar):
         self.set_class(lines >= LINES_TO_GROW, "-roomy")
 
     def render(self) -> Content:
-        """The plan's costs, or where the money went."""
+        """The plan's costs, or where the money went; nothing under what says that this failed."""
+        if self.has_failed:
+            return Content("")
         summary = self.summary
         lines = () if summary is None else self._answers(summary)
         if not lines:

@@ -11,6 +11,8 @@ from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
     from inspector.ui.detail.widget import Detail
@@ -26,22 +28,31 @@ class DetailPane(SessionPane):
         self._rows = rows
         self._detail: Detail | None = None
         self._find_bar: TextFind | None = None
-        controller.changes.listen(
+        self.listen(
+            controller,
             {
                 Change.SESSION: self.show_block,
                 Change.OUTCOME: self.show_block,
                 Change.CALL: self.show_block,
                 Change.SHOWN: self.show_block,
-            }
+            },
         )
 
-    async def open(self) -> Detail:
+    async def open(self) -> None:
         """Make the widget that shows a text."""
         from inspector.ui.detail.widget import Detail
 
         self._detail = Detail(id="detail")
         await self.mount(self._detail)
-        return self._detail
+
+    def close(self) -> None:
+        """Forget it, and the line it is searched with."""
+        self._detail = self._find_bar = None
+
+    @property
+    def target(self) -> Widget:
+        """The text takes the focus."""
+        return self._detail or self
 
     @property
     def detail(self) -> Detail | None:
@@ -50,7 +61,7 @@ class DetailPane(SessionPane):
 
     def show_block(self) -> None:
         """The block under the cursor, or all blocks of its message where that is folded."""
-        from inspector.ui.detail.content import detail_of, detail_of_message
+        from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message
         from inspector.ui.timeline.arrangement import blocks_of_message
 
         session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
@@ -68,6 +79,8 @@ class DetailPane(SessionPane):
             content = detail_of_message(session, table, outcome, blocks)
         else:
             content = detail_of(session, table, outcome, block)
+        if view.rows.boundary[row] >= 0:
+            content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
         subtitle(self, "" if content.note is None else content.note.summary)
@@ -124,13 +137,14 @@ class DetailPane(SessionPane):
 
     def on_detail_pager_asked(self, event: Detail.PagerAsked) -> None:
         """Give the terminal to the user's pager."""
+        from inspector.session.errors import TemporaryFolderError
         from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
 
         try:
             command = pager_command()
             with self.app.suspend():
                 show_in_pager(event.text, command)
-        except PagerError as error:
-            self.tell(str(error), is_problem=True)
+        except (PagerError, TemporaryFolderError) as error:
+            self.tell(error.message, is_problem=True)
         except SuspendNotSupported:
             self.tell("a pager cannot be opened here: there is no terminal to give it", is_problem=True)

@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual.screen import Screen
-    from textual.widget import Widget
 
-    from inspector.ui.plan.panel import PlanPanel
+    from inspector.ui.main.session_pane import FailingPart
 
 OPEN_PLAN: Final = "-plan-open"
 """Class of a screen on which the plan is open where it is a drawer."""
@@ -32,7 +31,7 @@ class PaneFocus:
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
-        self.parts: dict[str, Widget] = {}
+        self.parts: dict[str, FailingPart] = {}
         self.last = ""
 
     def note(self) -> None:
@@ -47,7 +46,7 @@ class PaneFocus:
     @property
     def is_in_rows_or_nowhere(self) -> bool:
         """Whether nobody has asked for another part."""
-        return self._screen.focused in (None, self.parts.get("timeline"))
+        return self._screen.focused is None or self.is_in("timeline")
 
     @property
     def is_plan_open(self) -> bool:
@@ -64,17 +63,7 @@ class PaneFocus:
         if part is None:
             return
         self.is_plan_open = name == "plan"
-        if name == "plan":
-            self._plan.focus_control()
-        else:
-            # At once, so that a key pressed right after this one goes there too.
-            self._screen.set_focus(part)
-
-    @property
-    def _plan(self) -> PlanPanel:
-        from inspector.ui.plan.panel import PlanPanel
-
-        return self._screen.query_one(PlanPanel)
+        part.take_focus()
 
     def give_to_next(self, step: int) -> None:
         """The focus to another part of the screen."""
@@ -90,14 +79,13 @@ class PaneFocus:
         if self.is_in("plan"):
             self.leave()
         else:
-            self.is_plan_open = True
-            self._plan.focus_control()
+            self.give_to("plan")
 
     def leave(self) -> None:
         """Back to the rows; the plan is closed where it is a drawer."""
         self.is_plan_open = False
         if "timeline" in self.parts:
-            self._screen.set_focus(self.parts["timeline"])
+            self.parts["timeline"].take_focus()
 
     @property
     def zooms(self) -> bool:

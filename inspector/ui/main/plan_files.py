@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inspector.atomic_files import write_as_asked
 from inspector.session.files import expanded, is_file
 from inspector.ui.download import deliver_in_browser
 
@@ -125,7 +126,7 @@ async def _save_export(app: App[Any], controller: SessionController, export: Exp
         controller.host.tell("configuration sent to the browser")
         return
     try:
-        path.write_text(export.text, encoding="utf-8")
+        write_as_asked(path, export.text.encode())
     except OSError as error:
         controller.host.tell(f"{path} could not be written: {error.strerror}", is_problem=True)
     else:

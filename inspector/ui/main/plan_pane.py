@@ -23,23 +23,34 @@ class PlanPane(SessionPane):
     def __init__(self, controller: SessionController) -> None:
         super().__init__("Plan", id="plan-pane", controller=controller)
         self._panel: PlanPanel | None = None
-        controller.changes.listen(
+        self.listen(
+            controller,
             {
                 Change.PLAN: self._show_plan,
                 Change.OUTCOME: self._show_outcome,
                 Change.RISKS: self._show_risks,
                 Change.SIZES: self._show_sizes,
                 Change.RIVAL: self._show_rival,
-            }
+            },
         )
 
-    async def open(self) -> PlanPanel:
+    async def open(self) -> None:
         """Make the widget with the controls."""
         from inspector.ui.plan.panel import PlanPanel
 
         self._panel = PlanPanel()
         await self.mount(self._panel)
-        return self._panel
+
+    def close(self) -> None:
+        """Forget it."""
+        self._panel = None
+
+    def take_focus(self) -> None:
+        """Give the focus to the control that had it last."""
+        if self._panel is not None:
+            self._panel.focus_control()
+        else:
+            super().take_focus()
 
     @property
     def panel(self) -> PlanPanel | None:

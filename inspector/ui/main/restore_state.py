@@ -53,7 +53,7 @@ class KeptState:
             self._controller.host.tell("the plan is the one you left this session with")
         self._look_as(kept)
         session, history = self._controller.session, self._controller.history
-        if self._controller.is_being_written or session is None or history is None:
+        if self._controller.is_being_written or session is None or history is None or not self._rows.is_open:
             return
         if 0 <= kept.block < len(session.all_blocks):
             self._rows.timeline.move_to_block(kept.block)
@@ -102,11 +102,17 @@ class KeptState:
             self._saving.stop()
         self._saving = self._controller.host.later(SECONDS_TO_SAVE, self.save)
 
-    def save(self) -> None:
-        """Save it, unless it is what was saved."""
+    def save(self, *, is_last: bool = False) -> None:
+        """Save it, unless it is what was saved.
+
+        Args:
+            is_last: The screen goes: nothing can be told on it any more.
+        """
         if self._saving is not None:
             self._saving.stop()
             self._saving = None
+        if not self._controller.keeps_state:
+            return
         state = self.now
         if state is None or state == self._saved:
             return
@@ -114,5 +120,7 @@ class KeptState:
         try:
             save_state(self._controller.path, state)
         except OSError as error:
+            if is_last:
+                return
             reason = error.strerror or str(error)
             self._controller.host.tell(f"the plan could not be kept for the next time: {reason}", is_problem=True)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.strategies.plan import Plan
+    from inspector.ui.reports import ReportWriter
     from inspector.ui.settings import Settings
     from inspector.ui.study import Leaving, StudyScreen
 
@@ -82,19 +83,22 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     kept: KeptState
     related: RelatedSessions
 
-    def __init__(self, path: Path, settings: Settings, plan: Plan | None = None) -> None:
+    def __init__(self, path: Path, settings: Settings, plan: Plan | None = None, *, keeps_state: bool = True) -> None:
         """Make the screen of a session.
 
         Args:
             path: The session's file.
             settings: The user's settings.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
+            keeps_state: The session is opened as it was left, and how it is left is kept.
         """
         super().__init__()
         self.settings = settings
         self.jobs = host = ScreenHost(self, self._make_room, self._tell)
-        self.controller = controller = SessionController(path, host, plan, runs_per_day=settings.runs_per_day)
-        self.timeline = TimelinePane(controller)
+        self.controller = controller = SessionController(
+            path, host, plan, runs_per_day=settings.runs_per_day, keeps_state=keeps_state
+        )
+        self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
         self.detail = DetailPane(controller, self.timeline)
         self.plan = PlanPane(controller)
@@ -104,6 +108,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
         self._tells_problem = self._says_unopened = False
         self._taught: tuple[bool, ...] = ()
+        self._awaited_study = ""
+        self._reports: ReportWriter | None = None
         paint_changed_widgets_only(self)
         controller.changes.listen(
             {
@@ -144,21 +150,19 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     async def _make_room(self) -> None:
         """Make the widgets that show a session, once."""
-        if self.timeline.is_open:
+        if self.pane_focus.parts:
             return
-        chart = await self.chart.open()
-        timeline = await self.timeline.open(logarithmic=self.settings.log_scale)
-        detail = await self.detail.open()
-        plan = await self.plan.open()
+        for part in (self.chart, self.timeline, self.detail, self.plan):
+            await part.begin()
         self.pane_focus.parts = {
-            "timeline": timeline,
-            "plan": plan,
-            "detail": detail,
-            "chart": chart,
+            "timeline": self.timeline,
+            "plan": self.plan,
+            "detail": self.detail,
+            "chart": self.chart,
             "cost": self.cost,
         }
         if self.focused is None:
-            self.set_focus(timeline)
+            self.timeline.take_focus()
 
     def open_beside(self, path: Path) -> None:
         """Ask for another session beside this one."""
@@ -173,7 +177,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def on_unmount(self) -> None:
         """Keep what was changed last."""
-        self.kept.save()
+        self.kept.save(is_last=True)
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Say something in the last line for a while; a problem as a toast too, and no lesser notice takes its place.
@@ -247,6 +251,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _show_outcome(self) -> None:
         self._show_heading()
         self._teach()
+        if self._awaited_study and self.is_active:
+            self.study(self._awaited_study)
 
     def _show_call(self) -> None:
         self._show_standing()
@@ -320,10 +326,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def leave(self) -> None:
         """Stop what can be stopped, or go back to the rows."""
+        self._awaited_study = ""
         find_bar = self.timeline.find_bar
         if self.controller.is_counting:
             self.controller.stop_counting()
             self.tell("counting stopped: the rest of the session stays estimated")
+        elif self._reports is not None and self._reports.is_writing:
+            self._reports.stop()
+            self.tell("the report was called off")
         elif self.chart.is_playing:
             self.chart.stop()
         elif find_bar is not None and find_bar.has_class("-open"):
@@ -332,6 +342,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.zoom(self.pane_focus.pane)
         elif self.focused is None or self.timeline not in self.focused.ancestors_with_self:
             self.pane_focus.leave()
+
+    def save_report(self) -> None:
+        """Save a report on what the screen shows, to send."""
+        from inspector.ui.reports import ReportWriter
+
+        if self._reports is None:
+            self._reports = ReportWriter(self.app, self.controller)
+        self.run_dialog(self._reports.save(), "save a report")
 
     def explain(self) -> None:
         """Say how the figures the cursor is on are calculated."""
@@ -358,8 +376,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def study(self, name: str) -> None:
         """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""
         outcome = self.controller.outcome
+        self._awaited_study = ""
         if outcome is None:
-            self.tell("there is nothing to look at yet")
+            self._awaited_study = name
+            self.tell("the session is still being replayed: this opens once it is")
         elif name in OF_CALLS and not outcome.replay.history.call_count:
             self.tell("no call was made yet: there is nothing a plan could have changed")
         else:
@@ -393,7 +413,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """A study was left, for something that is done here."""
         if leaving is not None and leaving.study:
             self.study(leaving.study)
-        if leaving is not None and leaving.block is not None:
+        if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
+from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from textual.widget import Widget
 
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
-    from inspector.ui.timeline.jumps import Jump, Landing
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
@@ -31,9 +32,17 @@ if TYPE_CHECKING:
 class TimelinePane(SessionPane):
     """Decides what the timeline shows."""
 
-    def __init__(self, controller: SessionController) -> None:
+    def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
+        """Show a session's rows.
+
+        Args:
+            controller: The session.
+            logarithmic: Bars show ratios, not amounts, to begin with.
+        """
         super().__init__("Timeline", Placeholder(), id="timeline-pane", controller=controller)
+        self._logarithmic = logarithmic
         self.search = RowSearch(controller.host, self._rows_found)
+        self.jumps = RowJumps(controller, self)
         self.find_bar: FindBar | None = None
         """Made when it is first asked for."""
         self._timeline: Timeline | None = None
@@ -43,10 +52,8 @@ class TimelinePane(SessionPane):
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._begins_anew = False
         self._goes_to_found = False
-        self._landed: tuple[str, Landing] | None = None
-        self._goes: Callable[[int], object] | None = None
-        self._jumps: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
-        controller.changes.listen(
+        self.listen(
+            controller,
             {
                 Change.FORGOTTEN: self._forget,
                 Change.SESSION: self._show_session,
@@ -54,21 +61,28 @@ class TimelinePane(SessionPane):
                 Change.CALL: self._show_call,
                 Change.SUBAGENTS: self._show_subagents,
                 Change.READY: self._begin,
-            }
+            },
         )
 
-    async def open(self, *, logarithmic: bool) -> Timeline:
-        """Make the widget that shows the rows.
-
-        Args:
-            logarithmic: Bars show ratios, not amounts.
-        """
+    async def open(self) -> None:
+        """Make the widget that shows the rows."""
         from inspector.ui.timeline.widget import Timeline
 
+        if not self.query(Placeholder):
+            await self.mount(Placeholder())
         self._timeline = Timeline(id="timeline")
-        self._timeline.logarithmic = logarithmic
+        self._timeline.logarithmic = self._logarithmic
         await self.mount(self._timeline)
-        return self._timeline
+
+    def close(self) -> None:
+        """Forget it, and what the rows are searched for."""
+        self._timeline = self.find_bar = None
+        self.search.search_for("", is_filter=False)
+
+    @property
+    def target(self) -> Widget:
+        """The rows take the focus."""
+        return self._timeline or self
 
     @property
     def is_open(self) -> bool:
@@ -107,6 +121,8 @@ class TimelinePane(SessionPane):
 
     def say_instead(self, word: Word | None) -> None:
         """Say something in place of the rows; None to show the rows."""
+        if self.has_failed:
+            return
         placeholder = self.query_one(Placeholder)
         placeholder.display = word is not None
         if word is not None:
@@ -395,7 +411,7 @@ class TimelinePane(SessionPane):
             self._say_found(str(error))
             return
         self._goes_to_found = not is_filter
-        self._goes = self.to_match
+        self.jumps.goes = self._to_match
         if self.search.is_idle:
             self._say_found("")
             # The line is closed, mostly: first the rows have its place again.
@@ -413,148 +429,14 @@ class TimelinePane(SessionPane):
         self.controller.changes.publish(Change.SHOWN)
         if self._goes_to_found and self.search.rows is not None and len(self.search.rows):
             self._goes_to_found = False
-            self._go_to_match(0)
+            self._to_match(0)
 
     def _say_found(self, text: str) -> None:
         if self.find_bar is not None:
             self.find_bar.say(text)
 
-    def go(self, to: Callable[[int], object], step: int) -> None:
-        """To the next or previous place of a kind; `go_on` goes on from there."""
-        self._goes = to
-        to(step)
-
-    def go_on(self, step: int) -> None:
-        """To the next or previous of what was gone to, or searched for, last."""
-        (self._goes or self.to_match)(step)
-
-    def _go_to_match(self, step: int) -> None:
-        """To a matching row: the next, the one before, or (0) the first from the cursor on."""
-        view = self.view
-        if view is None or self.search.rows is None:
-            return
-        found = self._jump("match", self.search.rows, step, "no row matches", tells=step != 0)
+    def _to_match(self, step: int) -> None:
+        """To another matching row; see `RowJumps.to_match`."""
+        found = self.jumps.to_match(step, self.search.rows)
         if found is not None:
             self._say_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")
-
-    def to_match(self, step: int) -> None:
-        """To the next or previous matching row."""
-        if self.search.rows is None:
-            self.tell("nothing was gone to or searched for yet: g and / ask")
-        else:
-            self._go_to_match(step)
-
-    def to_cut(self, step: int) -> None:
-        """To another row the plan changed."""
-        none = "the plan changes no row of this prompt"
-        if self.controller.plan is not None and not self.controller.plan.strategies:
-            none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
-        none = "the plan is still being replayed" if self.controller.is_replaying else none
-        if self.view is not None:
-            self._jump("cut", self.view.changed_rows, step, none)
-
-    def to_boundary(self, step: int) -> None:
-        """To another place where a context begins."""
-        import numpy as np
-
-        if self.view is None:
-            return
-        rows = self.view.rows
-        found = np.flatnonzero(rows.is_boundary | rows.is_subagent)
-        kinds = [
-            "compaction" if rows.is_boundary[row] and rows.boundaries[rows.boundary[row]].is_compaction else "subagent"
-            for row in found.tolist()
-        ]
-        self._jump(" or ".join(sorted(set(kinds))), found, step, "nothing was compacted")
-
-    def to_error(self, step: int) -> None:
-        """To another failed tool result."""
-        import numpy as np
-
-        if self.view is not None:
-            failed = np.flatnonzero(self.view.rows.is_error)
-            self._jump("failure", failed, step, "no tool result is marked as failed")
-
-    def to_pin(self, step: int) -> None:
-        """To another pinned row."""
-        import numpy as np
-
-        if self.view is not None:
-            pinned = self.view.rows_of_blocks(np.array(sorted(self.view.pins), dtype=np.int64))
-            self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
-
-    def to_risk(self, step: int) -> None:
-        """To another row at which something may go wrong, and say what."""
-        risks, view = self.controller.risks, self.view
-        if view is None:
-            return
-        none = "nothing is known to go wrong with this plan"
-        if risks is None or not len(risks.blocks):
-            self.tell(none)
-            return
-        self._jump("risk", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
-
-    def to_rise(self, step: int) -> None:
-        """To another of the places where the context grew most."""
-        from inspector.ui.timeline.jumps import rises_of
-
-        self._jump_in_outcome("rise", rises_of, step, "the context never grew")
-
-    def to_break(self, step: int) -> None:
-        """To another call at which cached tokens were lost."""
-        from inspector.ui.timeline.jumps import breaks_of
-
-        self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
-
-    def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
-        import numpy as np
-
-        outcome, view = self.controller.outcome, self.view
-        if outcome is None or view is None:
-            return
-        known = self._jumps
-        if known is None or known[0] is not outcome.replay or known[1] is not find:
-            known = self._jumps = (outcome.replay, find, find(outcome))
-        texts = {jump.block: jump.text for jump in known[2]}
-        wanted = view.rows_of_blocks(np.array(list(texts), dtype=np.int64))
-        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""))
-
-    def _jump(
-        self,
-        noun: str,
-        wanted: NDArray[np.integer[Any]],
-        step: int,
-        none: str,
-        *,
-        says: Callable[[int], str] = lambda _: "",
-        tells: bool = True,
-    ) -> Landing | None:
-        """Go to the next of some rows, around the end, and say which of them it is.
-
-        Args:
-            noun: What they are.
-            wanted: The rows, shown or not, rising.
-            step: 1 for the next one, -1 for the one before, 0 for the first from the cursor on.
-            none: What is said where there is none.
-            says: What is said of a block.
-            tells: Say anything at all.
-
-        Returns:
-            Where it ended; None where there is no such row.
-        """
-        from inspector.ui.timeline.jumps import landing
-
-        view = self.view
-        if view is None:
-            return None
-        before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
-        found = landing(view, wanted, step, self.timeline.cursor, before)
-        self._landed = None if found is None else (noun, found)
-        if found is not None:
-            self.timeline.move_to(found.position)
-        if tells and found is not None:
-            more = says(int(view.rows.block[found.row]))
-            self.tell(f"{found.sentence(noun)} · {more}" if more else found.sentence(noun))
-        elif tells:
-            self.tell(none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away")
-        return found

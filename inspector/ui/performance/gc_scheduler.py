@@ -28,6 +28,15 @@ SECONDS_TO_FIRST_FULL = 5.0
 SECONDS_BETWEEN_FULL = 600.0
 
 
+def give_memory_back() -> None:
+    """Have the C library give back what it keeps of freed memory, where it can be asked: up to as much as is in use."""
+    import ctypes
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 class CollectingApp(App[None]):
     """An application that collects when it is idle, if the collector was switched off for it."""
 
@@ -59,6 +68,7 @@ class CollectingApp(App[None]):
             gc.collect()
             # What is there now mostly stays, and need not be looked through again before long.
             gc.freeze()
+            give_memory_back()
             self._collected, self._next_full = now, now + SECONDS_BETWEEN_FULL
         elif is_idle or now - self._collected > MOST_SECONDS_BETWEEN:
             gc.collect(1)

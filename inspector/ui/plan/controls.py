@@ -15,7 +15,7 @@ from inspector.strategies.core.parameters import ParameterKind
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import CHOICE, MORE_SETTINGS, SWITCH, TEXT
 from inspector.ui.performance.frame_batching import hold_painting
-from inspector.ui.plan.drawing import clipped
+from inspector.ui.plan.hint_drawing import clipped
 
 if TYPE_CHECKING:
     from textual import events

@@ -26,8 +26,9 @@ from inspector.ui.plan.controls import (
     SwitchControl,
     TextControl,
 )
-from inspector.ui.plan.drawing import NO_EFFECT, Effect, clipped, effect_of
+from inspector.ui.plan.hint_drawing import clipped
 from inspector.ui.plan.slider import LimitSlider
+from inspector.ui.plan.slider_drawing import NO_EFFECT, Effect, effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

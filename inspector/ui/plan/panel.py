@@ -17,8 +17,8 @@ from textual.widgets import Static
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import ADD_STRATEGY, PLAN_PANEL
 from inspector.ui.plan.controls import FoldRow, ParameterControl
-from inspector.ui.plan.drawing import hint_lines, risk_lines
 from inspector.ui.plan.entry import PlanEntryView, StrategyToggle
+from inspector.ui.plan.hint_drawing import hint_lines, risk_lines
 from inspector.ui.plan.slider import LimitSlider
 from inspector.ui.toolkit.one_line import ACTION, clickable
 

@@ -13,8 +13,8 @@ from inspector.strategies.core.parameters import ParameterError, ParameterKind
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import SLIDER
 from inspector.ui.plan.controls import ParameterControl
-from inspector.ui.plan.drawing import NO_EFFECT, Effect, Piece, name_row, number_text, sizes_row, track_row
 from inspector.ui.plan.sizes import counts_sizes, histogram, range_of
+from inspector.ui.plan.slider_drawing import NO_EFFECT, Effect, Piece, name_row, number_text, sizes_row, track_row
 from inspector.ui.plan.track import KnobHold, LimitTrack
 
 if TYPE_CHECKING:

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from inspector.report.numbers import ON_SCREEN
-from inspector.safe_text import one_line
-from inspector.session.model import ContextCause
+from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
+from inspector.report.numbers import ABOUT, ON_SCREEN
+from inspector.safe_text import cell_width, one_line
+from inspector.session.model import BlockKind, ContextCause
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.compaction_effect import RemovedPart
     from inspector.session.model import Compaction, Context
     from inspector.strategies.history.history import History
+    from inspector.tokens.token_table import TokenTable
+
+LONGEST_TOOL = 32
+"""Cells of a tool's name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +40,18 @@ class Boundary:
     compaction: Compaction | None = None
 
     @cached_property
+    def effect(self) -> CompactionEffect | None:
+        """What it took out of the prompt; None where no call was made before it, or none after it yet."""
+        around = calls_around(self.history, self.block)
+        return None if around is None else CompactionEffect.between(self.history, *around)
+
+    @cached_property
     def label(self) -> str:
-        """What happened, safe to show: `compaction, auto, 155,012 → 12,400 tokens`."""
-        return self.cause if self.compaction is None else _compacted(self.history, self.block, self.compaction)
+        """What happened, safe to show: `compaction, auto, prompts 155,012 → 12,400, removed 214 blocks, kept 3`."""
+        happened = () if self.effect is None else _happened(self.history, self.effect)
+        if self.compaction is None:
+            return ", ".join((self.cause, *happened))
+        return compaction_label(self.compaction, happened)
 
 
 def boundaries_of(history: History) -> tuple[Boundary, ...]:
@@ -86,31 +101,94 @@ def calls_around(history: History, block: int) -> tuple[int, int] | None:
     return None if before is None else (before, after)
 
 
-def _compacted(history: History, block: int, compaction: Compaction) -> str:
-    """What is known of a compaction, and the prompts that were reported before and after it."""
-    around = calls_around(history, block)
-    if around is None:
-        return compaction_label(compaction)
-    before, after = (history.session.calls[call].usage for call in around)
-    if before is None or after is None or not before.prompt or not after.prompt:
-        return compaction_label(compaction)
-    return compaction_label(compaction, f"prompts {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)}")
+def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
+    """The prompts reported before and after, and how much of the first one went and stayed."""
+    parts = []
+    before, after = (history.session.calls[call].usage for call in (effect.before, effect.after))
+    if before is not None and after is not None and before.prompt and after.prompt:
+        parts.append(f"{PROMPTS} {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)}")
+    if len(effect.removed):
+        parts.append(f"removed {ON_SCREEN.plural(len(effect.removed), 'block')}")
+        parts.append(f"kept {ON_SCREEN.whole(len(effect.kept))}")
+    return tuple(parts)
 
 
-def compaction_label(compaction: Compaction, prompts: str = "") -> str:
+PROMPTS = "prompts"
+LISTED = 8
+"""Kinds of what was removed that are told one by one."""
+
+
+def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
+    """What was removed from the prompt where a context begins, by kind and tool, and what was kept; a safe line each.
+
+    Args:
+        boundary: Where it begins.
+        table: Tokens; may be of a shorter session, which says nothing yet.
+
+    Returns:
+        A heading and what stands below it; nothing where nothing was removed.
+    """
+    history, effect = boundary.history, boundary.effect
+    if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
+        return ()
+    parts = effect.parts(history, table)
+    named = [(_part_name(part), part.blocks, part.tokens) for part in parts[:LISTED]]
+    if len(parts) > LISTED:
+        rest = parts[LISTED:]
+        named.append(("others", sum(part.blocks for part in rest), sum(part.tokens for part in rest)))
+    before, after = ON_SCREEN.whole(effect.before + 1), ON_SCREEN.whole(effect.after + 1)
+    removed, kept, added = (
+        ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
+    )
+    return (
+        f"removed {removed}, {_about(tokens_of(table, effect.removed))} tokens · kept {kept} · new {added}",
+        *_aligned(named),
+        "",
+        f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
+        "Prompts are what the provider counted, blocks a local count; the rest is what the file does not hold.",
+    )
+
+
+def _part_name(part: RemovedPart) -> str:
+    tool = one_line(part.tool, LONGEST_TOOL)
+    if part.kind is BlockKind.TOOL_RESULT:
+        return f"{tool} results" if tool else "tool results"
+    if part.kind is BlockKind.TOOL_CALL:
+        return f"{tool} calls" if tool else "tool calls"
+    return part.kind.label
+
+
+def _aligned(rows: list[tuple[str, int, int]]) -> list[str]:
+    """Names, blocks and tokens in columns."""
+    names = max(cell_width(name) for name, _, _ in rows)
+    blocks = max(len(ON_SCREEN.plural(count, "block")) for _, count, _ in rows)
+    tokens = max(len(_about(amount)) for _, _, amount in rows)
+    return [
+        f"{name}{' ' * (names - cell_width(name))}  {ON_SCREEN.plural(count, 'block'):>{blocks}}"
+        f"  {_about(amount):>{tokens}} tokens"
+        for name, count, amount in rows
+    ]
+
+
+def _about(tokens: int) -> str:
+    return f"{ABOUT}{ON_SCREEN.whole(tokens)}" if tokens else "0"
+
+
+def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> str:
     """What is known of a recorded compaction, in one line that is safe to show.
 
     Args:
         compaction: What the agent recorded.
-        prompts: What is known of the prompts around it; stands before what the agent says, which may be cut off.
+        happened: What the prompts around it show. Where it tells their sizes, those the agent says are left out.
     """
     parts = ["compaction"]
     if compaction.is_partial:
         parts = [f"{ON_SCREEN.plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
     if compaction.trigger:
         parts.append(one_line(compaction.trigger, 40))
-    if prompts:
-        parts.append(prompts)
+    parts += happened
+    if happened and happened[0].startswith(PROMPTS):
+        return ", ".join(parts)
     if compaction.tokens_before is not None and compaction.tokens_after is not None:
         parts.append(f"{ON_SCREEN.whole(compaction.tokens_before)} → {ON_SCREEN.whole(compaction.tokens_after)} tokens")
     elif compaction.tokens_before is not None:

@@ -253,9 +253,9 @@ def _bar(cell: CellOfRow, width: int) -> list[Piece]:
 def _bar_head(head: HeadOfColumn, width: int) -> str:
     planned = head.view is not None and head.view.state is not None
     names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
-    label = next((name for name in names if cell_width(name) < width), names[-1])
-    if head.logarithmic and cell_width(label) + 4 < width:
-        label += " log"
+    # Bars that show ratios say so, whatever else there is no room for.
+    scale = " log" if head.logarithmic else ""
+    label = next((name for name in names if cell_width(name + scale) < width), names[-1]) + scale
     return " " + fit_cells(label, width - 1, ellipsis="")
 
 

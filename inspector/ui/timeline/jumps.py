@@ -55,8 +55,8 @@ class Landing(NamedTuple):
     def sentence(self, noun: str) -> str:
         """Where one is, in a few words: `failure 3/17`."""
         parts = [f"{noun} {ON_SCREEN.whole(self.place)}/{ON_SCREEN.whole(self.total)}"]
-        if self.is_around:
-            parts.append("around the end")
+        if self.is_around and self.total > 1:
+            parts.append("again from the top" if self.place == 1 else "again from the bottom")
         if self.is_near:
             parts.append("its row is not shown, this is the nearest")
         elif self.hidden:
@@ -125,7 +125,7 @@ def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
     history, ledger = outcome.replay.history, outcome.replay.ledger
     jumps = []
     for call in np.flatnonzero(ledger.is_break).tolist():
-        block = int(history.message_first_block[history.session.calls[call].response])
+        block = _place_of_call(history, call)
         changed = int(ledger.first_changed[call])
         where = f"changed from message {ON_SCREEN.whole(int(history.message[changed]) + 1)} on"
         said = where if changed >= 0 else "the prompt changed"
@@ -134,6 +134,14 @@ def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
         if block < len(history.kind):
             jumps.append(Jump(block, f"{text}, {ON_SCREEN.short(anew)} tokens not read from the cache"))
     return tuple(sorted(jumps))
+
+
+def _place_of_call(history: History, call: int) -> int:
+    """The first block of a call's answer; where the answer holds none, the last block the call sent."""
+    response = history.session.calls[call].response
+    first, end = (int(history.message_first_block[message]) for message in (response, response + 1))
+    prompt = history.prompt(call)
+    return first if end > first or not len(prompt) else int(prompt[-1])
 
 
 def prompts_before(history: History, prompts: NDArray[np.int64]) -> NDArray[np.int64]:

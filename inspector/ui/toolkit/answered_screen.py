@@ -5,20 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual import events, messages
+from textual._callback import invoke
 from textual.await_complete import AwaitComplete
 from textual.screen import Screen
+
+from inspector.ui.toolkit.failures import Failure, outliving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from textual._types import CallbackType
     from textual.app import App
     from textual.await_remove import AwaitRemove
     from textual.message import Message
+    from textual.message_pump import MessagePump
 
 Answer = TypeVar("Answer")
 
 DIALOG = "dialog"
 """The group of workers that ask the user for something."""
+
+SECONDS_OF_FAILURE = 20.0
+"""How long it is told that a screen failed."""
 
 OF_AN_END = (messages.CloseMessages, messages.Prune, events.Callback, events.ScreenSuspend, events.Unmount)
 """What a screen is still told that is going."""
@@ -63,6 +71,29 @@ class AnsweredScreen(Screen[Answer]):
             then: Takes its answer.
         """
         open_over(self, screen, then)
+
+    @property
+    def fails_alone(self) -> bool:
+        """Whether it stands over another screen, which goes on without it."""
+        return self._is_going or any(self in stack[1:] for stack in self.app._screen_stacks.values())  # noqa: SLF001  there is no public way to those of other tabs
+
+    def fail(self, error: Exception) -> None:
+        """Go, with what was opened over it, and tell why."""
+        failure = Failure.noted(error)
+        if self._is_going:
+            return
+        if self in self.app.screen_stack:
+            for above in reversed(self.app.screen_stack[self.app.screen_stack.index(self) :]):
+                above.dismiss(None)
+        told = f"this screen failed and was closed: {failure.reason}; {failure.details}"
+        self.app.notify(told, severity="error", timeout=SECONDS_OF_FAILURE, markup=False)
+
+    async def _dispatch_message(self, message: Message) -> None:
+        await outliving(super()._dispatch_message(message))
+
+    def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
+        # All that wait for a frame are called in one go, which one that fails would end.
+        super()._invoke_later(lambda: outliving(invoke(callback)), sender)
 
     async def _on_message(self, message: Message) -> None:
         if not self.is_going or isinstance(message, OF_AN_END):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -25,8 +24,12 @@ MOST_KEPT = 1_000
 TURNS_OF_WIDGETS = 8
 """Turns of the event loop within which widgets hand on what a key or a click comes to, and a dialog is opened by it."""
 
-SECONDS_TO_FOLLOW = 1.0
-"""After so long the next key is given on: the widget that has the one before is at work, or gone."""
+SECONDS_OF_A_LOOK = 0.25
+LOOKS_TO_FOLLOW = 4
+"""After so many looks the next key is given on: the widget that has the one before is at work, or gone.
+
+Looks are counted and not seconds: a process that was not given the processor has had no time to do anything.
+"""
 
 
 class KeptInput(NamedTuple):
@@ -56,7 +59,7 @@ class GatedApp(App[None]):
         self._opening_screens: WeakSet[Screen[Any]] = WeakSet()
         self._aimed_at: WeakKeyDictionary[events.Key, Screen[Any]] = WeakKeyDictionary()
         self._followed: events.Key | None = None
-        self._followed_since: float | None = None
+        self._looks: int | None = None
         self._is_mouse_dropped = False
         self._look_again: Timer | None = None
 
@@ -66,7 +69,7 @@ class GatedApp(App[None]):
         self.call_later(self._give_kept)
 
     def _screen_changed(self, _: object) -> None:
-        self._followed_since = None
+        self._looks = None
         self.call_later(self._give_kept)
 
     async def on_event(self, event: events.Event) -> None:
@@ -78,7 +81,7 @@ class GatedApp(App[None]):
                 self._kept_input.append(KeptInput(event, self._front))
             await self._give_kept()
             if self._kept_input and self._look_again is None:
-                self._look_again = self.set_timer(SECONDS_TO_FOLLOW, self._give_overdue)
+                self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
         elif not (isinstance(event, events.Key) and self._aimed_at.get(event, self._front) is not self._front):
             await super().on_event(event)
 
@@ -122,9 +125,11 @@ class GatedApp(App[None]):
     async def _give_overdue(self) -> None:
         """Give on what still waits, though nobody has told that it is due."""
         self._look_again = None
+        if self._looks is not None:
+            self._looks += 1
         await self._give_kept()
         if self._kept_input:
-            self._look_again = self.set_timer(SECONDS_TO_FOLLOW, self._give_overdue)
+            self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
 
     async def _give_kept(self) -> None:
         """Give on what is due, unless the application is closing."""
@@ -147,7 +152,7 @@ class GatedApp(App[None]):
         if isinstance(event, events.Key) and front is not None and target is not None:
             self._aimed_at[event] = front
             await super().on_event(event)
-            self._followed_since = monotonic()
+            self._looks = 0
             self._followed = event
             self._follow(event, [*target.ancestors_with_self])
         else:
@@ -157,7 +162,7 @@ class GatedApp(App[None]):
 
     def _is_following(self) -> bool:
         """Whether a key is still on its way."""
-        return self._followed_since is not None and monotonic() - self._followed_since < SECONDS_TO_FOLLOW
+        return self._looks is not None and self._looks < LOOKS_TO_FOLLOW
 
     def _follow(self, key: events.Key, way: Sequence[MessagePump]) -> None:
         """Go the way a key goes from the widget with the focus up to the application, behind it."""
@@ -171,7 +176,7 @@ class GatedApp(App[None]):
     async def _arrive(self, key: events.Key) -> None:
         await _turns()
         if key is self._followed:  # and not one before it, whose screen went without waiting for this
-            self._followed_since = None
+            self._looks = None
             await self._give_kept()
 
 

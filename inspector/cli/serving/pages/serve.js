@@ -20,6 +20,20 @@ window.open = (address, ...others) => {
   link.click();
   return null;
 };
+// Why the screen is gone is told by the last frame of its socket; where there was none, by the protocol's own codes.
+const reasons = {
+  1006: "The connection to inspector serve was lost.",
+  1009: "The screen was closed: more was sent to it at once than it takes.",
+};
+window.WebSocket = class extends WebSocket {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("close", ({ code, reason }) => {
+      const told = reason || reasons[code];
+      if (told) document.getElementById("why").textContent = told;
+    });
+  }
+};
 // Keys go to the terminal from the start, and again when the reader comes back to the window.
 const focus = () => document.querySelector(".xterm-helper-textarea")?.focus();
 new MutationObserver((_, watching) => {

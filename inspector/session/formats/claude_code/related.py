@@ -8,7 +8,6 @@ progress do in some versions, and otherwise only the prompt it was started with.
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from inspector.session.errors import SessionError
@@ -49,6 +48,8 @@ RUNNING = "started with "
 
 def running_identifier(prompt: str) -> str:
     """What a subagent is called whose id is not known: something that tells its prompt from others."""
+    from hashlib import blake2b  # brings OpenSSL with it, which finding out what a file is need not wait for
+
     return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
 
 

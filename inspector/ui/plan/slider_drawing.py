@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.ui.plan.hint_drawing import LEAST_LABEL, clipped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from inspector.replay.engine.replay import GroupEffect
     from inspector.ui.plan.track import LimitTrack
 
@@ -26,8 +24,8 @@ MARK: Final = "│"
 
 VALUE_WIDTH = 8
 """Cells kept for a value and the blank before it; a longer one takes what it needs."""
-LEAST_LABEL, KEPT_LABEL = 8, 16
-"""Cells below which a name says too little, and those it keeps beside what the limit does."""
+KEPT_LABEL = 16
+"""Cells a name keeps beside what the limit does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,6 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
     touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, 'result')}"
     sign = "+" if outcome.tokens_cut < 0 else ""
     return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)} tk", brief)
-
-
-def clipped(text: str, width: int) -> str:
-    """A text in so many cells at most, with a sign where some of it is left out."""
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…" * (width > 0)
 
 
 def number_text(number: float) -> str:
@@ -142,35 +135,6 @@ def sizes_row(bars: str, knob: int) -> list[Piece]:
         knob: The cell the limit is on.
     """
     return [(bars[:knob], "parameter--kept"), (MARK, "parameter--thumb"), (bars[knob + 1 :], "parameter--over")]
-
-
-RISK: Final = "! "
-KEY_OF_RISKS: Final = " · g r"
-
-
-def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
-    """A plan's risks in so many rows, the worst first; the last row says how many more there are.
-
-    Args:
-        risks: One line each.
-        width: Cells of a row.
-        rows: Rows there are.
-    """
-    shown = [RISK + risk for risk in risks[: max(rows, 0)]]
-    if not shown:
-        return []
-    more, last = len(risks) - len(shown), shown.pop()
-    counts = (f", {more} more", f" +{more}") if more else ("",)
-    ends = [count + key for count in counts for key in (KEY_OF_RISKS, "")]
-    end = next((end for end in ends if len(last + end) <= width), ends[-1])
-    return [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
-
-
-def hint_lines(text: Sequence[str], width: int, rows: int) -> list[str]:
-    """What is said of a control in so many rows; a sign says where some of it is left out."""
-    if width < LEAST_LABEL or rows < 1:
-        return []
-    return textwrap.wrap(" ".join(text), width, max_lines=rows, placeholder=" …")
 
 
 def _joined(cells: list[Piece]) -> list[Piece]:

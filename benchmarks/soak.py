@@ -1,0 +1,252 @@
+"""`python -m benchmarks.soak [--quick] [PART ...]`: whether a program that is left open for long stays as it was.
+
+A day's work in a few minutes: what an agent writes in eight hours comes as fast as it is shown, with a user's keys in
+between. What the program does by the clock is sped up by as much. Three parts: `hours`, `burst` and `tabs`; each prints
+a table of what was measured in between.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from benchmarks.generate import LEAN, SessionWriter
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.terminal import KEYS, NotShownError, Terminal
+from benchmarks.workbench import Workbench
+from inspector.report.numbers import ON_SCREEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+HOURS = 8
+CALLS_AN_HOUR = 450
+"""One every eight seconds."""
+LINES_AT_ONCE = 20
+FASTER = 100
+"""How much faster an hour goes by, about; what the program does every few minutes it does so much more often here."""
+FAST = f"""
+import sys
+import inspector.ui.performance.gc_scheduler as scheduler
+scheduler.SECONDS_BETWEEN_FULL /= {FASTER}
+from inspector.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+SECONDS_OF_ABSENCE = 7.0
+"""At the end of each hour, after which the program has collected all garbage."""
+SECONDS_OF_KEY = 0.3
+"""Escape and a key right after it would be another key."""
+PROBES = 11
+LINES_A_SECOND, SECONDS_OF_BURST = 1_000, 60
+TABS = 50
+HABITS = (b"1", b"1", b"c", b"\x1b", b"t", b"\x1b", b"v", b"\x1b", b"?", b"\x1b", b"[", b"]", b"0", b"+", b"\x1b")
+"""Keys of every hour: a strategy on and off, the studies, help, another call and back, a dialog."""
+COUNTED = re.compile(rb"tokens (calibrated|fitted)")
+
+
+class Taken(NamedTuple):
+    """What the program needs at a moment.
+
+    Attributes:
+        what: When.
+        megabytes: Resident memory.
+        descriptors: Files, sockets and pipes it has open.
+        shown: From a line appended until it is shown.
+    """
+
+    what: str
+    megabytes: float
+    descriptors: int
+    shown: Runs
+
+    def __str__(self) -> str:
+        return f"{self.what:<34} {self.megabytes:>7.0f} MB {self.descriptors:>4} open   {self.shown.milliseconds()}"
+
+
+class Growing:
+    """A session that is written while the program shows it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._needles = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Write it anew: the agent begins another session in the same file."""
+        self._writer = SessionWriter()
+        self.path.unlink(missing_ok=True)
+        self._file: TextIO = self.path.open("a", encoding="utf-8")
+        self.write(self._writer.lines(20))
+
+    def write(self, lines: Iterator[str]) -> int:
+        """Append lines; how many."""
+        count = 0
+        for line in lines:
+            self._file.write(line)
+            count += 1
+        self._file.flush()
+        return count
+
+    def hour(self, terminal: Terminal, calls: int) -> None:
+        """Append what an agent writes in an hour, as fast as the program follows, and use the program."""
+        lines, habits = self._writer.lines(calls), [*HABITS]
+        while self.write(islice(lines, LINES_AT_ONCE)):
+            terminal.settle(0.02, 2)
+            terminal.drop()
+            if habits:
+                terminal.send(habits.pop(0))
+                terminal.pause(SECONDS_OF_KEY)
+        terminal.send(KEYS["end"])
+
+    def probe(self, terminal: Terminal) -> float:
+        """Append a line that can be found again; seconds until it is shown."""
+        self._needles += 1
+        needle = f"needle {self._needles:05}"
+        terminal.forget()
+        self.write(iter([self._writer.question(f"{needle} of the soak")]))
+        at = time.perf_counter()
+        seen = terminal.wait_for(needle.encode(), 60)
+        terminal.settle(0.3)
+        terminal.drop()
+        return seen.time - at
+
+    def taken(self, terminal: Terminal, what: str) -> Taken:
+        """What the program needs now, once it had a moment to tidy up."""
+        terminal.settle(0.5)
+        shown = Runs([self.probe(terminal) for _ in range(PROBES)])
+        terminal.pause(SECONDS_OF_ABSENCE)
+        terminal.drop()
+        return Taken(what, terminal.memory()[0], terminal.descriptors(), shown)
+
+
+def started(bench: Workbench, home: str, *paths: Path) -> Terminal:
+    """The program on sessions, its clock sped up."""
+    command = (sys.executable, "-c", FAST, *map(str, paths))
+    return Terminal(command, bench.environment(home), bench.folder)
+
+
+def hours(bench: Workbench) -> Iterator[str]:
+    """Eight hours of one session; and of a file in which another session begins every hour."""
+    calls = CALLS_AN_HOUR // (50 if bench.is_quick else 1)
+    for begins_anew in (False, True):
+        session = Growing(bench.folder / f"soak-{begins_anew}.jsonl")
+        told = []
+        with started(bench, "soak", session.path) as terminal:
+            terminal.wait_for(COUNTED, 60)
+            terminal.send(KEYS["end"])
+            for hour in range(1, bench.runs(HOURS) + 1):
+                if begins_anew and hour > 1:
+                    session.begin()
+                session.hour(terminal, calls)
+                told.append(session.taken(terminal, f"hour {hour}, {session.path.stat().st_size / 1e6:.0f} MB"))
+                yield str(told[-1])
+        if begins_anew:
+            first, last = told[1], told[-1]
+            yield f"another session every hour: memory {last.megabytes / first.megabytes - 1:+.0%} since hour 2"
+        else:
+            with started(bench, "fresh", session.path) as terminal:
+                terminal.wait_for(COUNTED, 120)
+                terminal.send(KEYS["end"])
+                yield str(session.taken(terminal, "the same file opened afresh"))
+
+
+def burst(bench: Workbench) -> Iterator[str]:
+    """A thousand lines a second for a minute."""
+    path = bench.folder / "burst.jsonl"
+    writer, seconds = SessionWriter(LEAN), bench.runs(SECONDS_OF_BURST)
+    answers = []
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(writer.lines(20))
+        file.flush()
+        with started(bench, "burst", path) as terminal:
+            terminal.wait_for(COUNTED, 60)
+            terminal.send(KEYS["end"])
+            lines, began = writer.lines(LINES_A_SECOND * seconds), time.perf_counter()
+            for second in range(seconds):
+                for part in range(10):
+                    file.writelines(islice(lines, LINES_A_SECOND // 10))
+                    file.flush()
+                    terminal.pause(max(began + second + (part + 1) / 10 - time.perf_counter(), 0.001))
+                terminal.forget()
+                at = terminal.send(b"?")
+                answers.append(terminal.wait_for(b"finds any command", 60).time - at)
+                terminal.send(b"\x1b")
+                terminal.drop()
+            wrote = time.perf_counter() - began
+            terminal.forget()
+            file.write(writer.question("the needle at the end"))
+            file.flush()
+            at = time.perf_counter()
+            seen = terminal.wait_for(b"the needle at the end", 120)
+            yield f"{LINES_A_SECOND * seconds:,} lines in {wrote:.1f} s; one more is shown after {seen.time - at:.2f} s"
+            yield f"a key is answered meanwhile in {Runs(answers).milliseconds()}"
+            terminal.pause(SECONDS_OF_ABSENCE)
+            yield f"{terminal.memory()[0]:.0f} MB, at most {terminal.memory()[1]:.0f}; {terminal.descriptors()} open"
+
+
+def tabs(bench: Workbench) -> Iterator[str]:
+    """Fifty sessions open at once, then one."""
+    folder = bench.folder / "tabs"
+    folder.mkdir()
+    sessions = [Growing(folder / f"session-{number:02}.jsonl") for number in range(bench.runs(TABS))]
+    with started(bench, "tabs", folder) as terminal:
+        terminal.wait_for(b"type filters", 60)
+        for place, session in enumerate(sessions):
+            if place:
+                terminal.send(b"o")
+                terminal.wait_for(b"type filters", 60)
+            terminal.settle(0.3)
+            terminal.send(session.path.stem.encode())
+            terminal.settle(0.3)
+            terminal.forget()
+            terminal.send(b"\r")
+            terminal.wait_for(COUNTED, 60)
+            terminal.send(KEYS["end"])
+            if place in (0, 9, len(sessions) - 1):
+                yield str(session.taken(terminal, f"{ON_SCREEN.plural(place + 1, 'session')} open"))
+        switched = []
+        for _ in range(PROBES):
+            terminal.settle(0.5)
+            terminal.forget()
+            at = terminal.send(b"\x1b[5;5~")
+            switched.append(terminal.wait_for(b"Timeline", 60).time - at)
+        yield f"another tab is shown in {Runs(switched).milliseconds()}"
+        for _ in sessions[1:]:
+            terminal.send(b"wc")
+            terminal.settle(0.3)
+        # Back from the last one so often, which was closed first, then those after it and around.
+        left = sessions[(len(sessions) - 2 - PROBES) % len(sessions)]
+        yield str(left.taken(terminal, "all but one closed again"))
+
+
+PARTS = {"hours": hours, "burst": burst, "tabs": tabs}
+
+
+def main() -> int:
+    """Measure, and print as it comes."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description="Leave the program open for long.")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to do: {', '.join(PARTS)}; else all")
+    parser.add_argument("--quick", action="store_true", help="only show that it works; the figures mean nothing")
+    options = parser.parse_args()
+    if unknown := [name for name in options.parts if name not in PARTS]:
+        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    with Workbench.open(is_quick=options.quick) as bench:
+        for name in options.parts or PARTS:
+            print(f"{name}: {PARTS[name].__doc__}", flush=True)
+            try:
+                for told in PARTS[name](bench):
+                    print(f"  {told}", flush=True)
+            except NotShownError as error:
+                print(f"  {error}")
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

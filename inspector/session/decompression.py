@@ -1,0 +1,66 @@
+"""Files that are compressed as a whole: whether one is, and its content piece by piece."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from inspector.errors import InspectorError
+from inspector.session.files import open_for_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import BinaryIO
+
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
+"""How a compressed file begins (RFC 8878, 3.1.1)."""
+
+PIECE_BYTES = 1 << 20
+
+
+class DamagedError(InspectorError):
+    """A compressed file is cut off, or was never one."""
+
+    advice = "copy the file again from where it came from"
+
+
+def is_zstd(head: bytes) -> bool:
+    """Whether a file with this beginning is compressed."""
+    return head.startswith(ZSTANDARD)
+
+
+def unpacked_beginning(path: Path, count: int) -> bytes:
+    """At most so many of the first bytes of what a compressed file holds; as many as can be unpacked.
+
+    Raises:
+        SessionError: It cannot be opened.
+    """
+    pieces: list[bytes] = []
+    try:
+        for piece in unpacked(open_for_reading(path)):
+            pieces.append(piece)
+            if sum(map(len, pieces)) >= count:
+                break
+    except (DamagedError, OSError):
+        pass  # what was unpacked until then tells enough, or nothing
+    return b"".join(pieces)[:count]
+
+
+def unpacked(file: BinaryIO) -> Iterator[bytes]:
+    """What a compressed file holds, in pieces.
+
+    Raises:
+        DamagedError: It is cut off, or not compressed.
+    """
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    try:
+        with zstd.ZstdFile(file) as opened:
+            while piece := opened.read(PIECE_BYTES):
+                yield piece
+    except (zstd.ZstdError, EOFError) as error:
+        raise DamagedError from error

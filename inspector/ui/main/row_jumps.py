@@ -1,0 +1,212 @@
+"""Going through the rows that matter: from one cut, compaction, failure, cache miss or risk to the next."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from inspector.report.numbers import ON_SCREEN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.outcome import Outcome
+    from inspector.ui.timeline.jumps import Jump, Landing
+    from inspector.ui.timeline.rows import Rows
+    from inspector.ui.timeline.view import TimelineView
+    from inspector.ui.timeline.widget import Timeline
+
+
+class ShowsRows(Protocol):
+    """What shows the rows that are gone through."""
+
+    @property
+    def view(self) -> TimelineView | None:
+        """What is shown; None before there is anything."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The widget with the cursor."""
+
+    def tell(self, notice: str) -> None:
+        """Say something in the last line."""
+
+
+class RowJumps:
+    """Moves the cursor of a timeline to the next row of a kind, around the end, and says which of them it is.
+
+    Attributes:
+        goes: What was gone to last; None before the first jump.
+    """
+
+    def __init__(self, controller: SessionController, pane: ShowsRows) -> None:
+        """Know of no jump yet.
+
+        Args:
+            controller: The session.
+            pane: Shows its rows.
+        """
+        self._controller = controller
+        self._pane = pane
+        self._landed: tuple[str, Landing] | None = None
+        self.goes: Callable[[int], object] | None = None
+        self._known: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
+
+    def go(self, to: Callable[[int], object], step: int) -> None:
+        """To the next or previous place of a kind; `go_on` goes on from there."""
+        self.goes = to
+        to(step)
+
+    def go_on(self, step: int) -> None:
+        """To the next or previous of what was gone to, or searched for, last."""
+        if self.goes is not None:
+            self.goes(step)
+        else:
+            self._pane.tell("nothing was gone to or searched for yet: g and / ask")
+
+    def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> Landing | None:
+        """To a matching row: the next, the one before, or (0) the first from the cursor on.
+
+        Args:
+            step: 1, -1 or 0.
+            rows: The rows that match, rising; None where nothing is searched for.
+        """
+        if rows is None:
+            self._pane.tell("nothing was gone to or searched for yet: g and / ask")
+            return None
+        return self._jump("match", rows, step, "no row matches", tells=step != 0)
+
+    def to_cut(self, step: int) -> None:
+        """To another row the plan changed."""
+        none = "the plan changes no row of this prompt"
+        if self._controller.plan is not None and not self._controller.plan.strategies:
+            none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
+        none = "the plan is still being replayed" if self._controller.is_replaying else none
+        if self._pane.view is not None:
+            self._jump("cut", self._pane.view.changed_rows, step, none)
+
+    def to_compaction(self, step: int) -> None:
+        """To another place where the agent compacted, or rewound; everything is shown at the first call after it."""
+        import numpy as np
+
+        if self._pane.view is None:
+            return
+        rows = self._pane.view.rows
+        found = np.flatnonzero(rows.is_boundary & (rows.thread == 0))
+        says = partial(self._says_of_boundary, rows)
+        landed = self._jump("compaction", found, step, "nothing was compacted", says=says)
+        effect = None if landed is None else rows.boundaries[rows.boundary[landed.row]].effect
+        if effect is not None:
+            self._controller.look_at_place(effect.after)
+
+    @staticmethod
+    def _says_of_boundary(rows: Rows, block: int) -> str:
+        effect = next((each.effect for each in rows.boundaries if each.block == block), None)
+        return "" if effect is None else f"at call {ON_SCREEN.whole(effect.after + 1)}; [ is the call before it"
+
+    def to_subagent(self, step: int) -> None:
+        """To another subagent, with a file of its own or without."""
+        import numpy as np
+
+        if self._pane.view is not None:
+            rows = self._pane.view.rows
+            found = np.flatnonzero((rows.is_boundary & (rows.thread != 0)) | rows.is_subagent)
+            self._jump("subagent", found, step, "no subagent was started")
+
+    def to_error(self, step: int) -> None:
+        """To another failed tool result."""
+        import numpy as np
+
+        if self._pane.view is not None:
+            failed = np.flatnonzero(self._pane.view.rows.is_error)
+            self._jump("failure", failed, step, "no tool result is marked as failed")
+
+    def to_pin(self, step: int) -> None:
+        """To another pinned row."""
+        import numpy as np
+
+        if self._pane.view is not None:
+            pinned = self._pane.view.rows_of_blocks(np.array(sorted(self._pane.view.pins), dtype=np.int64))
+            self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
+
+    def to_risk(self, step: int) -> None:
+        """To another row at which something may go wrong, and say what."""
+        risks, view = self._controller.risks, self._pane.view
+        if view is None:
+            return
+        none = "nothing is known to go wrong with this plan"
+        if risks is None or not len(risks.blocks):
+            self._pane.tell(none)
+            return
+        self._jump("risky row", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
+
+    def to_rise(self, step: int) -> None:
+        """To another of the places where the context grew most."""
+        from inspector.ui.timeline.jumps import rises_of
+
+        self._jump_in_outcome("rise", rises_of, step, "the context never grew")
+
+    def to_break(self, step: int) -> None:
+        """To another call at which cached tokens were lost."""
+        from inspector.ui.timeline.jumps import breaks_of
+
+        self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
+
+    def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
+        import numpy as np
+
+        outcome, view = self._controller.outcome, self._pane.view
+        if outcome is None or view is None:
+            return
+        known = self._known
+        if known is None or known[0] is not outcome.replay or known[1] is not find:
+            known = self._known = (outcome.replay, find, find(outcome))
+        texts = {jump.block: jump.text for jump in known[2]}
+        wanted = view.rows_of_blocks(np.array(list(texts), dtype=np.int64))
+        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""))
+
+    def _jump(
+        self,
+        noun: str,
+        wanted: NDArray[np.integer[Any]],
+        step: int,
+        none: str,
+        *,
+        says: Callable[[int], str] = lambda _: "",
+        tells: bool = True,
+    ) -> Landing | None:
+        """Go to the next of some rows, around the end, and say which of them it is.
+
+        Args:
+            noun: What they are.
+            wanted: The rows, shown or not, rising.
+            step: 1 for the next one, -1 for the one before, 0 for the first from the cursor on.
+            none: What is said where there is none.
+            says: What is said of a block.
+            tells: Say anything at all.
+
+        Returns:
+            Where it ended; None where there is no such row.
+        """
+        from inspector.ui.timeline.jumps import landing
+
+        view = self._pane.view
+        if view is None:
+            return None
+        before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
+        found = landing(view, wanted, step, self._pane.timeline.cursor, before)
+        self._landed = None if found is None else (noun, found)
+        if found is not None:
+            self._pane.timeline.move_to(found.position)
+        if tells and found is not None:
+            more = says(int(view.rows.block[found.row]))
+            self._pane.tell(f"{found.sentence(noun)} · {more}" if more else found.sentence(noun))
+        elif tells:
+            self._pane.tell(
+                none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away"
+            )
+        return found

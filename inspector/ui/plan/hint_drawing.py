@@ -1,0 +1,45 @@
+"""What stands below a plan's controls, in so many cells: its risks, and what is said of a control."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEAST_LABEL: Final = 8
+"""Cells below which a text says too little."""
+
+RISK: Final = "! "
+KEY_OF_RISKS: Final = " · g r"
+
+
+def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
+    """A plan's risks in so many rows, the worst first; the last row says how many more there are.
+
+    Args:
+        risks: One line each.
+        width: Cells of a row.
+        rows: Rows there are.
+    """
+    shown = [RISK + risk for risk in risks[: max(rows, 0)]]
+    if not shown:
+        return []
+    more, last = len(risks) - len(shown), shown.pop()
+    counts = (f", {more} more", f" +{more}") if more else ("",)
+    ends = [count + key for count in counts for key in (KEY_OF_RISKS, "")]
+    end = next((end for end in ends if len(last + end) <= width), ends[-1])
+    return [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
+
+
+def hint_lines(text: Sequence[str], width: int, rows: int) -> list[str]:
+    """What is said of a control in so many rows; a sign says where some of it is left out."""
+    if width < LEAST_LABEL or rows < 1:
+        return []
+    return textwrap.wrap(" ".join(text), width, max_lines=rows, placeholder=" …")
+
+
+def clipped(text: str, width: int) -> str:
+    """A text in so many cells at most, with a sign where some of it is left out."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…" * (width > 0)

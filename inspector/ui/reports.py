@@ -1,0 +1,327 @@
+"""A report on the session as it is on the screen, saved as a file to send: which form, where to, and writing it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from inspector.atomic_files import APPLICATION, write_as_asked
+from inspector.errors import InspectorError
+from inspector.session.files import expanded, is_file
+from inspector.session.overwrite_guard import problem_with_target
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import REPORT
+from inspector.ui.dialogs.dialog import Dialog, framed
+from inspector.ui.download import deliver_in_browser, file_stem, told_path
+from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.app import App, ComposeResult
+    from textual.binding import BindingType
+
+    from inspector.strategies.plan import Plan
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.outcome import Outcome
+
+
+class ReportForm(NamedTuple):
+    """A form a report can have.
+
+    Attributes:
+        name: Its name, of `inspector.report.forms`.
+        word: What it is called.
+        help: What it is for, in a sentence.
+        suffix: How its files' names end.
+        mime_type: What it is, to a browser.
+    """
+
+    name: str
+    word: str
+    help: str
+    suffix: str
+    mime_type: str
+
+
+REPORT_FORMS = (
+    ReportForm("html", "page", "A page with charts that any browser opens; it loads nothing.", ".html", "text/html"),
+    ReportForm("md", "Markdown", "For pull requests and wikis.", ".md", "text/markdown"),
+    ReportForm("text", "text", "What inspector report prints.", ".txt", "text/plain"),
+    ReportForm("csv", "CSV", "For spreadsheets, a row a call.", ".csv", "text/csv"),
+    ReportForm("json", "JSON", "Every figure, for programs.", ".json", "application/json"),
+)
+GROUP = "report"
+"""One report is worked out at a time."""
+NO_TEXTS = "It holds figures and names of tools, none of the session's texts."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportProgress:
+    """A report is being worked out.
+
+    Attributes:
+        fraction: How much of it, 0 to 1.
+    """
+
+    fraction: float
+
+    only_newest_counts: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportWritten:
+    """A report is done.
+
+    Attributes:
+        text: What it says.
+        problem: Why there is none; empty where there is one.
+    """
+
+    text: str
+    problem: str = ""
+
+
+def reports_folder() -> Path:
+    """Where reports go unless the user says otherwise: where downloads do, never beside a session."""
+    from platformdirs import user_data_path, user_downloads_path
+
+    downloads = user_downloads_path()
+    return downloads if downloads.is_dir() else user_data_path(APPLICATION) / "reports"
+
+
+def suggested_report(session: Path, form: ReportForm, now: datetime, folder: Path | None = None) -> Path:
+    """A file for a report, named after the session and the time.
+
+    Args:
+        session: The session's file; its name may hold anything a file system allows.
+        form: The report's form.
+        now: The time.
+        folder: Where it goes; a place of the user's where not given.
+    """
+    return (folder or reports_folder()) / f"{file_stem(session)}-report-{now:%Y%m%d-%H%M}{form.suffix}"
+
+
+def write_report(
+    outcome: Outcome,
+    plans: Sequence[Plan],
+    form: ReportForm,
+    runs_per_day: float,
+    post: Post[ReportProgress | ReportWritten],
+    is_cancelled: IsCancelled,
+) -> None:
+    """Work out a report on what the screen shows, and post it.
+
+    Args:
+        outcome: The newest replay: its session, tokens, prices and terms are those of the report.
+        plans: The plans to report on.
+        form: The report's form.
+        runs_per_day: Such sessions a day.
+        post: Takes how far it is, and the report.
+        is_cancelled: True when nobody waits for it any more.
+    """
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.renderer import ReplayCancelledError
+    from inspector.report.forms import written
+    from inspector.report.options import ReportOptions
+    from inspector.report.session_report import report_of
+
+    def progress(done: int, total: int) -> None:
+        if is_cancelled():
+            raise ReplayCancelledError
+        post(ReportProgress(done / total if total else 0.0))
+
+    options = ReportOptions(
+        runs_per_day,
+        ledger=form.name in ("csv", "html"),
+        comparison=form.name == "html",
+        days_per_month=(outcome.terms or Assumptions()).days_per_month,
+    )
+    try:
+        report = report_of(outcome.inputs, plans, options, progress)
+        post(ReportWritten(written(report, form.name)))
+    except ReplayCancelledError:
+        return
+    except InspectorError as error:
+        post(ReportWritten("", str(error)))
+
+
+class ReportDialog(Dialog[tuple[ReportForm, Path] | None]):
+    """Answers which form a report should have and where it goes; None when it was called off."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(REPORT)
+
+    def __init__(self, session: Path, about: str, now: datetime) -> None:
+        """Make a dialog.
+
+        Args:
+            session: The session's file.
+            about: Which plan the report is on, in a sentence; safe.
+            now: The time, for the name of the file.
+        """
+        super().__init__()
+        self._session = session
+        self._about = about
+        self._paths = tuple(suggested_report(session, form, now) for form in REPORT_FORMS)
+        self._place = 0
+
+    @property
+    def form(self) -> ReportForm:
+        """The chosen form."""
+        return REPORT_FORMS[self._place]
+
+    def compose(self) -> ComposeResult:
+        """Which form, where to, and what is in the way of that."""
+        with framed(
+            "Save a report to send",
+            ("tab changes the form", "turn(1)"),
+            ("enter saves", "answer"),
+            ("esc cancels", "cancel"),
+        ):
+            yield ChoiceStrip()
+            yield Static(Content(""), classes="dialog-help", markup=False)
+            yield Input(told_path(self._paths[0]))
+            yield Static(Content(""), classes="dialog-problem", markup=False)
+
+    def on_mount(self) -> None:
+        """Show what is chosen."""
+        self._show()
+        self.query_one(Input).focus()
+
+    def _show(self) -> None:
+        names = tuple(("as", form.word) for form in REPORT_FORMS)
+        self.query_one(ChoiceStrip).choices = Choices(names, self._place)
+        said = f"{self.form.help}\n{self._about}\n{NO_TEXTS}"
+        self.query_one(".dialog-help", Static).update(Content(said))
+
+    def action_turn(self, step: int) -> None:
+        """Another form."""
+        self._choose((self._place + step) % len(REPORT_FORMS))
+
+    @on(ChoiceStrip.Chosen)
+    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
+        self._choose(event.place)
+
+    def _choose(self, place: int) -> None:
+        line = self.query_one(Input)
+        typed, before = Path(line.value), self.form
+        is_suggested = line.value == told_path(self._paths[self._place])
+        self._place = place
+        if is_suggested:
+            line.value = told_path(self._paths[place])
+        elif typed.suffix == before.suffix:
+            line.value = str(typed.with_suffix(self.form.suffix))
+        self._show()
+
+    @on(Input.Changed)
+    def _judge(self, event: Input.Changed) -> None:
+        problem = problem_with_report(event.value, self._session)
+        path = expanded(event.value)
+        remark = f"replaces {path}" if not problem and is_file(path) else ""
+        below = self.query_one(".dialog-problem", Static)
+        below.set_class(not problem, "-remark")
+        below.update(Content(f"that {problem}" if problem else remark))
+
+    @on(Input.Submitted)
+    def _answer(self, event: Input.Submitted) -> None:
+        if not problem_with_report(event.value, self._session):
+            path = expanded(event.value)
+            self.dismiss((self.form, path if path.suffix else path.with_suffix(self.form.suffix)))
+
+    async def action_answer(self) -> None:
+        """Take what was typed."""
+        await self.query_one(Input).action_submit()
+
+
+def problem_with_report(text: str, session: Path) -> str:
+    """Why a report cannot be saved under a name; empty when it can."""
+    return problem_with_target(expanded(text), session) if text.strip() else "is no name"
+
+
+class ReportWriter:
+    """Saves reports on a session: which form, where to, and writing it, one at a time.
+
+    Attributes:
+        is_writing: A report is being worked out.
+    """
+
+    def __init__(self, app: App[None], controller: SessionController) -> None:
+        """Write nothing yet.
+
+        Args:
+            app: Asks the user.
+            controller: The session.
+        """
+        self._app = app
+        self._controller = controller
+        self.is_writing = False
+
+    async def save(self) -> None:
+        """Ask for a form and a file, and have the report worked out and saved there.
+
+        It is on the plan that is on; where none is, on the best one that was found.
+        """
+        controller, outcome = self._controller, self._controller.outcome
+        if outcome is None:
+            controller.host.tell("there is nothing to report on yet")
+            return
+        plans, about = _reported_plans(controller, outcome)
+        dialog = ReportDialog(controller.path, about, datetime.now().astimezone())
+        answer = await self._app.push_screen_wait(dialog)
+        if answer is None:
+            return
+        form, path = answer
+        self._tell_progress(0.0)
+        controller.host.run(
+            partial(write_report, outcome, plans, form, controller.runs_per_day),
+            partial(self._take, form, path),
+            group=GROUP,
+            description="write the report",
+            failed=partial(self._tell_progress, None),
+        )
+
+    def stop(self) -> None:
+        """Call off the report that is being worked out."""
+        self._controller.host.stop(GROUP)
+        self._tell_progress(None)
+
+    def _tell_progress(self, fraction: float | None) -> None:
+        self.is_writing = fraction is not None
+        self._controller.tell_progress("writing the report", fraction, "esc stops")
+
+    def _take(self, form: ReportForm, path: Path, found: ReportProgress | ReportWritten) -> None:
+        if isinstance(found, ReportProgress):
+            self._tell_progress(found.fraction)
+            return
+        self._tell_progress(None)
+        tell = self._controller.host.tell
+        if found.problem:
+            tell(found.problem, is_problem=True)
+        elif deliver_in_browser(self._app, found.text, path, form.mime_type):
+            tell("report sent to the browser")
+        else:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_as_asked(path, found.text.encode())
+            except OSError as error:
+                tell(f"{told_path(path)} could not be written: {error.strerror}", is_problem=True)
+            else:
+                tell(f"report saved to {told_path(path)}")
+
+
+def _reported_plans(controller: SessionController, outcome: Outcome) -> tuple[list[Plan], str]:
+    """The plans to report on, and what is said of that."""
+    if outcome.plan.strategies:
+        return [outcome.plan], "It shows the session with and without your plan."
+    found = controller.answers.best
+    if found is not None and found.best is not None:
+        return [found.best.plan], "No strategy is on: it shows the best plan without needed cuts."
+    return [], "No strategy is on: it shows the session alone."

@@ -1,0 +1,60 @@
+"""What a compaction removed from the prompt, and what it kept, against the prompts themselves."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
+from inspector.session.model import BlockKind
+from inspector.session.open import open_session
+from inspector.strategies.history.history import History
+from inspector.tokens.token_table import TokenTable
+from tests.conftest import ROOT
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+
+def _around_compactions(path: Path) -> list[tuple[History, CompactionEffect]]:
+    history = History.of(open_session(path))
+    contexts = history.call_context[: history.call_count].tolist()
+    pairs = [(call - 1, call) for call in range(1, len(contexts)) if contexts[call] != contexts[call - 1]]
+    return [(history, CompactionEffect.between(history, *pair)) for pair in pairs]
+
+
+@pytest.fixture
+def effect() -> tuple[History, CompactionEffect]:
+    return _around_compactions(SAMPLE)[0]
+
+
+def test_what_was_sent_before_was_removed_or_kept_and_what_is_sent_after_was_kept_or_is_new(effect) -> None:
+    history, found = effect
+    before, after = (set(history.prompt(call).tolist()) for call in (found.before, found.after))
+    removed, kept, added = (set(each.tolist()) for each in (found.removed, found.kept, found.added))
+
+    assert removed
+    assert before <= removed | kept
+    assert kept | added == after
+    assert not removed & after
+    assert not added & before
+
+
+def test_the_answer_to_the_last_call_is_gone_with_the_prompt_it_answers(effect) -> None:
+    history, found = effect
+    response = history.session.calls[found.before].response
+    answer = range(int(history.message_first_block[response]), int(history.message_first_block[response + 1]))
+
+    assert set(answer) <= set(found.removed.tolist())
+
+
+def test_parts_add_up_to_what_was_removed_the_largest_first(effect) -> None:
+    history, found = effect
+    table = TokenTable.estimated(history.session)
+
+    parts = found.parts(history, table)
+
+    assert sum(part.blocks for part in parts) == len(found.removed)
+    assert sum(part.tokens for part in parts) == tokens_of(table, found.removed)
+    assert [part.tokens for part in parts] == sorted((part.tokens for part in parts), reverse=True)
+    results = {part.tool: part.blocks for part in parts if part.kind is BlockKind.TOOL_RESULT}
+    blocks = [history.session.blocks[block] for block in found.removed.tolist()]
+    assert results["Bash"] == sum(block.kind is BlockKind.TOOL_RESULT and block.tool_name == "Bash" for block in blocks)

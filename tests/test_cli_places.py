@@ -1,0 +1,305 @@
+"""Odd homes, folders that are files, disks without room, limits on memory: the work is done, or a line says why not."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.atomic_files import write_as_asked
+from inspector.report.charts.drawing import ADDRESS_SPACE_NEEDED
+from tests.conftest import ROOT
+from tests.program import COMMAND, environment, run_here
+from tests.terminal import TerminalProgram
+from tests.test_cli_streams import RUN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SAMPLE = ROOT / "sample_sessions" / "benchmark-trial.json"
+NOBODY = 65_534
+LINES = [
+    ["report", str(SAMPLE), "--strategy", "clear-old"],
+    ["check", str(SAMPLE)],
+    ["strategies", "--plans"],
+    ["formats"],
+    [],
+]
+"""The last lists this machine's sessions, of which there are none."""
+HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+NO_ROOM = "File too large"
+"""What the system says to who may not write as much; of a full disk it says so in the same place."""
+
+
+def run_all(homes: dict[str, str], folder: Path, user: int | None = None) -> None:
+    """Run every command there, in a folder in which nothing may appear, and see that each does its work."""
+    work = folder / "work"
+    work.mkdir()
+    inherited = {name: value for name, value in environment().items() if name not in HOMES}
+    # Where they end is told on standard output: who somebody else is may write nothing here.
+    script = RUN.replace("Path(sys.argv[2]).write_text(json.dumps(codes))", "print('\\n' + json.dumps(codes))")
+    done = subprocess.run(
+        [sys.executable, "-c", script, json.dumps(LINES)],
+        cwd=work if user is None else "/",
+        env={**inherited, **homes},
+        user=user,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [0] * (len(LINES) - 1) + [1], done.stderr
+    assert "Traceback" not in done.stderr
+    assert [line for line in done.stderr.splitlines() if "no sessions on this machine" not in line] == []
+    assert list(work.iterdir()) == []
+
+
+def test_a_home_that_is_a_file(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("no folder")
+    run_all({"HOME": str(home)}, tmp_path)
+
+
+def test_folders_of_the_desktop_that_are_files(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    run_all({"HOME": str(tmp_path), **{name: str(file) for name in HOMES[1:]}}, tmp_path)
+
+
+def test_a_home_and_folders_of_the_desktop_that_are_no_whole_paths(tmp_path: Path) -> None:
+    run_all(dict.fromkeys(HOMES, "somewhere"), tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to the administrator")
+def test_a_home_that_is_read_only(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    run_all({"HOME": str(home)}, tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can be somebody else")
+def test_a_home_of_another_user(tmp_path: Path) -> None:
+    """The folder of a test is its user's alone."""
+    tmp_path.chmod(0o700)
+    try:
+        subprocess.run(
+            [*COMMAND, "--version"], cwd="/", env=environment(), user=NOBODY, capture_output=True, check=True
+        )
+    except (PermissionError, subprocess.CalledProcessError):
+        pytest.skip("another user may not run the program")
+    run_all({"HOME": str(tmp_path)}, tmp_path, NOBODY)
+
+
+@contextmanager
+def room(size: int) -> Iterator[None]:
+    """Let this process make no file longer than so many bytes, as on a disk that is full."""
+    before, compiles = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # Python would keep the half of what it compiles, and read it the next time
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = compiles
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", str(SAMPLE)],
+        ["report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script"],
+        ["convert", str(SAMPLE), "--to", "atif"],
+        ["export", "--strategy", "clear-old", "--to", "odincode"],
+        ["screenshot", str(SAMPLE), "--chart"],
+    ],
+    ids=lambda words: f"{words[0]} {words[-1]}" if words[0] == "report" else words[0],
+)
+def test_without_room_a_file_stays_as_it_was_and_a_line_says_why(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old.svg", tmp_path / "new.svg"
+    old.write_text("old")
+    for target in (old, new):
+        with room(16):
+            outcome = run_here(capsys, *words, "-o", str(target))
+        assert outcome.code == 1
+        assert outcome.complaint == f"inspector: {target}: cannot be written: {NO_ROOM}"
+    assert old.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [old]
+
+
+def limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the program with a limit of its system, as a shell sets it."""
+    return subprocess.run(
+        ["sh", "-c", f'ulimit {limit}; exec "$@"', "sh", *COMMAND, *words],
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def test_without_room_a_picture_of_points_stays_as_it_was(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    target = tmp_path / "screen.png"
+    done = limited("-f 1", "screenshot", str(SAMPLE), "-o", str(target))
+    assert (done.returncode, done.stderr) == (1, f"inspector: {target}: cannot be written: {NO_ROOM}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_room_nothing_is_kept_and_everything_is_told(
+    private_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with room(16):
+        outcome = run_here(capsys, "report", str(SAMPLE))
+    assert (outcome.code, outcome.err) == (0, "")
+    assert [path for path in private_home.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("size", [0, 16], ids=["no folder can be used", "no room in it"])
+def test_a_packed_session_that_cannot_be_unpacked_says_what_to_set(
+    size: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    monkeypatch.setattr("tempfile.tempdir", None)
+    packed = tmp_path / "session.json.zst"
+    packed.write_bytes(zstd.compress(SAMPLE.read_bytes()))
+    with room(size):
+        outcome = run_here(capsys, "report", str(packed))
+    assert outcome.code == 1
+    assert "no temporary file can be written" in outcome.complaint
+    assert "set TMPDIR" in outcome.complaint
+
+
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        write_as_asked(pipe, b"said")
+        assert reader.communicate(timeout=60)[0] == b"said"
+    assert pipe.is_fifo()
+    write_as_asked(Path(os.devnull), b"said")
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_file_a_person_names_gets_the_mode_that_files_get(tmp_path: Path) -> None:
+    made, usual, kept = tmp_path / "made", tmp_path / "usual", tmp_path / "kept"
+    usual.touch()
+    kept.touch(mode=0o640)
+    write_as_asked(made, b"new")
+    write_as_asked(kept, b"new")
+    assert made.stat().st_mode == usual.stat().st_mode
+    assert kept.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(FileNotFoundError):
+        write_as_asked(tmp_path / "no" / "folder", b"new")
+    with pytest.raises(NotADirectoryError):
+        write_as_asked(made / "file", b"new")
+
+
+def leave(program: TerminalProgram, key: str = "q") -> None:
+    """Quit, and see that the program ends as it should."""
+    program.rest()
+    program.press(key)
+    program.until(lambda: not program.child.isalive(), "the end")
+    assert program.child.exitstatus == 0
+    assert b"Traceback" not in program.written
+
+
+@pytest.mark.parametrize("place", ["below a file", "a full disk"])
+def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: str, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    if place == "below a file":
+        home.write_text("no folder")
+        home /= "below"
+    elif not hasattr(resource, "prlimit"):
+        pytest.skip("the system lets nobody limit another process")
+    # Python would keep the half of what it compiles, and read it the next time.
+    with TerminalProgram(home, str(SAMPLE), size=(100, 30), PYTHONDONTWRITEBYTECODE="1") as program:
+        program.until(lambda: "call" in program.text, "a session")
+        program.rest()
+        if home.parent.is_dir():
+            resource.prlimit(program.child.pid, resource.RLIMIT_FSIZE, (16, 16))
+            program.press("d", shows="Runs a day")
+            program.press("7", "enter", shows="could not be kept")
+        else:
+            program.until(lambda: "Not a directory" in program.text, "why there are no settings")
+        program.press("w", "s", shows="Save the plan as")
+        program.press("enter", shows="was not saved")
+        program.press("w", "p", shows="Save a picture")
+        program.press("enter", shows="could not be saved")
+        leave(program)
+    kept = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
+    assert not kept & {".part", ".toml", ".svg"}
+
+
+def test_the_list_of_sessions_opens_where_no_home_is(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("no folder")
+    with TerminalProgram(home / "below", str(SAMPLE.parent), size=(100, 30)) as program:
+        program.until(lambda: SAMPLE.stem in program.text, "a list")
+        leave(program, "\x11")
+
+
+def test_forty_columns_and_a_locale_of_ascii_are_enough_for_the_screen(tmp_path: Path) -> None:
+    with TerminalProgram(tmp_path, str(SAMPLE), size=(40, 16), LANG="C", LC_ALL="C") as program:
+        program.until(lambda: "call" in program.text, "a session")
+        program.press("p", "p", "down", "end")
+        leave(program)
+
+
+def test_too_little_memory_is_said_in_a_line_and_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("inspector.cli._run", fail)
+    outcome = run_here(capsys, "report", str(SAMPLE))
+    assert outcome.code == 1
+    assert "too little memory" in outcome.complaint
+
+
+PAGE = ("report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+def test_with_little_address_space_a_page_has_no_charts_and_a_line_says_why() -> None:
+    done = limited(f"-v {8 << 20}", *PAGE)
+    assert done.returncode == 0, done.stderr
+    assert "without its charts" in done.stdout
+    assert "<svg" not in done.stdout
+    assert done.stderr.count("\n") == 1
+    assert "charts need 128 GB of address space, and the limit is 8 GB" in done.stderr
+    assert "ulimit -v" in done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+def test_with_the_address_space_that_is_asked_for_charts_are_drawn() -> None:
+    pytest.importorskip("vl_convert")
+    done = limited(f"-v {ADDRESS_SPACE_NEEDED >> 10}", *PAGE)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "<svg" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+def test_with_little_address_space_a_picture_of_a_chart_is_refused_in_a_line() -> None:
+    done = limited(f"-v {8 << 20}", "screenshot", str(SAMPLE), "--chart")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "ulimit -v" in done.stderr

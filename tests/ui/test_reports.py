@@ -1,0 +1,104 @@
+"""A report saved from the screen: the same figures as the command's, in any form, never over a session."""
+
+import json
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from inspector.cli import main
+from inspector.report import session_report
+from inspector.report.forms import FORMS
+from inspector.ui.reports import REPORT_FORMS
+
+
+async def _ask(run, target: Path, *keys: str) -> None:
+    await run.tap("w", "w")
+    await run.until_open("report")
+    await run.tap(*keys)
+    run.line = str(target)
+    await run.tap("enter")
+
+
+async def test_a_report_from_the_screen_says_what_the_command_says(
+    running, session_file, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "mine.json"
+    async with running(session_file.path) as run:
+        await run.tap("1")
+        await run.settled()
+        await _ask(run, target, "shift+tab")
+        await run.until(target.exists)
+        await run.until_shown("report saved to")
+        spec = run.plan.to_specs()[0]
+
+    options = ["report", str(session_file.path), "--strategy", spec, "--runs-per-day", "1", "--format", "json"]
+    assert main(options) == 0
+    told, written = json.loads(capsys.readouterr().out), json.loads(target.read_text(encoding="utf-8"))
+    assert written["baseline"] == told["baseline"]
+    assert written["plans"][0]["figures"] == told["plans"][0]["figures"]
+    assert written["plans"][0]["saved"] == told["plans"][0]["saved"]
+
+
+async def test_the_form_decides_how_the_name_of_the_file_ends(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.tap("w", "w")
+        await run.until_open("report")
+        endings = []
+        for _ in range(5):
+            endings.append(Path(run.line).suffix)
+            await run.tap("tab")
+        again = Path(run.line).suffix
+        run.line = "named.html"
+        await run.tap("tab")
+
+        assert endings == [".html", ".md", ".txt", ".csv", ".json"]
+        assert again == ".html"
+        assert run.line == "named.md"
+
+
+def test_every_form_a_report_has_can_be_saved_from_the_screen() -> None:
+    assert {form.name for form in REPORT_FORMS} == set(FORMS)
+
+
+async def test_without_a_strategy_on_it_is_said_what_the_report_is_on(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.tap("w", "w")
+        await run.until_shown("No strategy is on")
+
+
+async def test_a_session_is_never_written_over(running, session_file) -> None:
+    before = session_file.path.read_bytes()
+    async with running(session_file.path) as run:
+        await _ask(run, session_file.path)
+        await run.until_shown("is part of the session; name another file")
+        assert run.has_dialog
+
+    assert session_file.path.read_bytes() == before
+
+
+async def test_a_report_that_takes_long_tells_how_far_it_is_and_can_be_stopped(
+    running, session_file, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = Event()
+
+    def endless(*arguments: object) -> None:
+        progress = arguments[3]
+        assert callable(progress)
+        try:
+            while True:
+                progress(1, 4)
+                stopped.wait(0.001)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(session_report, "report_of", endless)
+    target = tmp_path / "page.html"
+    async with running(session_file.path) as run:
+        await _ask(run, target)
+        await run.until_shown("writing the report")
+        await run.tap("escape")
+        await run.until_shown("the report was called off")
+        await run.until(stopped.is_set)
+
+    assert not target.exists()
