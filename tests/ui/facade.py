@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
     from textual.widget import Widget
 
+    from inspector.ui.controller.changes import Change
     from inspector.ui.controller.session import SessionController
 
 SCREENS = {
@@ -427,6 +428,10 @@ class Running:
     def after_frame(self, do: Callable[[], Any]) -> None:
         """Have something done once the next frame is painted."""
         self._screen.call_after_refresh(do)
+
+    def publish(self, change: Change) -> None:
+        """Tell the parts of the screen of a change that came while they were busy."""
+        self._controller.changes.publish(change)
 
     def keep_entries_in_sight(self) -> None:
         """Scroll the plan as it does after a change of it."""

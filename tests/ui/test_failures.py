@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from inspector.ui.controller.changes import Change
+from inspector.ui.plan.panel import PlanPanel
 from inspector.ui.toolkit.failures import failures_log
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
@@ -17,6 +19,8 @@ from tests.ui.waiting import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from textual.app import ComposeResult
 
     from tests.ui.recordings import Recording
 
@@ -149,6 +153,30 @@ async def test_a_part_that_fails_again_says_so_again_and_a_click_tries_it_too(
         await run.click(TOLD)
         await run.until_shown("The guard")
         assert not run.failed_parts
+
+
+async def test_a_change_while_a_part_is_made_anew_is_shown_once_it_is_there(
+    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(session_file.path) as run:
+        run.focus_part("plan")
+        with monkeypatch.context() as patch:
+            patch.setattr("inspector.ui.plan.panel.PlanPanel.on_descendant_focus", fail)
+            run.send("down")
+            await until_told(run)
+
+        compose = PlanPanel.compose
+
+        def compose_late(self: PlanPanel) -> ComposeResult:
+            run.publish(Change.RISKS)
+            return compose(self)
+
+        monkeypatch.setattr(PlanPanel, "compose", compose_late)
+        failures_log().unlink()
+        await run.press("enter")
+        await run.until(lambda: not run.failed_parts)
+        await run.until_shown("tiered-stale")
+        assert not failures_log().exists()
 
 
 async def test_a_part_that_cannot_be_made_leaves_the_others(

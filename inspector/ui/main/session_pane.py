@@ -32,6 +32,7 @@ class FailingPart(Widget):
 
     has_failed = False
     fails_alone = True
+    _is_opening_again = False
     _wanted: Mapping[Change, Callable[[], object]] = {}
 
     def listen(self, controller: SessionController, wanted: Mapping[Change, Callable[[], object]]) -> None:
@@ -45,7 +46,8 @@ class FailingPart(Widget):
         controller.changes.listen({change: partial(self._attempt, do) for change, do in wanted.items()})
 
     def _attempt(self, do: Callable[[], object]) -> None:
-        if not self.has_failed:
+        # What is being made anew is shown everything once it is there; until then it cannot show anything.
+        if not (self.has_failed or self._is_opening_again):
             try:
                 do()
             except Exception as error:  # noqa: BLE001  whatever it is, the others are still to be told of the change
@@ -113,8 +115,11 @@ class FailingPart(Widget):
         event.stop()
         had_focus = self.has_focus_within
         await self._clear()
-        self.has_failed = False
-        await self.begin()
+        self.has_failed, self._is_opening_again = False, True
+        try:
+            await self.begin()
+        finally:
+            self._is_opening_again = False
         for show in dict.fromkeys(self._wanted[change] for change in Change if change in self._wanted):
             self._attempt(show)
         if had_focus:
