@@ -72,6 +72,17 @@ def fail(self: object = None, *_: object, **__: object) -> Any:
     raise RuntimeError(REASON)
 
 
+def composed_after(happens: Callable[[], None]) -> Callable[[PlanPanel], ComposeResult]:
+    """In place of what makes the plan's controls: something happens first."""
+    compose = PlanPanel.compose
+
+    def late(self: PlanPanel) -> ComposeResult:
+        happens()
+        return compose(self)
+
+    return late
+
+
 def is_told(run: Any) -> bool:
     """Whether the screen says that a part of it failed; until that is laid out, what failed may be drawn once more."""
     try:
@@ -165,13 +176,8 @@ async def test_a_change_while_a_part_is_made_anew_is_shown_once_it_is_there(
             run.send("down")
             await until_told(run)
 
-        compose = PlanPanel.compose
-
-        def compose_late(self: PlanPanel) -> ComposeResult:
-            run.publish(Change.RISKS)
-            return compose(self)
-
-        monkeypatch.setattr(PlanPanel, "compose", compose_late)
+        late = composed_after(lambda: run.publish(Change.RISKS))
+        monkeypatch.setattr("inspector.ui.plan.panel.PlanPanel.compose", late)
         failures_log().unlink()
         await run.press("enter")
         await run.until(lambda: not run.failed_parts)
