@@ -140,7 +140,11 @@ class CacheMisses:
 
     def at(self, call: int) -> CacheMiss | None:
         """What a call missed; None where it missed nothing."""
-        return next((miss for miss in self.all if miss.call == call), None)
+        return self._by_call.get(call)
+
+    @cached_property
+    def _by_call(self) -> dict[int, CacheMiss]:
+        return {miss.call: miss for miss in self.all}
 
 
 def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
