@@ -10,8 +10,20 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.engine.replay import replay_session
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.analysis.cache_misses import CacheMiss
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -73,6 +85,8 @@ def results(sessions: list[Session]) -> str:
             ("#", "cache", "calls met", "read, recorded", "predicted", "", "written, recorded", "predicted"),
             [_cache(each) for each in sessions],
         ),
+        "### Why caches missed",
+        *_causes(sessions),
         "### Cost",
         table(
             ("#", "recorded", "the baseline", "as if nothing had been reported", ""),
@@ -144,6 +158,55 @@ def _cache(each: Session) -> tuple[Any, ...]:
         _off(read["off"]),
         f"{write['recorded']:,.0f}" if written else "",
         f"{write['predicted']:,.0f}" if written else "",
+    )
+
+
+def _causes(sessions: list[Session]) -> list[str]:
+    """Every miss of every session, explained or not, and how that agrees with what providers said themselves."""
+    found = {each["number"]: cache_misses(replay_session(open_session(each["path"]), Plan())) for each in sessions}
+    misses = [miss for each in found.values() for miss in each.misses]
+    said = Counter((miss.reported.reason, str(miss.derived)) for miss in misses if miss.reported is not None)
+    return [
+        (
+            "Of a miss a file shows the cause, or nothing in it does. Then caches that keep what they choose most\n"
+            "likely dropped it; of others the cause is unknown. First requests, compactions and clearing are\n"
+            "expected, and no misses."
+        ),
+        table(
+            ("#", "misses", "tokens re-cached", "the file shows it", "provider's side", "unknown", "causes"),
+            [
+                *(_causes_of(number, each.misses) for number, each in found.items() if each.misses),
+                (*_causes_of("all", misses)[:-1], ""),
+            ],
+        ),
+        (
+            "What the provider said, where a file holds that, and what is derived without it. `unavailable` says\n"
+            "that it could not compare the two prompts: then what is derived counts."
+        ),
+        table(
+            ("said", "derived", "misses"),
+            [(f"`{reason}`", f"`{derived}`", count) for (reason, derived), count in sorted(said.items())],
+        ),
+    ]
+
+
+def _causes_of(name: int | str, misses: Sequence[CacheMiss]) -> tuple[Any, ...]:
+    by_cause = Counter(str(miss.cause) for miss in misses)
+    tokens = sum(miss.tokens for miss in misses)
+
+    def share(*causes: MissCause) -> str:
+        mine = [miss for miss in misses if miss.cause in causes]
+        return f"{len(mine)} ({percent(sum(miss.tokens for miss in mine) / tokens, 0)} of the tokens)" if mine else ""
+
+    shown = set(MissCause) - {MissCause.LIKELY_SERVER_SIDE, MissCause.UNKNOWN}
+    return (
+        name,
+        len(misses),
+        f"{tokens:,}",
+        share(*shown),
+        share(MissCause.LIKELY_SERVER_SIDE),
+        share(MissCause.UNKNOWN),
+        ", ".join(f"{count} `{cause}`" for cause, count in by_cause.most_common()),
     )
 
 

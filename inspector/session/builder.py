@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.session.model import Block, SessionLink, TextSource, Usage
+    from inspector.session.model import Block, ReportedMiss, SessionLink, TextSource, Usage
 
 
 KEPT_DIAGNOSTICS = 100
@@ -235,6 +235,7 @@ class Thread:
         usage: Usage | None = None,
         identifier: str = "",
         is_sent: bool = True,
+        miss: ReportedMiss | None = None,
     ) -> int:
         """Add a model's response, and the call that it answers; the message's index.
 
@@ -244,12 +245,22 @@ class Thread:
             usage: What the provider reported for the call.
             identifier: Request or response id.
             is_sent: Whether the response is part of later prompts.
+            miss: Why the provider's cache missed, where it said so.
         """
         context = self.open_context()
         prompt_messages = len(context.members)
         index = self.add(message, is_sent=is_sent)
         self._builder.calls.append(
-            Call(index, context.index, prompt_messages, model, message.time, usage, identifier or message.identifier)
+            Call(
+                index,
+                context.index,
+                prompt_messages,
+                model,
+                message.time,
+                usage,
+                identifier or message.identifier,
+                miss,
+            )
         )
         return index
 

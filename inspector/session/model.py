@@ -193,6 +193,18 @@ class Usage(Struct, frozen=True, gc=False):
         return self if self.prompt or self.output else None
 
 
+class ReportedMiss(Struct, frozen=True, gc=False):
+    """What the provider said of a cache it did not find as expected.
+
+    Attributes:
+        reason: In its own word: `model_changed`, `unavailable`.
+        tokens: How many tokens were missed by its account; None where it does not say.
+    """
+
+    reason: str
+    tokens: int | None = None
+
+
 class Call(Struct, frozen=True, gc=False):
     """One request to the model.
 
@@ -206,6 +218,7 @@ class Call(Struct, frozen=True, gc=False):
         time: Seconds since the epoch of the first record of the response, or None.
         usage: What the provider reported, or None.
         identifier: Request or response id.
+        miss: Why the provider's cache missed, where it said so.
     """
 
     response: int
@@ -215,6 +228,7 @@ class Call(Struct, frozen=True, gc=False):
     time: float | None = None
     usage: Usage | None = None
     identifier: str = ""
+    miss: ReportedMiss | None = None
 
 
 class ContextCause(StrEnum):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.miss_cost import CacheMisses, price_misses
+from inspector.replay.cache.miss_cost import MissCosts, price_misses
 from inspector.replay.engine.ledger import served_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 
@@ -98,7 +98,7 @@ class PlanOutcome:
     break_usd: Figure
     savings: Savings
     break_even_call: Figure
-    misses: CacheMisses
+    misses: MissCosts
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
@@ -125,7 +125,7 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
     )
 
 
-def cache_misses(replay: Replay) -> CacheMisses:
+def cache_misses(replay: Replay) -> MissCosts:
     """What the edits of a replay's plan put out of the cache, call by call."""
     inputs, ledger = replay.inputs, replay.ledger
     unbroken = replay.prompt_edits.reusable(inputs.cached_blocks, unbroken=True)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CacheMisses:
+class MissCosts:
     """Per recorded call.
 
     Attributes:
@@ -37,7 +37,7 @@ class CacheMisses:
 
 def price_misses(
     served: ServedPrompts, unbroken: ServedPrompts, calls: NDArray[np.intp], rates: NDArray[np.float64]
-) -> CacheMisses:
+) -> MissCosts:
     """What misses lose.
 
     Args:
@@ -57,7 +57,7 @@ def price_misses(
     extra = np.where(resent > 0, more, 0.0)
     rebuild = extra + np.where(resent > 0, resent * rates[:, RateColumn.CACHE_READ], 0.0)
     count = len(served.cache_read)
-    return CacheMisses(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
+    return MissCosts(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
 
 
 def _over_all_calls(figures: NDArray[Any], calls: NDArray[np.intp], count: int) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from inspector.session.call_matching import CallMatcher
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import objects, string
 from inspector.session.media import media_of_base64, media_of_data_url
-from inspector.session.model import BlockKind, Media, Message, Origin, Role, Usage
+from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -421,6 +421,14 @@ def usage_of(reported: object) -> Usage | None:
         output=_count(reported, "completion_tokens", "output_tokens"),
         reasoning=_count(output_details, "reasoning_tokens"),
     ).unless_zero()
+
+
+def miss_of(diagnostics: object) -> ReportedMiss | None:
+    """Why Anthropic's cache missed, as a response says whose request asked for it; None where it says nothing."""
+    reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
+    if not isinstance(reason, dict) or not isinstance(reason.get("type"), str):
+        return None
+    return ReportedMiss(reason["type"], _count(reason, "cache_missed_input_tokens") or None)
 
 
 def _details(reported: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 DONE = "[DONE]"
 
-REPLY = ("id", "model", "usage", "created")
+REPLY = ("id", "model", "usage", "created", "diagnostics")
 """Fields beside an answer that say something of the call."""
+
+STARTS = ("id", "model", "role", "usage", "diagnostics")
+"""What the event that begins an answer says of it."""
 
 PIECES = {
     "text_delta": "text",
@@ -88,7 +91,7 @@ def _answer_of_stream(stream: str) -> dict[str, Any]:
         kind = string(event.get("type"))
         if kind == "message_start":
             message = mapping(event.get("message"))
-            answer.update({name: message[name] for name in ("id", "model", "role", "usage") if name in message})
+            answer.update({name: message[name] for name in STARTS if name in message})
         elif kind == "content_block_start":
             blocks[_place(event)] = dict(mapping(event.get("content_block")))
         elif kind == "content_block_delta":
@@ -97,6 +100,9 @@ def _answer_of_stream(stream: str) -> dict[str, Any]:
             # What is reported at the end counts what was sent until then; zeros and nothings do not.
             last = {name: value for name, value in mapping(event.get("usage")).items() if value}
             answer["usage"] = {**mapping(answer.get("usage")), **last}
+            delta = mapping(event.get("delta"))
+            if delta.get("diagnostics") is not None:  # a comparison that was not done when the answer began
+                answer["diagnostics"] = delta["diagnostics"]
         elif isinstance(event.get("choices"), list):
             _take_chunk(answer, calls, event)
     if blocks:

@@ -15,7 +15,7 @@ from inspector.session.formats.claude_code.compactions import Branches, compacti
 from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Family, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role, Usage
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, ReportedMiss, Role, Usage
 from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
@@ -86,6 +86,13 @@ def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_pr
     if is_placeholder == usage.output_is_placeholder:
         return usage
     return structs.replace(usage, output_is_placeholder=is_placeholder)
+
+
+def _miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
+    """Why the cache missed, by the API's own account; None where it gives none."""
+    diagnostics = record.message.diagnostics if record.message is not None else None
+    miss = diagnostics.miss if diagnostics is not None else None
+    return ReportedMiss(miss.type, miss.missed) if miss is not None and miss.type else None
 
 
 def _is_placeholder_version(version: str) -> bool:
@@ -366,8 +373,9 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             usage = with_placeholder_noted(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
-        if usage is not call.usage:
-            self.builder.calls[response.call] = structs.replace(call, usage=usage)
+        miss = _miss_of(record) or call.miss
+        if usage is not call.usage or miss != call.miss:
+            self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss)
 
     def _summarise(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:

@@ -63,6 +63,19 @@ class ReportedUsage(Struct, gc=False):
     cache_creation: CacheCreation | None = None
 
 
+class MissReason(Struct, gc=False):
+    """Why the prompt cache missed, as the API says where a client asks for it (`cache-diagnosis-2026-04-07`)."""
+
+    type: str | None = None
+    missed: int | None = field(name="cache_missed_input_tokens", default=None)
+
+
+class ApiDiagnostics(Struct, gc=False):
+    """What the API says of a request besides answering it: no reason yet is a comparison that is not done."""
+
+    miss: MissReason | None = field(name="cache_miss_reason", default=None)
+
+
 class ApiMessage(Struct, gc=False):
     """`message`: what was sent to the API or came from it."""
 
@@ -71,6 +84,7 @@ class ApiMessage(Struct, gc=False):
     model: str | None = None
     content: str | list[ContentBlock] | ContentBlock | None = None
     usage: ReportedUsage | None = None
+    diagnostics: ApiDiagnostics | None = None
 
 
 class PreservedSegment(Struct, gc=False):

@@ -25,6 +25,7 @@ from inspector.session.formats.chat import (
     blocks_of_definition,
     blocks_of_message,
     is_summary_part,
+    miss_of,
     role_of,
     usage_of,
 )
@@ -61,7 +62,7 @@ COUNTER = "x-anthropic-billing-header:"
 """How a system text begins that Claude Code writes anew for every request; the API does not count it."""
 
 TIMES = ("timestamp", "created", "created_at", "time")
-ABOUT = (*TIMES, "model", "usage", "id")
+ABOUT = (*TIMES, "model", "usage", "id", "diagnostics")
 """Fields of a message, or of what stands around it, that say something of the call."""
 
 
@@ -239,7 +240,8 @@ class RequestLog:
         )
         if is_call and sent.role is not Role.OTHER:
             model, usage = string(sent.about.get("model")), usage_of(sent.about.get("usage"))
-            index = thread.respond(message, model=model, usage=usage, is_sent=False)
+            miss = miss_of(sent.about.get("diagnostics"))
+            index = thread.respond(message, model=model, usage=usage, is_sent=False, miss=miss)
         else:
             index = thread.add(message, is_sent=False)
         if sent.role is Role.OTHER:

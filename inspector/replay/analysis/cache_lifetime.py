@@ -1,0 +1,116 @@
+"""What if the prompt cache had kept everything for an hour instead of five minutes, or the reverse: a projection.
+
+A longer life makes every write dearer and turns misses by pauses it covers into reads; a shorter one makes writes
+cheaper and turns reads after pauses it does not cover into writes. Everything else stays as it was: what was sent,
+what was answered, and every other miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.analysis.cache_misses import is_miss, readable_tokens
+from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, HOUR
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.figure import Figure, HowKnown
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.cache_misses import CacheMisses
+
+
+@dataclass(frozen=True, slots=True)
+class LifetimeChange:
+    """A session whose cache had lived otherwise.
+
+    Attributes:
+        lifetime: Seconds that everything is kept: 300 or 3,600.
+        recorded_usd: What the session's calls cost as they were.
+        usd: What they would have cost.
+        write_usd: Of the difference, what writes that happened would have cost more; negative where less.
+        misses: Misses there would not have been; negative where there would have been more.
+        miss_usd: What these cost beyond reading; negative where there would have been more.
+        break_even: How many such pauses make both lifetimes cost the same, rounded up; None where it cannot be told.
+    """
+
+    lifetime: float
+    recorded_usd: Figure
+    usd: Figure
+    write_usd: Figure
+    misses: int
+    miss_usd: Figure
+    break_even: int | None
+
+    @property
+    def saved_usd(self) -> Figure:
+        """Dollars saved; negative where it would have cost more."""
+        recorded, changed = self.recorded_usd.value, self.usd.value
+        return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
+
+
+def lifetime_change(found: CacheMisses) -> LifetimeChange | None:
+    """The session with the other lifetime: an hour where most was written for five minutes, else the reverse.
+
+    None where the provider has no such choice, or nothing was written.
+    """
+    replay = found.replay
+    inputs, ledger = replay.inputs, replay.ledger
+    # Only Anthropic's entries have one of two lifetimes, at two prices.
+    mine = np.isin(inputs.caches.lifetime, (FIVE_MINUTES, HOUR)) & inputs.caches.writes
+    short, long = (np.where(mine, each, 0) for each in (ledger.cache_write_5m, ledger.cache_write_1h))
+    if not (short.sum() or long.sum()):
+        return None
+    to_hour = bool(short.sum() >= long.sum())
+    lifetime = HOUR if to_hour else FIVE_MINUTES
+    could_read = readable_tokens(replay)
+    read = ledger.cache_read
+    if to_hour:
+        moved = np.zeros(len(read), dtype=np.int64)
+        for miss in found.all:
+            gap = miss.evidence.gap_seconds
+            if miss.cause is MissCause.TTL_EXPIRED_5M and gap is not None and gap <= HOUR and mine[miss.call]:
+                moved[miss.call] = miss.tokens
+    else:
+        paused = (inputs.gap_seconds > FIVE_MINUTES) & (inputs.gap_seconds <= HOUR)
+        kept = mine & paused & inputs.same_model & ~inputs.restarts & (could_read > 0) & ~is_miss(could_read, read)
+        moved = -np.where(kept, read, 0)
+    written = ledger.cache_write
+    from_writes = np.where(moved > 0, np.minimum(moved, written), moved)
+    now_written = written - from_writes
+    changed = PromptUsage(
+        ledger.uncached - (moved - from_writes),
+        read + moved,
+        np.where(mine, 0 if to_hour else now_written, ledger.cache_write_5m),
+        np.where(mine, now_written if to_hour else 0, ledger.cache_write_1h),
+    )
+    # The writes that happened, at the other price; what is left of the difference is the misses'.
+    repriced = PromptUsage(
+        ledger.uncached,
+        read,
+        np.where(mine, 0 if to_hour else written, ledger.cache_write_5m),
+        np.where(mine, written if to_hour else 0, ledger.cache_write_1h),
+    )
+    recorded, dearer, then = (float(inputs.rates.cost(usage).sum()) for usage in (_usage_of(found), repriced, changed))
+    count = int((moved != 0).sum()) * (1 if to_hour else -1)
+    per_miss = (dearer - then) / count if count else float("nan")
+    write_usd = dearer - recorded
+    break_even = ceil(abs(write_usd) / per_miss) if count and per_miss > 0 else None
+    total = float(ledger.cost.sum())
+    return LifetimeChange(
+        lifetime,
+        Figure.of(total, replay.figures.cost_usd.known),
+        Figure.of(total + then - recorded, HowKnown.PROJECTED),
+        Figure.of(write_usd, HowKnown.PROJECTED),
+        count,
+        Figure.of(dearer - then, HowKnown.PROJECTED),
+        break_even,
+    )
+
+
+def _usage_of(found: CacheMisses) -> PromptUsage:
+    ledger = found.replay.ledger
+    return PromptUsage(ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h)

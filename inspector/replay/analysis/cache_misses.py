@@ -1,0 +1,272 @@
+"""Every cache miss of a replay, explained and priced, and the sums that account for each token written.
+
+A call could have read what the cache held after the last call that shares its prefix: the one before it in its thread,
+whatever other threads did meanwhile. What it read less than that is the miss. Every prompt token that was not read is
+then new text, part of a miss, below what counts as a miss, or of a call nothing is known to compare with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.analysis.miss_evidence import MissEvidence
+from inspector.replay.analysis.resend_cost import prompt_rates
+from inspector.replay.cache.cache_models import NO_PREFIX
+from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCause
+from inspector.replay.figure import Figure, HowKnown, weakest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.miss_evidence import Evidence
+    from inspector.replay.engine.replay import Replay
+    from inspector.session.model import ReportedMiss
+
+    Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheMiss:
+    """One call that read less from the prompt cache than it could have.
+
+    Attributes:
+        call: The call.
+        cause: Why: the provider's own word where it gave one, else what the session shows.
+        derived: What the session shows, whatever the provider said.
+        reported: What the provider said; None where it said nothing.
+        known: How the cause is known: exact where the provider named it.
+        evidence: What the session shows it by.
+        could_read: Prompt tokens that the cache held; those of the whole prompt where it is the first.
+        read: Those that were read.
+        usd: Dollars of sending the difference uncached or writing it.
+        read_usd: What reading it would have cost.
+    """
+
+    call: int
+    cause: MissCause
+    derived: MissCause
+    reported: ReportedMiss | None
+    known: HowKnown
+    evidence: Evidence
+    could_read: int
+    read: int
+    usd: Figure
+    read_usd: Figure
+
+    @property
+    def tokens(self) -> int:
+        """What was not read though it could have been: tokens re-cached; of a first request, tokens cached."""
+        return self.could_read - self.read
+
+    @property
+    def extra_usd(self) -> Figure:
+        """Dollars it cost beyond what reading would have; of a first request, which nothing could prevent, 0."""
+        if self.cause is MissCause.FIRST_REQUEST:
+            return Figure(0.0, self.usd.known)
+        return _difference(self.usd, self.read_usd)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseTotal:
+    """All misses of one cause.
+
+    Attributes:
+        cause: The cause.
+        calls: How many calls missed for it.
+        tokens: Tokens re-cached.
+        usd: Dollars of that.
+        extra_usd: Of these, what is more than reading them would have cost.
+    """
+
+    cause: MissCause
+    calls: int
+    tokens: int
+    usd: Figure
+    extra_usd: Figure
+
+
+@dataclass(frozen=True, eq=False)
+class CacheMisses:
+    """The misses of a replay and what else was not read.
+
+    `unread_tokens` is the sum of `new_tokens`, `noise_tokens`, `uncompared_tokens` and the tokens of all misses, less
+    `beyond_tokens`.
+
+    Attributes:
+        replay: The replay.
+        all: In call order, those that had to be, too.
+        unread_tokens: Prompt tokens of all calls that were written to the cache or sent uncached.
+        new_tokens: Those no call before had sent.
+        noise_tokens: Those that could have been read, too few to count as a miss.
+        beyond_tokens: Tokens read beyond what the thread's last call left in the cache: others' entries.
+        uncompared_tokens: Those of calls that reported usage where the one before did not, or the reverse.
+    """
+
+    replay: Replay
+    all: tuple[CacheMiss, ...]
+    unread_tokens: int
+    new_tokens: int
+    noise_tokens: int
+    beyond_tokens: int
+    uncompared_tokens: int
+
+    @cached_property
+    def misses(self) -> tuple[CacheMiss, ...]:
+        """Those that did not have to be, in call order: what is called a cache miss."""
+        return tuple(miss for miss in self.all if not miss.cause.is_expected)
+
+    @cached_property
+    def dearest(self) -> tuple[CacheMiss, ...]:
+        """The misses that did not have to be, the dearest first; by tokens where there is no price."""
+        return tuple(sorted(self.misses, key=lambda miss: (-(miss.extra_usd.value or 0.0), -miss.tokens, miss.call)))
+
+    @cached_property
+    def causes(self) -> tuple[CauseTotal, ...]:
+        """A row for every cause, the dearest first, those that had to be last."""
+        rows = (total_of(cause, (miss for miss in self.all if miss.cause is cause)) for cause in MissCause)
+        found = (row for row in rows if row.calls)
+        return tuple(sorted(found, key=lambda row: (row.cause.is_expected, -(row.extra_usd.value or 0.0), -row.tokens)))
+
+    @cached_property
+    def total(self) -> CauseTotal:
+        """All misses that did not have to be; `cause` says nothing."""
+        return total_of(MissCause.UNKNOWN, self.misses)
+
+    def at(self, call: int) -> CacheMiss | None:
+        """What a call missed; None where it missed nothing."""
+        return self._by_call.get(call)
+
+    @cached_property
+    def _by_call(self) -> dict[int, CacheMiss]:
+        return {miss.call: miss for miss in self.all}
+
+
+def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
+    """The sums of some misses, under the name of a cause."""
+    mine = tuple(misses)
+    return CauseTotal(
+        cause,
+        len(mine),
+        sum(miss.tokens for miss in mine),
+        sum_of(miss.usd for miss in mine),
+        sum_of(miss.extra_usd for miss in mine),
+    )
+
+
+def sum_of(figures: Iterable[Figure]) -> Figure:
+    """The sum of dollars, known as well as the least known of them; None where one is."""
+    found = tuple(figures)
+    known = weakest(HowKnown.EXACT, *(each.known for each in found))
+    values = [each.value for each in found if each.value is not None]
+    return Figure(sum(values) if len(values) == len(found) else None, known)
+
+
+def _difference(one: Figure, other: Figure) -> Figure:
+    known = weakest(one.known, other.known)
+    return Figure(None if one.value is None or other.value is None else one.value - other.value, known)
+
+
+def cache_misses(replay: Replay) -> CacheMisses:
+    """Explain and price every cache miss of a replay."""
+    ledger = replay.ledger
+    prompt, read = ledger.prompt_tokens, ledger.cache_read
+    unread = prompt - read
+    could_read = readable_tokens(replay)
+    compared, first = could_read >= 0, replay.inputs.previous_call < 0
+    lost = np.where(compared, could_read - read, 0)
+    missed = is_miss(could_read, read)
+    first_unread = first & caches_at_all(replay) & (unread > 0)
+    evidence = MissEvidence(replay)
+    read_rate, other_rate = prompt_rates(replay)
+    known = replay.figures.cache_read_tokens.known
+
+    def miss_at(call: int) -> CacheMiss:
+        shown = evidence.of(call, int(read[call]))
+        reported = replay.history.session.calls[call].miss
+        cause, is_reported = _settled(shown.cause, reported)
+        could = int(prompt[call]) if first[call] else int(could_read[call])
+        tokens = could - int(read[call])
+        # A provider that counts no writes may charge for reading nothing what it charges for reading.
+        rate = max(float(other_rate[call]), float(read_rate[call])) if not np.isnan(other_rate[call]) else float("nan")
+        return CacheMiss(
+            call=call,
+            cause=cause,
+            derived=shown.cause,
+            reported=reported,
+            known=HowKnown.EXACT if is_reported else HowKnown.ESTIMATED,
+            evidence=shown,
+            could_read=could,
+            read=int(read[call]),
+            usd=Figure.of(tokens * rate, known),
+            read_usd=Figure.of(tokens * float(read_rate[call]), known),
+        )
+
+    return CacheMisses(
+        replay=replay,
+        all=tuple(miss_at(call) for call in np.flatnonzero(missed | first_unread).tolist()),
+        unread_tokens=int(unread.sum()),
+        new_tokens=int(np.where(compared, prompt - could_read, 0).sum() + unread[first & ~first_unread].sum()),
+        noise_tokens=int(lost[(lost > 0) & ~missed].sum()),
+        beyond_tokens=int(-lost[lost < 0].sum()),
+        uncompared_tokens=int(unread[~compared & ~first].sum()),
+    )
+
+
+def readable_tokens(replay: Replay) -> Integers:
+    """Per call, prompt tokens that the cache held after the call before it in its thread; -1 where that is unknown.
+
+    It is unknown for a thread's first call, and where one of the two reported usage and the other did not.
+    """
+    inputs, ledger = replay.inputs, replay.ledger
+    prompt, caches, previous = ledger.prompt_tokens, inputs.caches, inputs.previous_call
+    # Where writes are counted, what was neither read nor written is not kept; elsewhere whole prompts are.
+    kept = np.where(caches.writes, prompt - ledger.uncached, prompt)
+    # A prompt below the minimum is not kept, though the next one would have read it.
+    short = caches_at_all(replay) & (prompt < caches.minimum_prefix) & (kept == 0)
+    held = np.where(short, prompt, np.where(kept >= np.minimum(caches.minimum_prefix, prompt), kept, 0))
+    held = np.where(caches_at_all(replay), held, 0)
+    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) if len(prompt) else previous >= 0
+    return np.where(known, np.minimum(held[previous] if len(prompt) else held, prompt), -1).astype(np.int64)
+
+
+def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
+    """Per call, whether its model's calls read from or wrote to a cache at all, bool."""
+    ledger, inputs = replay.ledger, replay.inputs
+    uses = (ledger.cache_read > 0) | (ledger.cache_write > 0)
+    found: NDArray[np.bool_] = np.full(len(uses), bool(uses.any())) & (inputs.caches.minimum_prefix < NO_PREFIX)
+    return found
+
+
+def is_miss(could_read: Integers, read: Integers) -> NDArray[np.bool_]:
+    """Per call, whether it read so much less than it could have that it counts as a miss, bool."""
+    lost = could_read - read
+    missed: NDArray[np.bool_] = (lost >= MISS_TOKENS) & (lost >= MISS_SHARE * could_read)
+    return missed
+
+
+_REPORTED = {
+    "model_changed": MissCause.MODEL_CHANGED,
+    "system_changed": MissCause.SYSTEM_PROMPT_CHANGED,
+    "tools_changed": MissCause.TOOLS_CHANGED,
+    "messages_changed": MissCause.MESSAGES_REWRITTEN,
+}
+"""The API's reasons that name a cause. The others say that it could not compare the two prompts."""
+
+_OF_MESSAGES = (MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, MissCause.PLAN_EDIT)
+"""What is said more closely of messages that changed."""
+
+
+def _settled(derived: MissCause, reported: ReportedMiss | None) -> tuple[MissCause, bool]:
+    """The cause that counts, and whether it is the provider's word. What a plan or a start does it cannot know."""
+    said = _REPORTED.get(reported.reason) if reported is not None else None
+    if said is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
+        return derived, False
+    if said is MissCause.MESSAGES_REWRITTEN and derived in _OF_MESSAGES:
+        return derived, True
+    return said, True

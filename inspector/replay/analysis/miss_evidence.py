@@ -1,0 +1,158 @@
+"""What a session shows of why a call missed the prompt cache: models, times, contexts, edits.
+
+The first of these that holds is the cause: another model, a compaction or a rewind, an edit of what was sent, a pause
+longer than the cache lives, a resume, a prompt too short to be kept, more blocks than a look-back reaches. Where none
+does, caches that keep what they choose (those whose writes nobody counts) most likely dropped it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.engine.edits import RECORDED
+from inspector.session.model import BlockKind, ContextCause
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.prompt_layout import ContextLayout
+    from inspector.replay.engine.replay import Replay
+    from inspector.session.model import Context
+
+FIVE_MINUTES, HOUR = 300.0, 3600.0
+"""The two lifetimes that Anthropic offers, in seconds."""
+
+TOOLS_LOCATOR = "tools"
+"""Where formats that record tool definitions say they stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a session shows of one miss.
+
+    Attributes:
+        cause: The cause it speaks for.
+        previous: The last call that shares the prompt's beginning, -1 for none.
+        gap_seconds: Time since that one; None where a time is missing.
+        lifetime: Seconds the cache kept what that one left.
+        models: The models of that call and this one.
+        blocks: Where the two prompts part: the block that stood there, and the one that stands there now; -1 for none.
+        rule: What the plan, or the agent, says of the edit that parts them; empty where none does.
+    """
+
+    cause: MissCause
+    previous: int
+    gap_seconds: float | None
+    lifetime: float
+    models: tuple[str, str]
+    blocks: tuple[int, int] = (-1, -1)
+    rule: str = ""
+
+
+class MissEvidence:
+    """Finds what speaks for the cause of a miss, call by call."""
+
+    def __init__(self, replay: Replay) -> None:
+        """Look at a replay, and at what the session recorded around it."""
+        self._replay = replay
+        inputs = replay.inputs
+        self._previous = inputs.previous_call
+        self._gaps = inputs.gap_seconds
+        self._lifetimes = lifetimes(replay)
+        self._positions = inputs.layout.positions_after(inputs.layout.previous_blocks)
+        self._contexts = _contexts_of_calls(replay)
+
+    def of(self, call: int, read: int) -> Evidence:
+        """What is shown of a call that read so many tokens."""
+        session = self._replay.history.session
+        previous = int(self._previous[call])
+        models = (session.calls[previous].model if previous >= 0 else "", session.calls[call].model)
+        gap = float(self._gaps[call])
+        lifetime = float(self._lifetimes[previous if previous >= 0 else call])
+        cause, blocks, rule = self._cause(call, previous, read, lifetime)
+        return Evidence(cause, previous, None if np.isnan(gap) else gap, lifetime, models, blocks, rule)
+
+    def _cause(self, call: int, previous: int, read: int, lifetime: float) -> tuple[MissCause, tuple[int, int], str]:
+        nothing = (-1, -1)
+        inputs, replay = self._replay.inputs, self._replay
+        if previous < 0:
+            return MissCause.FIRST_REQUEST, nothing, ""
+        if not inputs.same_model[call]:
+            return MissCause.MODEL_CHANGED, nothing, ""
+        if inputs.restarts[call]:
+            return (*self._departure(call, previous), "")
+        changed = int(replay.ledger.first_changed[call])
+        if changed >= 0:
+            by_plan, rule = self._edit(call, changed)
+            return MissCause.PLAN_EDIT if by_plan else MissCause.CLEARING, (changed, changed), rule
+        if self._gaps[call] > lifetime:
+            return _expired(lifetime), nothing, ""
+        messages, calls = replay.history.session.messages, replay.history.session.calls
+        if messages[calls[previous].response].is_inherited and not messages[calls[call].response].is_inherited:
+            return MissCause.RESUMED, nothing, ""
+        ledger = replay.ledger
+        if not read and ledger.prompt_tokens[previous] < inputs.caches.minimum_prefix[previous]:
+            return MissCause.BELOW_MINIMUM, nothing, ""
+        if inputs.caches.writes[call]:
+            is_far = self._positions[call] >= LOOK_BACK_POSITIONS and read > 0
+            return MissCause.LOOK_BACK if is_far else MissCause.UNKNOWN, nothing, ""
+        return MissCause.LIKELY_SERVER_SIDE, nothing, ""
+
+    def _departure(self, call: int, previous: int) -> tuple[MissCause, tuple[int, int]]:
+        """Why a prompt does not grow from the one before it, and the blocks at which they part."""
+        (context, layout), (_, layout_before) = self._contexts[call], self._contexts[previous]
+        blocks = layout.blocks[: layout.prompt_blocks[np.searchsorted(layout.calls, call)]]
+        before = layout_before.blocks[: layout_before.prompt_blocks[np.searchsorted(layout_before.calls, previous)]]
+        all_blocks = self._replay.history.session.all_blocks
+        place = 0
+        while place < min(len(blocks), len(before)) and (
+            blocks[place] == before[place] or all_blocks[blocks[place]].digest == all_blocks[before[place]].digest
+        ):
+            place += 1
+        parts = tuple(int(each[place]) if place < len(each) else -1 for each in (before, blocks))
+        first = all_blocks[parts[1]] if parts[1] >= 0 else None
+        if first is not None and first.kind is BlockKind.SYSTEM_TEXT and context.cause is not ContextCause.COMPACTION:
+            is_tools = first.origin.locator == TOOLS_LOCATOR
+            return MissCause.TOOLS_CHANGED if is_tools else MissCause.SYSTEM_PROMPT_CHANGED, (parts[0], parts[1])
+        cause = MissCause.COMPACTION if context.cause is ContextCause.COMPACTION else MissCause.REWIND
+        return cause, (parts[0], parts[1])
+
+    def _edit(self, call: int, block: int) -> tuple[bool, str]:
+        """Whether the plan, not the recorded agent, changed a block at a call, and what it says of that."""
+        edits = self._replay.edits
+        row = edits.row(block, call)
+        if row < 0:
+            return False, ""
+        reason = edits.reasons[edits.reason[row]]
+        return reason.entry != RECORDED, self._replay.reason(block, call)
+
+
+LOOK_BACK_POSITIONS = 20
+"""Anthropic looks so many positions back from a breakpoint for an earlier entry."""
+
+
+def _expired(lifetime: float) -> MissCause:
+    if lifetime == FIVE_MINUTES:
+        return MissCause.TTL_EXPIRED_5M
+    return MissCause.TTL_EXPIRED_1H if lifetime == HOUR else MissCause.TTL_EXPIRED
+
+
+def lifetimes(replay: Replay) -> NDArray[np.float64]:
+    """Per call, seconds that what it left in the cache is kept: for an hour what was written for an hour, float64."""
+    caches, ledger, share = replay.inputs.caches, replay.ledger, replay.inputs.recorded.one_hour_share
+    chosen = caches.writes & np.isin(caches.lifetime, (FIVE_MINUTES, HOUR)) & ~np.isnan(share)
+    chosen &= ledger.cache_write + ledger.cache_read > 0
+    return np.where(chosen, np.where(share > 0.5, HOUR, FIVE_MINUTES), caches.lifetime)
+
+
+def _contexts_of_calls(replay: Replay) -> dict[int, tuple[Context, ContextLayout]]:
+    contexts = replay.history.session.contexts
+    return {
+        call: (context, layout)
+        for context, layout in zip(contexts, replay.inputs.layout.contexts, strict=True)
+        for call in layout.calls.tolist()
+    }

@@ -1,0 +1,116 @@
+"""Why a prompt cache missed: the causes there are, in words, and what would have prevented each.
+
+The names are those of Claude Code's status line (`prompt_cache.miss_causes`,
+https://code.claude.com/docs/en/statusline#prompt-cache-fields) where it has one. It counts compactions and clearing as
+expected and names no cause for them; they, first requests, and what a plan does have names of their own here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MISS_SHARE, MISS_TOKENS = 0.05, 2_000
+"""A call misses the cache where it read less than it could have by both: this share of it, and so many tokens.
+
+Claude Code counts by the same two.
+"""
+
+
+class MissCause(StrEnum):
+    """Why a call read less from the prompt cache than it could have."""
+
+    FIRST_REQUEST = "first_request"
+    COMPACTION = "compaction"
+    CLEARING = "clearing"
+    REWIND = "rewind"
+    PLAN_EDIT = "plan_edit"
+    MESSAGES_REWRITTEN = "messages_rewritten"
+    MODEL_CHANGED = "model_changed"
+    SYSTEM_PROMPT_CHANGED = "system_prompt_changed"
+    TOOLS_CHANGED = "tools_changed"
+    BETAS_CHANGED = "betas_changed"
+    TTL_EXPIRED_5M = "ttl_expired_5m"
+    TTL_EXPIRED_1H = "ttl_expired_1h"
+    TTL_EXPIRED = "ttl_expired"
+    RESUMED = "resumed"
+    BELOW_MINIMUM = "below_minimum"
+    LOOK_BACK = "look_back"
+    LIKELY_SERVER_SIDE = "likely_server_side"
+    UNKNOWN = "unknown"
+
+    @property
+    def label(self) -> str:
+        """In a few words: `the 5-minute cache expired`."""
+        return _WORDS[self].label
+
+    @property
+    def short(self) -> str:
+        """In one or two words, for tables: `expired (5 min)`."""
+        return _WORDS[self].short
+
+    @property
+    def prevention(self) -> str:
+        """What would have prevented it, as an imperative; empty where nothing would."""
+        return _WORDS[self].prevention
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the cache had to be written: nobody asks why."""
+        return self in _EXPECTED
+
+
+class _Words(NamedTuple):
+    label: str
+    short: str
+    prevention: str = ""
+
+
+_EXPECTED = frozenset({MissCause.FIRST_REQUEST, MissCause.COMPACTION, MissCause.CLEARING})
+
+_COME_BACK = "come back sooner, or have the prompt cached for an hour"
+
+_WORDS: Mapping[MissCause, _Words] = MappingProxyType(
+    {
+        MissCause.FIRST_REQUEST: _Words("the first request of a conversation", "first request"),
+        MissCause.COMPACTION: _Words("the conversation was compacted", "compaction"),
+        MissCause.CLEARING: _Words("the agent cleared old tool results", "clearing"),
+        MissCause.REWIND: _Words("the conversation went back to an earlier message", "rewind"),
+        MissCause.PLAN_EDIT: _Words(
+            "the plan changed what was already sent", "plan's edit", "cut in batches, or before a result is first sent"
+        ),
+        MissCause.MESSAGES_REWRITTEN: _Words(
+            "messages that were already sent changed", "rewritten", "keep what was sent as it is"
+        ),
+        MissCause.MODEL_CHANGED: _Words(
+            "the model changed", "model changed", "switch models at the start, or right after a compaction"
+        ),
+        MissCause.SYSTEM_PROMPT_CHANGED: _Words(
+            "the system prompt changed", "system prompt", "keep what changes out of the system prompt"
+        ),
+        MissCause.TOOLS_CHANGED: _Words(
+            "the tools changed", "tools changed", "connect tools before the conversation begins"
+        ),
+        MissCause.BETAS_CHANGED: _Words("the API's beta features changed", "betas changed"),
+        MissCause.TTL_EXPIRED_5M: _Words("the 5-minute cache expired", "expired (5 min)", _COME_BACK),
+        MissCause.TTL_EXPIRED_1H: _Words(
+            "the 1-hour cache expired", "expired (1 h)", "compact before a long pause, or start afresh after it"
+        ),
+        MissCause.TTL_EXPIRED: _Words(
+            "the cache expired", "expired", "come back sooner, or ask for longer retention where the provider has it"
+        ),
+        MissCause.RESUMED: _Words("the session was resumed or forked", "resumed", "go on in the session that is open"),
+        MissCause.BELOW_MINIMUM: _Words("the prompt before was too short to be cached", "too short"),
+        MissCause.LOOK_BACK: _Words(
+            "too many blocks came at once for the cache to be found again",
+            "look-back",
+            "set a cache breakpoint at least every 20 blocks",
+        ),
+        MissCause.LIKELY_SERVER_SIDE: _Words("likely the provider's side: nothing else explains it", "provider's side"),
+        MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
+    }
+)

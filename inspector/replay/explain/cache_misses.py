@@ -1,0 +1,73 @@
+"""A cache miss in words: what shows its cause, as screens and reports say it beside the figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.session.model import LinkKind
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.cache_misses import CacheMiss
+    from inspector.session.model import Session
+
+EXPIRED = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H, MissCause.TTL_EXPIRED)
+
+_NOT_NAMED = {
+    "unavailable": "the provider could not say",
+    "previous_message_not_found": "the provider did not find the call before",
+}
+"""What the API says where it names no cause."""
+
+
+def told(miss: CacheMiss, session: Session) -> str:
+    """What shows the cause, in a line without an end: times, models, rules. May hold text of the session: names.
+
+    Args:
+        miss: The miss.
+        session: Its session.
+    """
+    shown = miss.evidence
+    parts = [_by_cause(miss)]
+    if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
+        kept = f", kept for {duration(shown.lifetime)}"
+        parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
+    if miss.cause in _UNSEEN and miss.read:
+        parts.append(f"{miss.read:,} tokens at the beginning were still read")
+    if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
+        parts.append("it goes on from another session")
+    if miss.reported is not None:
+        missed = "" if miss.reported.tokens is None else f", {miss.reported.tokens:,} tokens missed"
+        word = _NOT_NAMED.get(miss.reported.reason, f"the provider says {miss.reported.reason}{missed}")
+        parts.append(word)
+    return "; ".join(part for part in parts if part)
+
+
+_UNSEEN = (MissCause.UNKNOWN, MissCause.LIKELY_SERVER_SIDE, MissCause.RESUMED, MissCause.LOOK_BACK)
+"""Causes of which the time since the call before says something, too."""
+
+
+def _by_cause(miss: CacheMiss) -> str:
+    shown = miss.evidence
+    before, now = shown.models
+    if miss.cause is MissCause.MODEL_CHANGED:
+        return f"{before or 'unknown'} before, {now or 'unknown'} now"
+    if miss.cause in (MissCause.PLAN_EDIT, MissCause.CLEARING) and shown.rule:
+        return shown.rule
+    if miss.cause is MissCause.UNKNOWN:
+        return "same model, within the cache's lifetime, nothing changed that the file shows"
+    if miss.cause is MissCause.LIKELY_SERVER_SIDE:
+        return "same model, within the cache's usual lifetime, same beginning"
+    return ""
+
+
+def duration(seconds: float) -> str:
+    """A time between two calls: `27 s`, `13 min 10 s`, `2 h 12 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        minutes, rest = divmod(whole, 60)
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(round(whole / 60), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"

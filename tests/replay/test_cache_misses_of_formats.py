@@ -1,0 +1,335 @@
+"""Why the cache missed, in a session of every format that reports what was read from it, as its agent writes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.engine.replay import replay_session
+from inspector.session.model import ReportedMiss
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from tests.session.claude_lines import Script
+from tests.session.codex_lines import Rollout
+from tests.session.gemini_lines import GeminiScript
+from tests.session.opencode_store import Store
+from tests.session.opencode_store import tokens as opencode_tokens
+from tests.session.pi_lines import PiScript
+from tests.session.run_files import Record, exchange, inspect_log, jsonl
+
+START = 1_780_000_000.0
+DAY = 86_400.0
+
+
+class Made(NamedTuple):
+    """One call: its prompt, what it read of it, when it was made, and by which model."""
+
+    prompt: int
+    read: int
+    time: float
+    model: str
+
+
+Writer = Callable[[Path, Sequence[Made]], Path]
+
+
+def calls_of(model: str, other: str) -> list[Made]:
+    """A first request, a read, a pause of two days, a read, another model, and a miss that nothing explains."""
+    return [
+        Made(10_000, 0, 0.0, model),
+        Made(20_000, 9_984, 20.0, model),
+        Made(30_000, 0, 20.0 + 2 * DAY, model),
+        Made(40_000, 29_952, 40.0 + 2 * DAY, model),
+        Made(50_000, 0, 60.0 + 2 * DAY, other),
+        Made(60_000, 0, 80.0 + 2 * DAY, other),
+    ]
+
+
+def stamp(seconds: float) -> str:
+    return datetime.fromtimestamp(START + seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def anthropic_usage(call: Made) -> Record:
+    written = call.prompt - call.read - 10
+    return {
+        "input_tokens": 10,
+        "cache_read_input_tokens": call.read,
+        "cache_creation_input_tokens": written,
+        "output_tokens": 9,
+    }
+
+
+def openai_usage(call: Made) -> Record:
+    return {
+        "prompt_tokens": call.prompt,
+        "completion_tokens": 9,
+        "total_tokens": call.prompt + 9,
+        "prompt_tokens_details": {"cached_tokens": call.read},
+    }
+
+
+def claude_code(path: Path, calls: Sequence[Made]) -> Path:
+    script = Script()
+    for number, call in enumerate(calls):
+        script.prompt(f"question {number}", timestamp=stamp(call.time - 5))
+        message = {
+            "id": f"m{number}",
+            "role": "assistant",
+            "model": call.model,
+            "content": [{"type": "text", "text": f"answer {number}"}],
+            "usage": anthropic_usage(call),
+        }
+        script.add(type="assistant", requestId=f"r{number}", message=message, timestamp=stamp(call.time))
+    return script.write(path / "session.jsonl")
+
+
+def claude_trace(path: Path, calls: Sequence[Made]) -> Path:
+    lines, messages = [], []
+    for number, call in enumerate(calls):
+        messages.append({"role": "user", "content": f"question {number}"})
+        answer = {
+            "id": f"m{number}",
+            "role": "assistant",
+            "model": call.model,
+            "content": [{"type": "text", "text": f"answer {number}"}],
+            "usage": anthropic_usage(call),
+        }
+        line = exchange(list(messages), answer, model=call.model)
+        line["request"]["timestamp"] = START + call.time
+        lines.append(line)
+        messages.append({"role": "assistant", "content": answer["content"]})
+    (path / "log.jsonl").write_bytes(jsonl(lines))
+    return path / "log.jsonl"
+
+
+def codex(path: Path, calls: Sequence[Made]) -> Path:
+    rollout = Rollout()
+    rollout.header()
+    for number, call in enumerate(calls):
+        rollout.clock = START + call.time - 5
+        rollout.turn(call.model)
+        rollout.prompt(f"question {number}")
+        rollout.clock = START + call.time
+        rollout.message("assistant", f"answer {number}")
+        rollout.usage(call.prompt, 9, cached=call.read)
+    return rollout.write(path / "rollout-2026-05-28T20-26-40-own.jsonl")
+
+
+def gemini(path: Path, calls: Sequence[Made]) -> Path:
+    script = GeminiScript()
+    script.header()
+    for number, call in enumerate(calls):
+        script.user(f"u{number}", f"question {number}")["timestamp"] = stamp(call.time - 5)
+        counts = {"input": call.prompt, "output": 9, "cached": call.read, "thoughts": 0, "tool": 0}
+        answer = script.answer(f"a{number}", f"answer {number}", model=call.model, tokens=counts)
+        answer["timestamp"] = stamp(call.time)
+    return script.write(path / "session-2026-03-01T10-00-s1.jsonl")
+
+
+def opencode(path: Path, calls: Sequence[Made]) -> Path:
+    store = Store()
+    for number, call in enumerate(calls):
+        store.clock = round((START + call.time - 5) * 1000)
+        question = store.prompt(f"question {number}")
+        store.clock = round((START + call.time) * 1000)
+        counts = opencode_tokens(10, 9, read=call.read, write=call.prompt - call.read - 10)
+        store.response(text=f"answer {number}", usage=counts, parent=question, modelID=call.model)
+    return store.export(path / "ses_2200.json")
+
+
+def pi(path: Path, calls: Sequence[Made]) -> Path:
+    script = PiScript()
+    script.header()
+    for number, call in enumerate(calls):
+        script.user(f"question {number}")
+        usage = {"input": 10, "output": 9, "cacheRead": call.read, "cacheWrite": call.prompt - call.read - 10}
+        script.answer(f"answer {number}", model=call.model, usage=usage)
+        for line in script.lines[-2:]:
+            line["timestamp"] = stamp(call.time)
+    return script.write(path / "session.jsonl")
+
+
+def atif(path: Path, calls: Sequence[Made]) -> Path:
+    steps: list[Record] = []
+    for number, call in enumerate(calls):
+        metrics = {
+            "prompt_tokens": call.prompt,
+            "cached_tokens": call.read,
+            "completion_tokens": 9,
+            "extra": {"cache_creation_input_tokens": call.prompt - call.read},
+        }
+        asked = {"source": "user", "message": f"question {number}", "timestamp": stamp(call.time - 5)}
+        said = {"source": "agent", "message": f"answer {number}", "timestamp": stamp(call.time), "metrics": metrics}
+        steps += [asked, {**said, "model_name": call.model}]
+    for number, step in enumerate(steps):
+        step["step_id"] = number + 1
+    agent = {"name": "agent", "version": "1", "model_name": calls[0].model}
+    trajectory = {"schema_version": "ATIF-v1.5", "session_id": "s", "agent": agent, "steps": steps}
+    (path / "trajectory.json").write_text(json.dumps(trajectory))
+    return path / "trajectory.json"
+
+
+def openai_chat(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    for number, call in enumerate(calls):
+        asked = {"role": "user", "content": f"question {number}"}
+        said = {"role": "assistant", "content": f"answer {number}", "timestamp": START + call.time}
+        messages += [asked, {**said, "model": call.model, "usage": openai_usage(call)}]
+    (path / "chat.jsonl").write_bytes(jsonl(messages))
+    return path / "chat.jsonl"
+
+
+def inspect_ai(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    events: list[Record] = [{"event": "sample_init"}]
+    for number, call in enumerate(calls):
+        messages.append({"id": f"u{number}", "role": "user", "content": f"question {number}"})
+        answer = {"id": f"a{number}", "role": "assistant", "content": f"answer {number}"}
+        counts = {
+            "input_tokens": 10,
+            "output_tokens": 9,
+            "input_tokens_cache_read": call.read,
+            "input_tokens_cache_write": call.prompt - call.read - 10,
+            "total_tokens": call.prompt + 9,
+        }
+        output = {"model": call.model, "choices": [{"message": answer, "stop_reason": "stop"}], "usage": counts}
+        asked = {"event": "model", "model": f"anthropic/{call.model}", "input": list(messages), "tools": []}
+        events.append({**asked, "output": output, "timestamp": stamp(call.time)})
+        messages.append(answer)
+    sample = {"id": 1, "epoch": 1, "input": "go", "messages": messages, "events": events, "attachments": {}}
+    (path / "log.json").write_text(json.dumps(inspect_log([sample])))
+    return path / "log.json"
+
+
+CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
+GPT = ("gpt-5.1", "gpt-5.4")
+
+WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
+    "claude-code": (claude_code, CLAUDE),
+    "claude-trace": (claude_trace, CLAUDE),
+    "codex": (codex, GPT),
+    "gemini-cli": (gemini, ("gemini-3-pro", "gemini-3-flash")),
+    "opencode": (opencode, CLAUDE),
+    "pi": (pi, CLAUDE),
+    "atif": (atif, CLAUDE),
+    "openai-chat": (openai_chat, GPT),
+    "inspect": (inspect_ai, CLAUDE),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(name: str, tmp_path: Path) -> None:
+    write, models = WRITERS[name]
+    session = open_session(write(tmp_path, calls_of(*models)))
+    assert session.format == name
+
+    found = cache_misses(replay_session(session, Plan()))
+
+    is_claude = models is CLAUDE
+    assert [(miss.call, miss.cause) for miss in found.all] == [
+        (0, MissCause.FIRST_REQUEST),
+        (2, MissCause.TTL_EXPIRED_5M if is_claude or name == "gemini-cli" else MissCause.TTL_EXPIRED),
+        (4, MissCause.MODEL_CHANGED),
+        (5, MissCause.UNKNOWN if is_claude else MissCause.LIKELY_SERVER_SIDE),
+    ]
+    assert found.misses[1].evidence.models == models
+
+
+def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:
+    """A log of requests, each with a system prompt and a tool of its own; nothing is read from the cache."""
+    lines, messages = [], []
+    for number, (system, tool) in enumerate(systems_and_tools):
+        messages.append({"role": "user", "content": f"question {number}"})
+        call = Made(10_000 + number, 0, 0.0, "claude-opus-4-8")
+        content = [{"type": "text", "text": f"answer {number}"}]
+        answer = {"role": "assistant", "model": call.model, "content": content, "usage": anthropic_usage(call)}
+        lines.append(exchange(list(messages), answer, number, model=call.model, system=system, tools=[{"name": tool}]))
+        messages.append({"role": "assistant", "content": content})
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause"),
+    [
+        (("You help.", "Read"), MissCause.TOOLS_CHANGED),
+        (("You code.", "Bash"), MissCause.SYSTEM_PROMPT_CHANGED),
+        (("You help.", "Bash"), MissCause.UNKNOWN),
+    ],
+    ids=["tools", "system prompt", "neither"],
+)
+def test_a_log_of_requests_shows_whether_the_tools_or_the_system_prompt_changed(
+    changed: tuple[str, str], cause: MissCause, tmp_path: Path
+) -> None:
+    (tmp_path / "log.jsonl").write_bytes(jsonl(asked_and_answered(("You help.", "Bash"), changed)))
+
+    found = cache_misses(replay_session(open_session(tmp_path / "log.jsonl"), Plan()))
+
+    assert [miss.cause for miss in found.misses] == [cause]
+
+
+SAID = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 9_000}}
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["at once", "stream"])
+def test_what_the_provider_says_stands_in_logs_of_requests_too(is_stream: bool, tmp_path: Path) -> None:
+    lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
+    answer = lines[1]["response"]["body"]
+    if is_stream:
+        about = {name: answer[name] for name in ("role", "model", "usage")}
+        events = [
+            {"type": "message_start", "message": {**about, "content": [], "diagnostics": None}},
+            {"type": "content_block_start", "index": 0, "content_block": answer["content"][0]},
+            {"type": "message_delta", "delta": {"diagnostics": SAID}, "usage": {"output_tokens": 9}},
+        ]
+        lines[1]["response"] = {"body_raw": "\n\n".join(f"data: {json.dumps(event)}" for event in events)}
+    else:
+        answer["diagnostics"] = SAID
+    (tmp_path / "log.jsonl").write_bytes(jsonl(lines))
+
+    session = open_session(tmp_path / "log.jsonl")
+
+    assert [call.miss for call in session.calls] == [None, ReportedMiss("tools_changed", 9_000)]
+
+
+@pytest.mark.parametrize(
+    ("diagnostics", "miss"),
+    [
+        (None, None),
+        ({"cache_miss_reason": None}, None),
+        ({"cache_miss_reason": {"type": "unavailable"}}, ReportedMiss("unavailable")),
+        (SAID, ReportedMiss("tools_changed", 9_000)),
+        ({"cache_miss_reason": {"type": None}}, None),
+        ("no object", None),
+        ({"cache_miss_reason": 7}, None),
+        ({"cache_miss_reason": {"type": ["a"], "cache_missed_input_tokens": "many"}}, None),
+    ],
+    ids=["no divergence", "still compared", "not known", "a cause", "no type", "a string", "a number", "odd types"],
+)
+def test_claude_code_keeps_what_the_provider_says_with_every_line_of_a_response(
+    diagnostics: object, miss: ReportedMiss | None, tmp_path: Path
+) -> None:
+    script = Script()
+    script.prompt("go")
+    for part in ("one", "two"):
+        message = {
+            "id": "m",
+            "role": "assistant",
+            "model": "claude-opus-4-8",
+            "content": [{"type": "text", "text": part}],
+            "usage": anthropic_usage(Made(9_000, 0, 0.0, "")),
+            "diagnostics": diagnostics,
+        }
+        script.add(type="assistant", requestId="r", message=message)
+
+    session = open_session(script.write(tmp_path / "session.jsonl"))
+
+    assert [call.miss for call in session.calls] == [miss]
+    assert not session.skipped_records
+    assert session.calls[0].usage is not None
