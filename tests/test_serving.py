@@ -16,7 +16,15 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from aiohttp import ClientSession, ClientWebSocketResponse, CookieJar, WSCloseCode, WSMsgType
+from aiohttp import (
+    ClientConnectionResetError,
+    ClientSession,
+    ClientWebSocketResponse,
+    CookieJar,
+    WSCloseCode,
+    WSMessage,
+    WSMsgType,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,6 +101,7 @@ class Server:
     async def window(self, **options: Any) -> AsyncIterator[Window]:
         """A websocket as a page opens it, and the screen behind it once there is one."""
         others = children(self.process.pid)
+        options = {"autoping": False, **options}
         async with self.client.ws_connect(f"{self.origin}/ws?width=80&height=24", **options) as socket:
             yield Window(socket, self.process.pid, others)
 
@@ -127,15 +136,24 @@ class Window:
         """What it is sent to show, up to some words."""
         drawn = b""
         while words not in drawn:
-            message = await self.socket.receive(PATIENCE)
+            message = await self.received()
             assert message.type in {WSMsgType.BINARY, WSMsgType.TEXT}, (message, drawn[-500:])
             drawn += message.data if message.type is WSMsgType.BINARY else message.data.encode()
         return drawn
 
+    async def received(self) -> WSMessage:
+        """The next of what it is sent. Pings are answered, by hand: where the server is gone, what it sent stays."""
+        while True:
+            message = await self.socket.receive(PATIENCE)
+            if message.type is not WSMsgType.PING:
+                return message
+            with suppress(ClientConnectionResetError):
+                await self.socket.pong(message.data)
+
     async def farewell(self) -> tuple[int | None, str]:
         """How the server closes it: the code and the reason."""
         while True:
-            message = await self.socket.receive(PATIENCE)
+            message = await self.received()
             if message.type is WSMsgType.CLOSE:
                 return message.data, message.extra
             assert message.type in {WSMsgType.BINARY, WSMsgType.TEXT}, message
@@ -262,16 +280,16 @@ async def test_what_no_page_sends_changes_nothing() -> None:
 
 
 async def test_a_window_is_told_that_too_much_was_sent_at_once_or_that_its_screen_failed() -> None:
-    async with serving() as server, server.window() as window:
-        screen = await window.screen()
-        async with server.window() as other:
-            other_screen = await other.screen()
-            await other.send("stdin", "x" * MOST_SENT)
-            code, _ = await other.farewell()
+    async with serving() as server:
+        async with server.window() as window:
+            screen = await window.screen()
+            await window.send("stdin", "x" * MOST_SENT)
+            code, _ = await window.farewell()
             assert code == WSCloseCode.MESSAGE_TOO_BIG
-            await until(lambda: is_gone(other_screen))
-        os.kill(screen, signal.SIGKILL)
-        code, reason = await window.farewell()
+            await until(lambda: is_gone(screen))
+        async with server.window() as window:
+            os.kill(await window.screen(), signal.SIGKILL)
+            code, reason = await window.farewell()
         assert code == WSCloseCode.INTERNAL_ERROR
         assert "failed" in reason
 

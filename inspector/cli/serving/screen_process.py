@@ -190,15 +190,19 @@ class ScreenProcess(AppService):
         """End its input, which it hears however busy it is; where it goes on all the same, end the process."""
         if self._task is None or self._process is None:
             return
-        await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
-        if not self.stdin.is_closing():
-            self.stdin.transport.abort()  # to close it would first have what waits taken in
-        if not await self._ends_within(SECONDS_TO_END):
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            self._task.cancel()
-            await self._ends_within(SECONDS_TO_END)
-        self._task = None
+        try:
+            await self._download_manager.cancel_app_downloads(app_service_id=self.app_service_id)
+            if not self.stdin.is_closing():
+                self.stdin.transport.abort()  # to close it would first have what waits taken in
+            if not await self._ends_within(SECONDS_TO_END):
+                with suppress(ProcessLookupError):
+                    self._process.kill()
+                self._task.cancel()
+                await self._ends_within(SECONDS_TO_END)
+        finally:
+            # Who is not waited for to the end is killed, and its pipes are closed while there is a loop to do it.
+            self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  there is no public way
+            self._task = None
 
     async def _ends_within(self, seconds: float) -> bool:
         """Whether the process is gone, and what it wrote is read."""
