@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -60,18 +59,20 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     ACTIONS = MAIN
     BINDINGS: ClassVar[list[BindingType]] = bindings(MAIN)
 
-    @dataclass
     class SettingChanged(Message):
         """A setting has another value that should be kept."""
 
-        name: str
-        value: float
+        def __init__(self, name: str, value: float) -> None:
+            super().__init__()
+            self.name = name
+            self.value = value
 
-    @dataclass
     class BesideWanted(Message):
         """A session that belongs to this one should be opened beside it."""
 
-        path: Path
+        def __init__(self, path: Path) -> None:
+            super().__init__()
+            self.path = path
 
     controller: SessionController
     timeline: TimelinePane

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from textual.keys import format_key
 
@@ -21,8 +20,7 @@ GAP: Final = 2
 """Cells between two columns, at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class MenuItem:
+class MenuItem(NamedTuple):
     """Something a letter does.
 
     Attributes:
@@ -44,8 +42,7 @@ class MenuItem:
         return shown_key(self.action.menu_keys[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class MenuLine:
+class MenuLine(NamedTuple):
     """A line of a menu.
 
     Attributes:
