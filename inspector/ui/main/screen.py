@@ -14,7 +14,6 @@ from inspector.ui.actions.applies import has_past, has_strategies, looks_back
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
-from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.strategies.plan import Plan
+    from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.reports import ReportWriter
     from inspector.ui.settings import Settings
     from inspector.ui.study import Leaving, StudyScreen
@@ -420,6 +420,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def commands(self) -> Iterator[PaletteCommand]:
         """What the command palette offers here besides what keys do; only what applies now."""
+        from inspector.ui.help.commands import PaletteCommand
+
         plans = self.controller.plans
         for index, entry in enumerate(() if plans is None else plans.plan.entries):
             title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
