@@ -7,7 +7,9 @@ short, with a minus sign that cannot be missed.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from inspector.safe_text import one_line
 
@@ -41,7 +43,7 @@ def rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-class NumberFormat(NamedTuple):
+class NumberFormat(Struct, frozen=True):
     """How numbers are written in one place.
 
     Attributes:

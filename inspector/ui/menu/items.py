@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from textual.keys import format_key
 
 from inspector.ui.actions.action import BOUND, key_name
@@ -20,7 +21,7 @@ GAP: Final = 2
 """Cells between two columns, at least."""
 
 
-class MenuItem(NamedTuple):
+class MenuItem(Struct, frozen=True):
     """Something a letter does.
 
     Attributes:
@@ -42,7 +43,7 @@ class MenuItem(NamedTuple):
         return shown_key(self.action.menu_keys[-1])
 
 
-class MenuLine(NamedTuple):
+class MenuLine(Struct, frozen=True):
     """A line of a menu.
 
     Attributes:

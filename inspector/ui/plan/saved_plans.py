@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from inspector.atomic_files import APPLICATION, write_whole
 from inspector.safe_text import clip_cells, one_line
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".toml"
 
 
-class SavedPlan(NamedTuple):
+class SavedPlan(Struct, frozen=True):
     """A plan in the library.
 
     Attributes:
