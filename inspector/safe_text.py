@@ -18,7 +18,7 @@ Tokens are counted on the original. This module imports nothing of the project.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from rich.cells import cell_len, get_character_cell_size
@@ -37,12 +37,12 @@ _SHOWN_AS_CODE = (
 )
 _FLAG_LETTERS = "\U0001f1e6-\U0001f1ff"
 _BROKEN = "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
-_UNSAFE = re.compile(f"[\\x00-\\x09\\x0b-\\x1f\\x7f{_SHOWN_AS_CODE}{_BROKEN}{_FLAG_LETTERS}{_LEFT_OUT}]")
-_CONTROL = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f]")
-_CODE = re.compile(f"[{_SHOWN_AS_CODE}]")
-_REPLACED = re.compile(f"[{_BROKEN}]")
+_UNSAFE = f"[\\x00-\\x09\\x0b-\\x1f\\x7f{_SHOWN_AS_CODE}{_BROKEN}{_FLAG_LETTERS}{_LEFT_OUT}]"
+_CONTROL = "[\\x00-\\x09\\x0b-\\x1f\\x7f]"
+_CODE = f"[{_SHOWN_AS_CODE}]"
+_REPLACED = f"[{_BROKEN}]"
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_STACK = re.compile(f"({_MARK}{{4}}){_MARK}+")
+_STACK = f"({_MARK}{{4}}){_MARK}+"
 _BLANKS = re.compile(r" {2,}")
 _LINE_BREAKS = re.compile(r" *(?:\r?\n|\r)\s*")
 
@@ -59,8 +59,8 @@ def safe_text(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    safe = _UNSAFE.sub(_shown, text)
-    return safe if safe.isascii() else _STACK.sub(r"\1", safe)
+    safe = _compiled(_UNSAFE).sub(_shown, text)
+    return safe if safe.isascii() else _compiled(_STACK).sub(r"\1", safe)
 
 
 def one_line(text: str, limit: int = 1000) -> str:
@@ -119,6 +119,12 @@ def _fitting(text: str, room: int) -> int:
     return len(text)
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern, compiled for the first text that needs it: plain texts need none."""
+    return re.compile(pattern)
+
+
 def _shown(match: re.Match[str]) -> str:
     return _shown_character(match[0])
 
@@ -128,10 +134,10 @@ def _shown_character(character: str) -> str:
     if character == "\t":
         return " " * TAB_CELLS
     code = ord(character)
-    if _CONTROL.match(character):
+    if _compiled(_CONTROL).match(character):
         return "␡" if code == 0x7F else chr(0x2400 + code)
-    if _CODE.match(character):
+    if _compiled(_CODE).match(character):
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
     if 0x1F1E6 <= code <= 0x1F1FF:
         return chr(ord("A") + code - 0x1F1E6)
-    return "�" if _REPLACED.match(character) else ""
+    return "�" if _compiled(_REPLACED).match(character) else ""

@@ -64,7 +64,7 @@ def is_named_early(path: Path) -> bool:
 
     A single word may be a mistyped command, and a name much like that of a file beside it a mistyped name.
     """
-    from inspector.session.follow import is_awaited
+    from inspector.session.awaiting import is_awaited
 
     if not is_awaited(path):
         return False

@@ -7,8 +7,9 @@ short, with a minus sign that cannot be missed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from inspector.safe_text import one_line
 
@@ -42,8 +43,7 @@ def rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberFormat:
+class NumberFormat(Struct, frozen=True):
     """How numbers are written in one place.
 
     Attributes:

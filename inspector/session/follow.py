@@ -1,22 +1,20 @@
-"""Following a session: waiting for its file, reading what is added, and surviving whatever happens to it."""
+"""Following a session: reading what is added, and surviving whatever happens to its file."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-import os
-import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
-from inspector.session.files import FileState, Locator, is_folder, is_link
+from inspector.session.files import FileState, Locator, is_link
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
-from inspector.session.registry import detect
 from inspector.session.watching import wake_ups
 
 if TYPE_CHECKING:
@@ -220,47 +218,6 @@ class Follower:
 
 def _messages(count: int) -> str:
     return "1 message that was shown is" if count == 1 else f"{count:,} messages that were shown are"
-
-
-def is_awaited(path: Path) -> bool:
-    """Whether a path is one at which a session may yet appear: an empty file, or nothing in a folder that exists."""
-    file = Locator.of(path).file
-    try:
-        status = os.lstat(file)
-    except FileNotFoundError:
-        return is_folder(file.parent)
-    except (OSError, ValueError):
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size == 0
-
-
-def why_still_awaited(path: Path) -> str:
-    """Why a path that was awaited cannot be opened yet, in a few words for a person; empty once it can.
-
-    What appears may be half a line at first, or a folder without files, so that anything unknown is waited for, too.
-    """
-    file = Locator.of(path).file
-    try:
-        status = file.stat()
-    except FileNotFoundError:
-        return "there is no such file yet" if is_folder(file.parent) else "its folder is gone"
-    except (OSError, ValueError):
-        return "it cannot be looked at"
-    if stat.S_ISDIR(status.st_mode) and _holds_sessions(file):
-        return ""
-    if stat.S_ISREG(status.st_mode) and status.st_size == 0:
-        return "the file is empty so far"
-    try:
-        detect(path)
-    except SessionError:
-        return "what is there is no session so far"
-    return ""
-
-
-def _holds_sessions(folder: Path) -> bool:
-    from inspector.session.discovery import sessions_in
-
-    return any(True for _ in sessions_in(folder))
 
 
 async def follow(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -38,7 +38,7 @@ class ContainedSession(Struct, frozen=True):
     modified: float = 0.0
 
 
-class FullOutput(NamedTuple):
+class FullOutput(Struct, frozen=True):
     """The whole of an output, where the model was sent a preview of it.
 
     Attributes:
@@ -151,7 +151,7 @@ class Format(ABC):
         return False
 
 
-class Detection(NamedTuple):
+class Detection(Struct, frozen=True):
     """The format of a path and what in its content tells so."""
 
     format: Format

@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import App, InvalidModeError, SystemCommand
+from textual.app import InvalidModeError, SystemCommand
+from textual.reactive import Reactive
 
 from inspector.safe_text import one_line
 from inspector.ui.main.screen import InspectScreen
@@ -63,6 +64,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     TITLE = "inspector"
     CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
     DEFAULT_MODE = HOME
+    theme: Reactive[str] = Reactive(DARK.name)
+    """The theme to begin with: to change it later has all styles parsed once more."""
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands_provider}
 
     def __init__(
@@ -96,9 +99,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._plan = plan
         self._keeps_state = keeps_state
         self.settings = settings or load_settings()
-        # Watchers of the theme parse all styles once more, which the first paint need not wait for.
-        self.set_reactive(App.theme, DARK.name)
-        self.stylesheet.set_variables(self.get_css_variables())
         if not self._use_theme(self.settings.theme):
             problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
             self.settings = self.settings._replace(problems=(*self.settings.problems, problem))

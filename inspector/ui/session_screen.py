@@ -14,7 +14,6 @@ from textual.worker import Worker, WorkerState
 from inspector.errors import InspectorError
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.session_name import session_name
 from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import help_sections, key_hints
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
@@ -121,6 +120,8 @@ def heading_of(controller: SessionController) -> Heading:
     session = controller.session
     if session is None:
         return Heading(controller.path.stem, state=controller.state)
+    from inspector.session.session_name import session_name
+
     last = session.calls[-1] if session.calls else None
     window = None if controller.outcome is None else controller.outcome.inputs.window
     identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)

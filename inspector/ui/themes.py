@@ -57,6 +57,10 @@ class ThemedApp(App[None]):
         for theme in THEMES.values():
             self.register_theme(theme)
 
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """A theme by its name. The project's own are known while the application is made, too, before it has any."""
+        return _BY_NAME.get(theme_name) or super().get_theme(theme_name)
+
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables, and one for each meaning that the theme has no colour of its own for."""
         variables = super().get_css_variables()
@@ -193,6 +197,9 @@ ANSI: Final = Theme(
 
 THEMES: Final = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "colour-blind": COLOUR_BLIND, "ansi": ANSI}
 """What settings call them."""
+
+_BY_NAME: Final = {theme.name: theme for theme in THEMES.values()}
+"""Themes by what Textual calls them."""
 
 THEME_WORDS: Final = {
     "dark": "dark background",

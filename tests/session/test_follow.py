@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.resolve_paths import resolve_targets
+from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
-from inspector.session.follow import Follower, Update, follow, is_awaited, why_still_awaited
+from inspector.session.follow import Follower, Update, follow
 from inspector.session.model import TextUnavailableError
 from inspector.session.open import open_session
 from tests.examples import examples

@@ -11,6 +11,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
+from msgspec.structs import replace
 from textual.actions import parse
 from textual.app import App
 from textual.binding import Binding
@@ -135,8 +136,8 @@ def test_commands_are_found_by_their_words_and_by_what_people_call_them() -> Non
 
 
 def test_a_menu_has_the_next_and_the_one_before_in_one_line_and_as_many_columns_as_have_room() -> None:
-    back = STEP._replace(name="test.back", menu="g X")
-    other = STEP._replace(name="test.other", menu="g $", label="another")
+    back = replace(STEP, name="test.back", menu="g X")
+    other = replace(STEP, name="test.other", menu="g $", label="another")
     node = DOMNode()
     lines = lines_of([MenuItem(STEP, node), MenuItem(back, node), MenuItem(other, node)])
 

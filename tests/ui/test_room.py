@@ -11,15 +11,31 @@ import pytest
 
 import inspector.ui
 
-HEAVY = ("numpy", "tiktoken", "genai_prices", "watchfiles", "msgspec")
+LIBRARIES = ("numpy", "tiktoken", "genai_prices", "watchfiles")
+OF_AN_OPEN_SESSION = (
+    "inspector.session.model",
+    "inspector.session.follow",
+    "inspector.session.discovery",
+    "inspector.strategies",
+    "inspector.replay",
+    "inspector.tokens",
+)
 ROOT = Path(inspector.ui.__file__).parents[2]
 SOURCES = sorted(Path(inspector.ui.__file__).parent.rglob("*.py"))
 PARSING = {"notify", "update", "Static", "Label", "Button"}
 """Calls that parse a plain string as markup unless told not to."""
 
 
-def test_the_first_paint_waits_for_nothing_heavy() -> None:
-    code = f"import sys, inspector.ui.app; print([name for name in {HEAVY!r} if name in sys.modules])"
+def test_the_first_paint_waits_for_nothing_heavy_and_for_nothing_that_needs_the_session_read() -> None:
+    path = ROOT / "sample_sessions" / "coding-agent.jsonl"
+    code = f"""
+import sys
+from pathlib import Path
+from inspector.cli.resolve_paths import resolve_targets
+assert resolve_targets([Path({str(path)!r})], waits=True).sessions
+import inspector.ui.app
+print([name for name in {(*LIBRARIES, *OF_AN_OPEN_SESSION)!r} if name in sys.modules])
+"""
 
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 

@@ -1,12 +1,12 @@
 """Reading JSON that may be damaged, as much of it as can be had, and writing it as agents put it on the wire.
 
 Invalid UTF-8 and lone surrogates become U+FFFD, fields of an unexpected type are left out; what had to be changed is
-said beside the value.
+said beside the value. The decoder and encoder of the standard library are imported where they are needed: finding out
+what a sound file is, which the first paint waits for, takes neither.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import msgspec
@@ -33,6 +33,8 @@ def decode_json(data: bytes | memoryview | msgspec.Raw) -> tuple[Any, str]:
 
 def lenient_json(data: bytes) -> tuple[object, str]:
     """A JSON value with U+FFFD where bytes or code points are invalid, and what was wrong with it."""
+    import json
+
     problem = ""
     try:
         text = data.decode()
@@ -139,6 +141,8 @@ SCALARS: dict[type, tuple[type, ...]] = {
 
 
 def _convert(value: object, info: Any, wanted: Any) -> Any:
+    import json
+
     for candidate in info.types if isinstance(info, msgspec.inspect.UnionType) else (info,):
         if isinstance(candidate, msgspec.inspect.RawType):
             return msgspec.Raw(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
@@ -154,6 +158,8 @@ def _convert(value: object, info: Any, wanted: Any) -> Any:
 
 def compact_json(value: object) -> str:
     """A value as the shortest JSON, non-ASCII characters kept: how agents that write JavaScript put it on the wire."""
+    import json
+
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     except (RecursionError, ValueError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
+from msgspec import Struct
 from textual.binding import Binding
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def _always(_: object) -> bool:
     return True
 
 
-class Named(NamedTuple, Generic[Node]):
+class Named(Struct, Generic[Node], frozen=True):
     """What an action is called in the command palette, where its own name does not say it.
 
     Attributes:
@@ -37,7 +38,7 @@ class Named(NamedTuple, Generic[Node]):
     is_offered: Callable[[Any], bool] = _always
 
 
-class UserAction(NamedTuple, Generic[Node]):
+class UserAction(Struct, Generic[Node], frozen=True):
     """Something keys do on a screen or in a widget.
 
     Attributes:

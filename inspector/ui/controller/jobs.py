@@ -1,18 +1,17 @@
 """The work that takes longer than a frame: it runs in threads, touches no widget, and posts frozen results.
 
-A result is equal to itself alone, and its name is all it says of itself: comparing or telling all that a session holds
-would take longer than showing it. Heavy modules are imported within the functions, so that the first paint waits for
-none of them.
+Heavy modules are imported within the functions, so that the first paint waits for none of them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct, field
 
 from inspector.session.files import is_folder
 
@@ -39,8 +38,17 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadProgress:
+class JobFound(Struct, frozen=True, eq=False):
+    """What a job hands back.
+
+    It is equal to itself alone, and its name is all it says of itself: comparing or telling all that a session holds
+    would take longer than showing it.
+    """
+
+    __repr__ = object.__repr__
+
+
+class LoadProgress(JobFound, frozen=True):
     """A file is being read.
 
     Attributes:
@@ -54,8 +62,7 @@ class LoadProgress:
     only_newest_counts: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SessionLoaded:
+class SessionLoaded(JobFound, frozen=True):
     """A session, or the part of it read so far, with estimated sizes.
 
     Attributes:
@@ -79,8 +86,7 @@ class SessionLoaded:
     changed: float | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SessionAwaited:
+class SessionAwaited(JobFound, frozen=True):
     """There is nothing to read yet at the path.
 
     Attributes:
@@ -90,8 +96,7 @@ class SessionAwaited:
     reason: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LoadFailed:
+class LoadFailed(JobFound, frozen=True):
     """A file cannot be read.
 
     Attributes:
@@ -103,8 +108,7 @@ class LoadFailed:
     is_folder: bool = False
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TokensCounted:
+class TokensCounted(JobFound, frozen=True):
     """Tokens as far as they have been counted.
 
     Attributes:
@@ -120,8 +124,7 @@ class TokensCounted:
     is_final: bool
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ProjectionReady:
+class ProjectionReady(JobFound, frozen=True):
     """How far what a plan saves over many runs may be off.
 
     Attributes:
@@ -131,8 +134,7 @@ class ProjectionReady:
     projection: RunProjection | None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SessionAppended:
+class SessionAppended(JobFound, frozen=True):
     """The session's file holds something else, mostly more.
 
     Attributes:
@@ -152,8 +154,7 @@ class SessionAppended:
     shown: Event = field(default_factory=Event)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class FileChanged:
+class FileChanged(JobFound, frozen=True):
     """Something became of the followed file.
 
     Attributes:
@@ -231,7 +232,7 @@ def read_session(
 
 def _appears(path: Path, post: Post[Reading], is_cancelled: IsCancelled) -> bool:
     """Wait where there is no session at the path yet; False where nobody waits for it any more."""
-    from inspector.session.follow import is_awaited, why_still_awaited
+    from inspector.session.awaiting import is_awaited, why_still_awaited
 
     said = ""
     while (said or is_awaited(path)) and (reason := why_still_awaited(path)):

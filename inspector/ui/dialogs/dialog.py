@@ -33,6 +33,14 @@ Answer = TypeVar("Answer")
 class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
     """A screen over another one. Closed without an answer it gives None."""
 
+    DEFAULT_CSS = """
+    Dialog {
+        .dialog-help { color: $text-muted; margin-bottom: 1; }
+        .dialog-problem { color: $error; height: auto; min-height: 1; }
+        .dialog-problem.-remark { color: $warning; }
+    }
+    """
+
     async def on_click(self, event: events.Click) -> None:
         """Do what was clicked; close where the click was beside everything."""
         if action := event.style.meta.get(ACTION):

@@ -28,6 +28,22 @@ NAME_WIDTH = 27
 class Picker(Dialog[str | None]):
     """Answers the identifier of a choice, or None when it was called off."""
 
+    DEFAULT_CSS = """
+    Picker {
+        #picker Input { border: none; height: 1; background: $panel; padding: 0 1; }
+        #picker OptionList {
+            height: 1fr;
+            margin: 1 0;
+            border: none;
+            background: $surface;
+            text-wrap: nowrap;
+            text-overflow: ellipsis;
+        }
+        #picker-help { height: 6; margin-bottom: 0; }
+        &.-short #picker-help { height: 4; }
+    }
+    """
+
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium")]  # noqa: RUF012  as Textual declares it
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PICKER)

@@ -48,6 +48,15 @@ PRESSED = 2
 class HelpScreen(Dialog[None]):
     """Shown over the screen it explains."""
 
+    DEFAULT_CSS = """
+    HelpScreen {
+        #help Static { height: auto; }
+        .help-title { color: $accent; text-style: bold; }
+        .help-text { color: $text-muted; }
+        .help-table { margin: 0 0 1 2; }
+    }
+    """
+
     BINDINGS: ClassVar[list[BindingType]] = bindings(HELP)
 
     def __init__(self, groups: Sequence[HelpSection]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,6 @@ from inspector.ui.actions.applies import has_past, has_strategies, looks_back
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
-from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.main.chart_pane import ChartPane
 from inspector.ui.main.cost_pane import CostPane
 from inspector.ui.main.detail_pane import DetailPane
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from inspector.strategies.plan import Plan
+    from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.reports import ReportWriter
     from inspector.ui.settings import Settings
     from inspector.ui.study import Leaving, StudyScreen
@@ -60,18 +59,20 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     ACTIONS = MAIN
     BINDINGS: ClassVar[list[BindingType]] = bindings(MAIN)
 
-    @dataclass
     class SettingChanged(Message):
         """A setting has another value that should be kept."""
 
-        name: str
-        value: float
+        def __init__(self, name: str, value: float) -> None:
+            super().__init__()
+            self.name = name
+            self.value = value
 
-    @dataclass
     class BesideWanted(Message):
         """A session that belongs to this one should be opened beside it."""
 
-        path: Path
+        def __init__(self, path: Path) -> None:
+            super().__init__()
+            self.path = path
 
     controller: SessionController
     timeline: TimelinePane
@@ -419,6 +420,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def commands(self) -> Iterator[PaletteCommand]:
         """What the command palette offers here besides what keys do; only what applies now."""
+        from inspector.ui.help.commands import PaletteCommand
+
         plans = self.controller.plans
         for index, entry in enumerate(() if plans is None else plans.plan.entries):
             title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"

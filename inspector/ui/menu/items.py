@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
 from textual.keys import format_key
 
 from inspector.ui.actions.action import BOUND, key_name
@@ -21,8 +21,7 @@ GAP: Final = 2
 """Cells between two columns, at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class MenuItem:
+class MenuItem(Struct, frozen=True):
     """Something a letter does.
 
     Attributes:
@@ -44,8 +43,7 @@ class MenuItem:
         return shown_key(self.action.menu_keys[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class MenuLine:
+class MenuLine(Struct, frozen=True):
     """A line of a menu.
 
     Attributes:

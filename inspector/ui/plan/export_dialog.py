@@ -46,6 +46,15 @@ class Export:
 class ExportScreen(Dialog[Export | None]):
     """Answers what should be saved or copied; None when nothing should."""
 
+    DEFAULT_CSS = """
+    ExportScreen {
+        #export Horizontal { height: 1fr; }
+        #export OptionList { width: 27; height: 1fr; border: none; background: $surface; padding: 0; }
+        #export-preview { width: 1fr; height: 1fr; padding: 0 1; }
+        #export-text { width: auto; }
+    }
+    """
+
     BINDINGS: ClassVar[list[BindingType]] = bindings(EXPORT)
 
     def __init__(self, plan: Plan) -> None:

@@ -135,6 +135,32 @@ class PlanPanel(Vertical):
     HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits by dragging, with the
     arrow keys, finely with shift or the wheel, or by typing a number and enter."""
 
+    # Risks, the other plan and what is said of a control have their lines from the start: nothing moves when they come.
+    DEFAULT_CSS = """
+    PlanPanel {
+        #plan-entries { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
+        #add-strategy { color: $text-muted; width: 1fr; pointer: pointer; }
+        #add-strategy:focus { background: $primary 20%; color: $foreground; text-style: bold; }
+        #plan-actions { color: $text-muted; width: 1fr; height: 1; pointer: pointer; }
+        #plan-risks { height: 2; padding: 0 1; color: $warning; }
+        #plan-rival { height: 2; padding: 0 1; color: $text-muted; display: none; }
+        #plan-hint { height: 5; padding: 0 1; color: $text-muted; border-top: solid $border-blurred; }
+        & > .parameter--label { color: $foreground; }
+        & > .parameter--value { text-style: bold; color: $foreground; }
+        & > .parameter--effect { color: $text-muted; }
+        & > .parameter--track { color: $text-disabled; }
+        & > .parameter--filled { color: $primary; }
+        & > .parameter--thumb { color: $accent; text-style: bold; }
+        & > .parameter--kept { color: $text-muted; }
+        & > .parameter--over { color: $warning; }
+        & > .parameter--typed { text-style: bold reverse; color: $accent; }
+        & > .strategy--on { text-style: bold; color: $success; }
+        & > .strategy--off { color: $foreground; }
+        & > .strategy--key { color: $accent; text-style: bold; }
+        & > .strategy--effect { color: $text-muted; }
+    }
+    """
+
     BINDINGS: ClassVar[list[BindingType]] = bindings(PLAN_PANEL)
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from inspector.atomic_files import APPLICATION, write_whole
 from inspector.safe_text import clip_cells, one_line
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 SUFFIX = ".toml"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedPlan:
+class SavedPlan(Struct, frozen=True):
     """A plan in the library.
 
     Attributes:

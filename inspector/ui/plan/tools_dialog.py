@@ -29,6 +29,13 @@ WIDEST_NAME = 34
 class ToolsDialog(Dialog[tuple[str, ...] | None]):
     """Answers the tools in the list, in order; None when it was called off."""
 
+    DEFAULT_CSS = """
+    ToolsDialog {
+        #tools Input { border: none; height: 1; background: $panel; padding: 0 1; }
+        #tools OptionList { height: auto; max-height: 14; margin: 1 0 0 0; border: none; background: $surface; }
+    }
+    """
+
     BINDINGS: ClassVar[list[BindingType]] = bindings(TOOLS)
 
     def __init__(self, title: str, help_text: str, tools: Sequence[ToolChoice], chosen: Sequence[str]) -> None:

@@ -42,6 +42,15 @@ SECONDS_BETWEEN_AGES = 5
 class SessionsScreen(AnsweredScreen[None]):
     """Chooses a session to open."""
 
+    DEFAULT_CSS = """
+    SessionsScreen {
+        #sessions Input { border: none; height: 1; background: $panel; padding: 0 1; }
+        #sessions SessionList { margin: 1 0 0 0; }
+        #sessions-note { color: $text-muted; height: 1; }
+        #session-preview { height: auto; max-height: 6; color: $text-muted; border-top: solid $border-blurred; }
+    }
+    """
+
     AUTO_FOCUS = "Input"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(SESSIONS)

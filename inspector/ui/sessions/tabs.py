@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.content import Content
@@ -110,11 +109,12 @@ class SessionTabs(Widget):
     titles: reactive[tuple[TabTitle, ...]] = reactive(())
     """The tabs, in order."""
 
-    @dataclass
     class Picked(Message):
         """A tab was clicked."""
 
-        mode: str
+        def __init__(self, mode: str) -> None:
+            super().__init__()
+            self.mode = mode
 
     class CloseAsked(Message):
         """The session shown should be closed."""

@@ -160,7 +160,15 @@ class FailureNotice(Widget, can_focus=True):
     HELP = "Something in this part of the screen failed. Everything else goes on."
 
     DEFAULT_CSS = """
-    FailureNotice { height: 1fr; width: 1fr; padding: 0 1; pointer: pointer; }
+    FailureNotice {
+        height: 1fr;
+        width: 1fr;
+        padding: 0 1;
+        pointer: pointer;
+        & > .failure--problem { color: $error; text-style: bold; }
+        & > .failure--key { color: $accent; text-style: bold; }
+        & > .failure--details { color: $text-muted; }
+    }
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"failure--problem", "failure--key", "failure--details"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual.containers import Vertical
@@ -35,7 +34,6 @@ class Pane(Vertical):
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
 
-    @dataclass
     class TitleClicked(Message):
         """The frame was clicked twice at its top.
 
@@ -43,7 +41,9 @@ class Pane(Vertical):
             pane: Which one.
         """
 
-        pane: Pane
+        def __init__(self, pane: Pane) -> None:
+            super().__init__()
+            self.pane = pane
 
     def on_click(self, event: events.Click) -> None:
         """Tell of two clicks at the top of the frame."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
 from textual.message import Message
 from textual.worker import Worker, get_current_worker
 
@@ -18,8 +18,7 @@ Result = TypeVar("Result")
 IsCancelled = Callable[[], bool]
 
 
-@dataclass(eq=False)
-class JobRun:
+class JobRun(Struct, frozen=True, eq=False):
     """One run of some work.
 
     Attributes:
@@ -33,17 +32,18 @@ class JobRun:
     failed: Callable[[], object] | None
 
 
-@dataclass(eq=False, repr=False)
 class JobResult(Message, bubble=False):
-    """Something was found. Equal to itself alone: comparing all that a session holds would take too long.
+    """Something was found.
 
     Attributes:
         run: By which run.
         result: What it is, frozen. Of those whose class says `only_newest_counts`, the newest stands for all.
     """
 
-    run: JobRun
-    result: Any
+    def __init__(self, run: JobRun, result: Any) -> None:
+        super().__init__()
+        self.run = run
+        self.result = result
 
     def can_replace(self, message: Message) -> bool:
         """Of results that only tell how far something has come, the newest is enough."""
