@@ -424,7 +424,10 @@ class TierFacts(Struct, frozen=True, kw_only=True):
 
     strategy: Annotated[str, about("Name of the strategy.")]
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
-    results: Annotated[Count, figure("results", Unit.COUNT, "Tool results it applies to.")]
+    results: Annotated[
+        Count,
+        figure("blocks", Unit.COUNT, "Blocks it applies to: tool results, or whatever is in the messages it cuts."),
+    ]
     touched: Annotated[Count, figure("changed", Unit.COUNT, "How many of them it changed.")]
     tokens_cut: Annotated[
         int,

@@ -179,6 +179,21 @@ async def test_the_plan_is_a_drawer_on_narrow_screens(running, session_file) -> 
         assert not pane.is_shown
 
 
+async def test_a_strategy_that_cuts_messages_counts_blocks_and_one_that_cuts_results_counts_results(
+    running, session_file
+) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["keep-recent:keep=2"]), size=(80, 24)) as run:
+        await run.press("p")
+        whole = next(group for group in run.replay.groups)
+        assert whole.touched > len(run.history.results) - 2
+        await run.until_shown(f"{whole.touched} of {whole.results} blocks")
+        await run.press("escape")
+    async with running(session_file.path, plan=Plan.from_specs(["clear-old"]), size=(80, 24)) as run:
+        await run.press("p")
+        whole = next(group for group in run.replay.groups)
+        await run.until_shown(f"{whole.touched} of {whole.results} results")
+
+
 async def test_q_leaves(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.tap("q")
