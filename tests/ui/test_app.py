@@ -179,6 +179,21 @@ async def test_the_plan_is_a_drawer_on_narrow_screens(running, session_file) -> 
         assert not pane.is_shown
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_tab_goes_through_the_panes_as_they_are_read_and_shift_tab_back(running, session_file, size) -> None:
+    async with running(session_file.path, size=size) as run:
+        for key, panes in (
+            ("tab", ["detail", "plan", "cost", "chart", "timeline"]),
+            ("shift+tab", ["chart", "cost", "plan", "detail", "timeline"]),
+        ):
+            seen = []
+            for _ in panes:
+                await run.press(key)
+                seen.append(run.state_to_keep.pane)
+                assert run.plan_pane.is_shown == (size == (120, 36) or seen[-1] == "plan")
+            assert seen == panes
+
+
 async def test_a_strategy_that_cuts_messages_counts_blocks_and_one_that_cuts_results_counts_results(
     running, session_file
 ) -> None:

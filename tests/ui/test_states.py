@@ -65,7 +65,7 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
         for keys in (
             ("1", "g", "x"),
             ("down", "down"),
-            ("tab", "tab"),
+            ("tab",),
             ("r", "s"),
             ("r", "r"),
             ("question_mark",),

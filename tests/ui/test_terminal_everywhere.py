@@ -152,7 +152,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     program.go("n")
     act("timeline.previous-risk", "g R", changes=ROW)
 
-    program.go("tab", "tab", "tab")
+    program.go("shift+tab")
     act("chart.before", "left", changes=CALL)
     act("chart.ten-before", "shift+left", changes=CALL)
     act("chart.after", "right", changes=CALL)
@@ -160,7 +160,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.first", "home", shows="call 1 of ")
     act("chart.now", "end", shows="next prompt, after")
 
-    program.go("escape", "home", "g", "x", "tab", "tab", shows="r read as")
+    program.go("escape", "home", "g", "x", "tab", shows="r read as")
     program.go("z", "z", shows="cut here")
     act("detail.raw", "r r", hides="cut here")
     act("detail.sent", "r s", shows="cut here")

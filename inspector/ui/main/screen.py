@@ -156,10 +156,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             await part.begin()
         self.pane_focus.parts = {
             "timeline": self.timeline,
-            "plan": self.plan,
             "detail": self.detail,
-            "chart": self.chart,
+            "plan": self.plan,
             "cost": self.cost,
+            "chart": self.chart,
         }
         if self.focused is None:
             self.timeline.take_focus()
