@@ -25,10 +25,10 @@ STUDY: Table = (
         "escape",
         "close",
         "back",
-        "Go back to the session",
+        "Go back to where this was opened",
         is_shown=True,
         rank=3,
-        named=Named("Go back to the session", "Close this screen"),
+        named=Named("Go back", "Close this screen"),
     ),
     UserAction("study.quit", "q", "close", "quit", "Quit this screen", is_looked_up=False),
     UserAction(

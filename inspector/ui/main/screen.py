@@ -108,7 +108,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
         self._tells_problem = self._says_unopened = False
         self._taught: tuple[bool, ...] = ()
-        self._awaited_study = ""
+        self._awaited_study: tuple[str, StudyScreen | None] | None = None
         self._reports: ReportWriter | None = None
         paint_changed_widgets_only(self)
         controller.changes.listen(
@@ -251,8 +251,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _show_outcome(self) -> None:
         self._show_heading()
         self._teach()
-        if self._awaited_study and self.is_active:
-            self.study(self._awaited_study)
+        if self._awaited_study is not None:
+            name, over = self._awaited_study
+            if (over or self).is_active:
+                self.study(name, over)
 
     def _show_call(self) -> None:
         self._show_standing()
@@ -326,7 +328,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def leave(self) -> None:
         """Stop what can be stopped, or go back to the rows."""
-        self._awaited_study = ""
+        self._awaited_study = None
         find_bar = self.timeline.find_bar
         if self.controller.is_counting:
             self.controller.stop_counting()
@@ -373,17 +375,27 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         if answer is not None:
             self.chart.go_to_call(int(answer) - 1)
 
-    def study(self, name: str) -> None:
-        """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""
-        outcome = self.controller.outcome
-        self._awaited_study = ""
+    def study(self, name: str, over: StudyScreen | None = None) -> None:
+        """Open a screen that studies the session.
+
+        Args:
+            name: `compare`, `tune`, `composition` or `costs`.
+            over: The study it is opened from; None for the session.
+        """
+        outcome, asking = self.controller.outcome, over or self
+        self._awaited_study = None
         if outcome is None:
-            self._awaited_study = name
-            self.tell("the session is still being replayed: this opens once it is")
+            self._awaited_study = name, over
+            asking.tell("the session is still being replayed: this opens once it is")
         elif name in OF_CALLS and not outcome.replay.history.call_count:
-            self.tell("no call was made yet: there is nothing a plan could have changed")
+            asking.tell("no call was made yet: there is nothing a plan could have changed")
         else:
-            self.open_over(self._study_of(name), self._study_left)
+            study = self._study_of(name)
+            study.open_study = self.study
+            if over is None:
+                self.open_over(study, self._study_left)
+            else:
+                over.open_above(study)
 
     def _study_of(self, name: str) -> StudyScreen:
         """A study. Each needs numpy and every strategy, so it is imported late."""
@@ -411,8 +423,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _study_left(self, leaving: Leaving | None) -> None:
         """A study was left, for something that is done here."""
-        if leaving is not None and leaving.study:
-            self.study(leaving.study)
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block)
