@@ -704,7 +704,7 @@ class NoticeFacts(Struct, frozen=True, kw_only=True):
 class ProjectionFacts(Struct, frozen=True, kw_only=True):
     """What the saving comes to at a number of runs a day. About runs that did not happen."""
 
-    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "As asked for.")]
+    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "How many runs like this one there are in a day.")]
     usd_per_day: Annotated[
         float,
         figure("saved a day", Unit.DOLLARS, "Dollars saved a day; negative where the plan costs more.", saves=True),
@@ -720,6 +720,9 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     ]
     usd_per_month_high: Annotated[float, figure("at best", Unit.DOLLARS, "The 95th percentile.", saves=True)]
     days_per_month: Annotated[float, about("Days a month, as asked for.")] = DAYS_PER_MONTH
+    runs_are_assumed: Annotated[bool, about("Nobody said how many runs a day there are; otherwise as asked for.")] = (
+        False
+    )
     known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
         default_factory=dict
     )

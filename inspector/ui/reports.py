@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from textual.app import App, ComposeResult
     from textual.binding import BindingType
 
+    from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -114,7 +115,7 @@ def write_report(
     outcome: Outcome,
     plans: Sequence[Plan],
     form: ReportForm,
-    runs_per_day: float,
+    runs_per_day: RunsPerDay,
     post: Post[ReportProgress | ReportWritten],
     is_cancelled: IsCancelled,
 ) -> None:

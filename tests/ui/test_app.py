@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.strategies.plan import Plan
 from inspector.ui.settings import Settings, load_settings
 from tests.session.claude_lines import SESSION
@@ -365,11 +366,36 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         await run.tap("d")
         await run.pause()
         await run.press(*"240", "enter")
-        await run.until(lambda: run.costs.runs == 240)
+        assert before.runs == ASSUMED_RUNS
+        await run.until(lambda: run.costs.runs == RunsPerDay(240))
 
         assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 10)
         await run.until((tmp_path / "settings.toml").exists)
-    assert load_settings(tmp_path / "settings.toml").runs_per_day == 240
+    kept = load_settings(tmp_path / "settings.toml")
+    assert (kept.runs_per_day, kept.runs_are_assumed) == (240, False)
+
+
+async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(running, session_file, tmp_path) -> None:
+    settings = load_settings(tmp_path / "settings.toml")
+    async with running(session_file.path, settings=settings, size=(120, 36)) as run:
+        await run.press("1")
+        await run.until_shown("at 24 runs a day, assumed")
+        await run.tap("dollar_sign")
+        await run.until_open("costs")
+        await run.tap("g", "a")
+        await run.until_shown("24, assumed")
+        await run.tap("escape")
+        run.focus_costs()
+        await run.tap("E")
+        await run.until_shown("saved a day")
+        await run.tap("end", "up", "up", "up", "up")
+        await run.until(lambda: "runs a day, assumed" in run.explanation)
+        await run.tap("escape", "d")
+        await run.pause()
+        await run.press("2", "4", "enter")
+        await run.until_shown("at 24 runs a day, as set")
+    async with running(session_file.path, settings=load_settings(tmp_path / "settings.toml"), size=(80, 24)) as run:
+        await run.until_shown("at 24 runs a day, as set")
 
 
 async def test_two_plans_are_compared_with_one_key(running, session_file) -> None:

@@ -25,6 +25,7 @@ from inspector.report.monthly_saving import (
     monthly_saving,
     rounded_to,
     runs_a_day,
+    runs_of,
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
@@ -89,7 +90,7 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
         return None
     day, month = bands_of(found)
     said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(found.runs_per_day)} it {said}."),))
+    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}."),))
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:

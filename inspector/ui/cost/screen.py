@@ -243,7 +243,7 @@ class CostsScreen(StudyScreen):
         self.run_dialog(self._ask_runs(), "ask for runs a day")
 
     async def _ask_runs(self) -> None:
-        shown = f"{self.controller.runs_per_day:g}"
+        shown = f"{self.controller.runs_per_day.number:g}"
         dialog = ValueDialog("Runs a day", "How many sessions like this one run in a day.", shown, problem_with_runs)
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:

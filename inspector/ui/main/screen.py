@@ -95,9 +95,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         super().__init__()
         self.settings = settings
         self.jobs = host = ScreenHost(self, self._make_room, self._tell)
-        self.controller = controller = SessionController(
-            path, host, plan, runs_per_day=settings.runs_per_day, keeps_state=keeps_state
-        )
+        self.controller = controller = SessionController(path, host, plan, runs=settings.runs, keeps_state=keeps_state)
         self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
         self.detail = DetailPane(controller, self.timeline)
@@ -270,9 +268,9 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _keep_runs(self) -> None:
         """Keep a number of runs a day that the user has changed."""
         runs = self.controller.runs_per_day
-        if runs != self.settings.runs_per_day:
-            self.settings = self.settings._replace(runs_per_day=runs)
-            self.post_message(self.SettingChanged("runs_per_day", runs))
+        if runs != self.settings.runs:
+            self.settings = self.settings.with_value("runs_per_day", runs.number)
+            self.post_message(self.SettingChanged("runs_per_day", runs.number))
 
     async def action_do(self, name: str) -> None:
         """Do what a key of that name does."""
