@@ -65,6 +65,26 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
         assert "nothing is searched for in this text" in run.text()
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_there_is(
+    running, session_file, size
+) -> None:
+    session_file.turn("hay\n" * 40)
+    async with running(session_file.path, size=size) as run:
+        await run.press("end", "tab", "r", "r")
+        await run.until(lambda: run.detail.line_count >= 40)
+
+        def below() -> int:
+            return run.detail.line_count - run.detail.lines_in_view.stop
+
+        await run.until_shown(f"↓ {below()} more rows ─")
+        await run.press("down", "down")
+        await run.until_shown(f"↓ {below()} more rows ─")
+        await run.press("end")
+        assert below() == 0
+        await run.until(lambda: "more row" not in run.text())
+
+
 async def test_what_is_copied_is_what_is_shown_without_controls(running, session_file) -> None:
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
@@ -44,6 +45,7 @@ class DetailPane(SessionPane):
 
         self._detail = Detail(id="detail")
         await self.mount(self._detail)
+        self.watch(self._detail, "below", self._say_below)
 
     def close(self) -> None:
         """Forget it, and the line it is searched with."""
@@ -83,7 +85,14 @@ class DetailPane(SessionPane):
             content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
-        subtitle(self, "" if content.note is None else content.note.summary)
+        self._say_below()
+
+    def _say_below(self) -> None:
+        """Say in the frame how much more of the text there is, and what was cut of it."""
+        if self._detail is not None and self._detail.content is not None:
+            more, note = self._detail.below, self._detail.content.note
+            said = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
+            subtitle(self, " · ".join(filter(None, (said, "" if note is None else note.summary))))
 
     def show(self, shown: Shown) -> None:
         """Show the text in a view; in the one it is shown in, the view before."""
