@@ -84,7 +84,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         pytest.skip("the session is not in the corpus")
     opened = Terminal(str(path))
     try:
-        opened.until(lambda text: "cache reads" in text and "tokens fitted" in text, "the session is shown")
+        opened.until(lambda text: "cache reads" in text and "prompts fitted" in text, "the session is shown")
         yield opened
     finally:
         kill(opened.child)

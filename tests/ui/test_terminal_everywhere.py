@@ -109,7 +109,7 @@ def program(tmp_path: Path):
     shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", path)
     os.utime(path, (1e9, 1e9))
     with Tried(tmp_path, str(path)) as opened:
-        opened.until(lambda: "cost " in opened.text and "tokens fitted" in opened.text, "the session")
+        opened.until(lambda: "cost " in opened.text and "prompts fitted" in opened.text, "the session")
         yield opened
 
 
