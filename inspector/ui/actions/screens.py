@@ -317,7 +317,9 @@ VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close
 
 PICTURE: Table = (
     UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
-    UserAction("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
+    UserAction(
+        "picture.turn", "tab,shift+tab", "turn(1)", "Other", "Make it of the other", is_shown=True, is_first=True
+    ),
 )
 """A picture to be saved."""
 
