@@ -150,7 +150,7 @@ def write_report(
         post(ReportWritten("", str(error)))
 
 
-class ReportDialog(SaveDialog):
+class ReportDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
     """Which form a report should have, and where it goes."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(REPORT)

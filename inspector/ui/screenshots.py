@@ -214,7 +214,7 @@ HELP = (
 )
 
 
-class PictureDialog(SaveDialog):
+class PictureDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
     """What to draw, and where the picture goes."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PICTURE)

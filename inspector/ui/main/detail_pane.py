@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import cell_width
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from inspector.ui.detail.widget import Detail
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.toolkit.find_bar import TextFind
+
+
+BORDER_CELLS = 6
+"""Cells of a frame's lower line that are no part of what it says."""
 
 
 class DetailPane(SessionPane):
@@ -91,8 +96,13 @@ class DetailPane(SessionPane):
         """Say in the frame how much more of the text there is, and what was cut of it."""
         if self._detail is not None and self._detail.content is not None:
             more, note = self._detail.below, self._detail.content.note
-            said = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
-            subtitle(self, " · ".join(filter(None, (said, "" if note is None else note.summary))))
+            rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
+            if note is None or not rows:
+                said = rows if note is None else note.summary
+            else:
+                said = f"{note.summary} · {rows}"
+                said = said if cell_width(said) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
+            subtitle(self, said)
 
     def show(self, shown: Shown) -> None:
         """Show the text in a view; in the one it is shown in, the view before."""
