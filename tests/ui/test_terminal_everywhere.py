@@ -115,8 +115,10 @@ def program(tmp_path: Path):
 
 def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act = program.act
-    act("timeline.down", "down", changes=ROW)
+    program.until(lambda: "▶ 69" in program.text, "the last row, at which a session that is idle begins")
     act("timeline.up", "up", changes=ROW)
+    act("timeline.down", "down", changes=ROW)
+    program.go("up")
     act("timeline.page-down", "pagedown", changes=ROW)
     act("timeline.page-up", "pageup", changes=ROW)
     act("timeline.last", "end", shows="FOLLOW")
