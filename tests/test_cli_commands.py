@@ -229,7 +229,7 @@ def test_compare_says_what_the_best_plan_comes_to_over_runs_days_and_calls(small
 
     assert best["projection"]["usd_per_month"] == pytest.approx(20 * best["projection"]["usd_per_day"], abs=1e-4)
     assert best["next_calls"]["calls"] == 5
-    assert f"10 runs a day {best['name']} saves" in words
+    assert f"10 runs a day, as set {best['name']} saves" in words
     assert f"next 5 calls {best['name']}:" in words
 
 

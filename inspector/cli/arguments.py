@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS
+from inspector.replay.projection_terms import DAYS_PER_MONTH, MOST_DAYS, MOST_NEXT_CALLS, RunsPerDay
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -117,8 +117,8 @@ def _days(text: str) -> float:
     return value
 
 
-def _runs(text: str) -> float:
-    return _at_least_nothing(text, "number of runs")
+def _runs(text: str) -> RunsPerDay:
+    return RunsPerDay(_at_least_nothing(text, "number of runs"))
 
 
 def _factor(text: str) -> float:

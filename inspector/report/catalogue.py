@@ -424,7 +424,10 @@ class TierFacts(Struct, frozen=True, kw_only=True):
 
     strategy: Annotated[str, about("Name of the strategy.")]
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
-    results: Annotated[Count, figure("results", Unit.COUNT, "Tool results it applies to.")]
+    results: Annotated[
+        Count,
+        figure("blocks", Unit.COUNT, "Blocks it applies to: tool results, or whatever is in the messages it cuts."),
+    ]
     touched: Annotated[Count, figure("changed", Unit.COUNT, "How many of them it changed.")]
     tokens_cut: Annotated[
         int,
@@ -701,7 +704,7 @@ class NoticeFacts(Struct, frozen=True, kw_only=True):
 class ProjectionFacts(Struct, frozen=True, kw_only=True):
     """What the saving comes to at a number of runs a day. About runs that did not happen."""
 
-    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "As asked for.")]
+    runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "How many runs like this one there are in a day.")]
     usd_per_day: Annotated[
         float,
         figure("saved a day", Unit.DOLLARS, "Dollars saved a day; negative where the plan costs more.", saves=True),
@@ -717,6 +720,9 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     ]
     usd_per_month_high: Annotated[float, figure("at best", Unit.DOLLARS, "The 95th percentile.", saves=True)]
     days_per_month: Annotated[float, about("Days a month, as asked for.")] = DAYS_PER_MONTH
+    runs_are_assumed: Annotated[bool, about("Nobody said how many runs a day there are; otherwise as asked for.")] = (
+        False
+    )
     known: Annotated[dict[str, How], about("For every number above but the runs, how it is known.")] = field(
         default_factory=dict
     )

@@ -160,7 +160,8 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
     month = projected.per_month.saving
     names = ("usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
     return ProjectionFacts(
-        runs_per_day=projected.runs_per_day,
+        runs_per_day=projected.runs.number,
+        runs_are_assumed=projected.runs.is_assumed,
         days_per_month=projected.days_per_month,
         usd_per_day=round(projected.per_day.saving.middle, DOLLAR_DIGITS),
         usd_per_month=round(month.middle, DOLLAR_DIGITS),

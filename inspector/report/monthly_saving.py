@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import Band
+from inspector.replay.projection_terms import RunsPerDay
 
 if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
@@ -88,7 +89,12 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
     """
     day, month = bands_of(found)
     said = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
-    return runs_a_day(found.runs_per_day), f"{f'{name} ' if name else ''}{said}"
+    return runs_a_day(runs_of(found)), f"{f'{name} ' if name else ''}{said}"
+
+
+def runs_of(found: ProjectionFacts) -> RunsPerDay:
+    """How many runs a day a projection is about."""
+    return RunsPerDay(found.runs_per_day, found.runs_are_assumed)
 
 
 def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
@@ -100,6 +106,6 @@ def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
     return numbers.marked(written, explanation.known.value, is_least=explanation.is_least)
 
 
-def runs_a_day(runs: float) -> str:
-    """How many runs: `24 runs a day`."""
-    return f"{runs:,.6g} {'run' if runs == 1 else 'runs'} a day"
+def runs_a_day(runs: RunsPerDay) -> str:
+    """How many runs, and where that number comes from: `24 runs a day, assumed`."""
+    return f"{runs.number:,.6g} {'run' if runs.number == 1 else 'runs'} a day, {runs.origin}"

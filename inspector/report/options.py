@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class ReportOptions:
         days_per_month: On how many days of a month there are such runs.
     """
 
-    runs_per_day: float | None = None
+    runs_per_day: RunsPerDay | None = None
     next_calls: int | None = None
     explain: bool = False
     details: bool = True

@@ -26,7 +26,7 @@ from inspector.report.layout import (
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.tables import FigureCells
-from inspector.report.totals import columns_of, marks_used, plan_letter, totals_rows
+from inspector.report.totals import carried_title, columns_of, marks_used, plan_letter, session_heading, totals_rows
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
 def heading(page: Page, report: Report) -> None:
     """Write what session it is, what is in it, and how its tokens were counted."""
     session = report.session
-    page.line(session.title or session.id, HEADING)
+    page.line(session_heading(session), HEADING)
     recorded_by = f", recorded by {session.agent}" if session.agent else ""
     rows = [
+        ("id", session.id),
         ("file", session.path),
         ("format", session.format + recorded_by),
         ("model", ", ".join(session.models) or "not named in the file"),
@@ -311,7 +312,7 @@ def carried_table(page: Page, report: Report) -> None:
     if not report.carried:
         return
     page.line()
-    page.line("What fills the prompts, over all calls, without a plan", HEADING)
+    page.line(carried_title(report), HEADING)
     # As many rows as are worth reading, the last ones, for what no text stands for, included.
     beside = [row for row in report.carried if row.kind in UNRECORDED]
     texts = [row for row in report.carried if row.kind not in UNRECORDED and row.sent_tokens]

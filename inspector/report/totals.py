@@ -16,13 +16,14 @@ from inspector.report.catalogue import (
     quantity,
     totals_shown,
 )
+from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
 from inspector.report.tables import Cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from inspector.report.document import Report
+    from inspector.report.document import Report, SessionFacts
     from inspector.report.tables import FigureCells, Step
 
 PARTS_OF = {"cost_usd": "of the cost", "prompt_tokens": "of the prompt"}
@@ -51,6 +52,22 @@ class TotalsRow:
     label: str
     cells: tuple[Cell, ...]
     part: str = ""
+
+
+def session_heading(session: SessionFacts) -> str:
+    """What a report is headed with: the session's name where texts were asked for, else what kind of session it is."""
+    told = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
+    return plain(session.title or told)
+
+
+def carried_title(report: Report) -> str:
+    """What stands over what fills the prompts; of plans only where there are some."""
+    return f"What fills the prompts, over all calls{', without a plan' if report.plans else ''}"
+
+
+def series_names(plans: int) -> tuple[str, ...]:
+    """What the session is called beside so many plans, and each of these."""
+    return ("without a plan" if plans else "the session", *(f"plan {plan_letter(index)}" for index in range(plans)))
 
 
 def plan_letter(index: int) -> str:

@@ -5,29 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
-
-from textual import on
-from textual.content import Content
-from textual.widgets import Input, Static
 
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.errors import InspectorError
-from inspector.session.files import expanded, is_file
+from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
-from inspector.ui.dialogs.dialog import Dialog, framed
+from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
 from inspector.ui.download import deliver_in_browser, file_stem, told_path
-from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from textual.app import App, ComposeResult
+    from textual.app import App
     from textual.binding import BindingType
 
+    from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -114,7 +110,7 @@ def write_report(
     outcome: Outcome,
     plans: Sequence[Plan],
     form: ReportForm,
-    runs_per_day: float,
+    runs_per_day: RunsPerDay,
     post: Post[ReportProgress | ReportWritten],
     is_cancelled: IsCancelled,
 ) -> None:
@@ -154,8 +150,8 @@ def write_report(
         post(ReportWritten("", str(error)))
 
 
-class ReportDialog(Dialog[tuple[ReportForm, Path] | None]):
-    """Answers which form a report should have and where it goes; None when it was called off."""
+class ReportDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
+    """Which form a report should have, and where it goes."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(REPORT)
 
@@ -167,78 +163,12 @@ class ReportDialog(Dialog[tuple[ReportForm, Path] | None]):
             about: Which plan the report is on, in a sentence; safe.
             now: The time, for the name of the file.
         """
-        super().__init__()
-        self._session = session
-        self._about = about
-        self._paths = tuple(suggested_report(session, form, now) for form in REPORT_FORMS)
-        self._place = 0
-
-    @property
-    def form(self) -> ReportForm:
-        """The chosen form."""
-        return REPORT_FORMS[self._place]
-
-    def compose(self) -> ComposeResult:
-        """Which form, where to, and what is in the way of that."""
-        with framed(
-            "Save a report to send",
-            ("tab changes the form", "turn(1)"),
-            ("enter saves", "answer"),
-            ("esc cancels", "cancel"),
-        ):
-            yield ChoiceStrip()
-            yield Static(Content(""), classes="dialog-help", markup=False)
-            yield Input(told_path(self._paths[0]))
-            yield Static(Content(""), classes="dialog-problem", markup=False)
-
-    def on_mount(self) -> None:
-        """Show what is chosen."""
-        self._show()
-        self.query_one(Input).focus()
-
-    def _show(self) -> None:
-        names = tuple(("as", form.word) for form in REPORT_FORMS)
-        self.query_one(ChoiceStrip).choices = Choices(names, self._place)
-        said = f"{self.form.help}\n{self._about}\n{NO_TEXTS}"
-        self.query_one(".dialog-help", Static).update(Content(said))
-
-    def action_turn(self, step: int) -> None:
-        """Another form."""
-        self._choose((self._place + step) % len(REPORT_FORMS))
-
-    @on(ChoiceStrip.Chosen)
-    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
-        self._choose(event.place)
-
-    def _choose(self, place: int) -> None:
-        line = self.query_one(Input)
-        typed, before = Path(line.value), self.form
-        is_suggested = line.value == told_path(self._paths[self._place])
-        self._place = place
-        if is_suggested:
-            line.value = told_path(self._paths[place])
-        elif typed.suffix == before.suffix:
-            line.value = str(typed.with_suffix(self.form.suffix))
-        self._show()
-
-    @on(Input.Changed)
-    def _judge(self, event: Input.Changed) -> None:
-        problem = problem_with_report(event.value, self._session)
-        path = expanded(event.value)
-        remark = f"replaces {path}" if not problem and is_file(path) else ""
-        below = self.query_one(".dialog-problem", Static)
-        below.set_class(not problem, "-remark")
-        below.update(Content(f"that {problem}" if problem else remark))
-
-    @on(Input.Submitted)
-    def _answer(self, event: Input.Submitted) -> None:
-        if not problem_with_report(event.value, self._session):
-            path = expanded(event.value)
-            self.dismiss((self.form, path if path.suffix else path.with_suffix(self.form.suffix)))
-
-    async def action_answer(self) -> None:
-        """Take what was typed."""
-        await self.query_one(Input).action_submit()
+        forms = [
+            SaveChoice(form.word, f"{form.help}\n{about}\n{NO_TEXTS}", suggested_report(session, form, now))
+            for form in REPORT_FORMS
+        ]
+        problem = partial(problem_with_report, session=session)
+        super().__init__("Save a report to send", "as", forms, problem, turns="tab changes the form")
 
 
 def problem_with_report(text: str, session: Path) -> str:
@@ -278,7 +208,7 @@ class ReportWriter:
         answer = await self._app.push_screen_wait(dialog)
         if answer is None:
             return
-        form, path = answer
+        form, path = REPORT_FORMS[answer[0]], answer[1]
         self._tell_progress(0.0)
         controller.host.run(
             partial(write_report, outcome, plans, form, controller.runs_per_day),

@@ -14,25 +14,21 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on
-from textual.content import Content
 from textual.widget import Widget
-from textual.widgets import Input, Static
 
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.session.files import expanded
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import PICTURE
-from inspector.ui.dialogs.dialog import Dialog, framed
+from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
 from inspector.ui.download import deliver_in_browser, file_stem, told_path
 from inspector.ui.picture_masking import Area, masked_picture
-from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from textual.app import App, ComposeResult
+    from textual.app import App
     from textual.binding import BindingType
 
     from inspector.report.secret_redaction import SecretRedactor
@@ -207,26 +203,6 @@ def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder
     return (folder or pictures_folder()) / f"{file_stem(session)}-{subject}-{now:%Y%m%d-%H%M%S}{SUFFIX}"
 
 
-def save_picture(picture: str, path: Path) -> Path:
-    """Write a picture; the folder is made where there is none.
-
-    Args:
-        picture: An SVG document.
-        path: Where; `.svg` is added to a name without an ending.
-
-    Returns:
-        What was written.
-
-    Raises:
-        OSError: The file cannot be written.
-    """
-    path = expanded(str(path))
-    path = path if path.suffix else path.with_suffix(SUFFIX)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_as_asked(path, picture.encode())
-    return path
-
-
 WORDS = {
     PictureSubject.SCREEN: "the screen, masked",
     PictureSubject.CHART: "the context chart alone",
@@ -238,8 +214,8 @@ HELP = (
 )
 
 
-class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
-    """Answers what to draw and where to; None when it was called off."""
+class PictureDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
+    """What to draw, and where the picture goes."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PICTURE)
 
@@ -249,66 +225,8 @@ class PictureDialog(Dialog[tuple[PictureSubject, Path] | None]):
         Args:
             paths: What there may be a picture of, and where it goes unless the user says otherwise.
         """
-        super().__init__()
-        self._paths = paths
-        self._subjects = tuple(paths)
-        self._place = 0
-
-    @property
-    def subject(self) -> PictureSubject:
-        """What is chosen."""
-        return self._subjects[self._place]
-
-    def compose(self) -> ComposeResult:
-        """What of, where to, and what is in the way of that."""
-        with framed(
-            "Save a picture",
-            *([("tab changes", "turn")] if len(self._subjects) > 1 else []),
-            ("enter saves", "answer"),
-            ("esc cancels", "cancel"),
-        ):
-            yield ChoiceStrip()
-            yield Static(Content(HELP), classes="dialog-help", markup=False)
-            yield Input(told_path(self._paths[self.subject]))
-            yield Static(Content(""), classes="dialog-problem", markup=False)
-
-    def on_mount(self) -> None:
-        """Show what is chosen."""
-        self._show()
-        self.query_one(Input).focus()
-
-    def _show(self) -> None:
-        names = tuple(("of", WORDS[subject]) for subject in self._subjects)
-        self.query_one(ChoiceStrip).choices = Choices(names, self._place)
-
-    def action_turn(self) -> None:
-        """The other subject."""
-        self._choose((self._place + 1) % len(self._subjects))
-
-    @on(ChoiceStrip.Chosen)
-    def _chosen(self, event: ChoiceStrip.Chosen) -> None:
-        self._choose(event.place)
-
-    def _choose(self, place: int) -> None:
-        is_suggested = self.query_one(Input).value == told_path(self._paths[self.subject])
-        self._place = place
-        if is_suggested:
-            self.query_one(Input).value = told_path(self._paths[self.subject])
-        self._show()
-
-    @on(Input.Changed)
-    def _judge(self, event: Input.Changed) -> None:
-        problem = problem_with_picture(event.value)
-        self.query_one(".dialog-problem", Static).update(Content(f"that {problem}" if problem else ""))
-
-    @on(Input.Submitted)
-    def _answer(self, event: Input.Submitted) -> None:
-        if not problem_with_picture(event.value):
-            self.dismiss((self.subject, Path(event.value)))
-
-    async def action_answer(self) -> None:
-        """Take what was typed."""
-        await self.query_one(Input).action_submit()
+        subjects = [SaveChoice(WORDS[subject], HELP, path) for subject, path in paths.items()]
+        super().__init__("Save a picture", "of", subjects, problem_with_picture, turns="tab changes")
 
 
 def problem_with_picture(text: str) -> str:
@@ -348,7 +266,7 @@ async def save_a_picture(app: App[Any]) -> str:
     answer = await app.push_screen_wait(PictureDialog({each: suggested_path(source, each, now) for each in subjects}))
     if answer is None:
         return ""
-    subject, path = answer
+    subject, path = subjects[answer[0]], answer[1]
     picture = as_it_is
     if subject is not PictureSubject.SCREEN_AS_IT_IS:
         redactor = await asyncio.to_thread(_best_redactor)
@@ -358,7 +276,9 @@ async def save_a_picture(app: App[Any]) -> str:
             picture = await asyncio.to_thread(masking, redactor)
     if deliver_in_browser(app, picture, path, "image/svg+xml"):
         return "picture sent to the browser"
-    return f"picture saved to {told_path(save_picture(picture, path))}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_as_asked(path, picture.encode())
+    return f"picture saved to {told_path(path)}"
 
 
 def _best_redactor() -> SecretRedactor:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
+    from inspector.replay.engine.token_scale import TokenScale
     from inspector.ui.controller.session import SessionController
 
 Left = TypeVar("Left")
@@ -152,4 +153,16 @@ def how_tokens_are_known(controller: SessionController) -> str:
     scale = outcome.inputs.scale
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
-    return f"tokens fitted ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+    return f"prompts fitted ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+
+
+def scale_words(scale: TokenScale, call: int | None = None) -> str:
+    """What sets tokens in prompts apart from those of the timeline, which are counted here.
+
+    Args:
+        scale: What local counts measure at the provider.
+        call: The call whose prompt they are of; None for those of several.
+    """
+    known = "fitted" if scale.known.value == "calibrated" else "estimated"
+    ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
+    return f"tokens: {known}{ratio}"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.atomic_files import APPLICATION, write_whole
+from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,7 +67,7 @@ SETTINGS = {
         ),
         Described(
             "runs_per_day",
-            "24",
+            f"{ASSUMED_RUNS.number:g}",
             f"a number above 0, at most {MOST_RUNS:,}",
             "How many such sessions run in a day: what a saving is projected with.",
             _is_runs,
@@ -112,15 +113,28 @@ class Settings(NamedTuple):
         keymap: Keys by binding name.
         problems: What was wrong with the file, one line each.
         path: Where they were read from and are written to; None to keep them nowhere.
+        runs_are_assumed: Nobody set the runs a day.
     """
 
     theme: str = "dark"
-    runs_per_day: float = 24
+    runs_per_day: float = ASSUMED_RUNS.number
     log_scale: bool = False
     keep_list: bool = True
     keymap: Mapping[str, str] = MappingProxyType({})
     problems: tuple[str, ...] = ()
     path: Path | None = None
+    runs_are_assumed: bool = True
+
+    @property
+    def runs(self) -> RunsPerDay:
+        """Such sessions a day, and whether anybody said so."""
+        return RunsPerDay(self.runs_per_day, self.runs_are_assumed)
+
+    def with_value(self, name: str, value: Any) -> Settings:
+        """The settings with another value of one of them."""
+        changed: dict[str, Any] = {name: value}
+        is_assumed = self.runs_are_assumed and name != "runs_per_day"
+        return self._replace(**changed, runs_are_assumed=is_assumed)
 
 
 def settings_path() -> Path:
@@ -164,8 +178,7 @@ def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
         if problem:
             problems.append(f"{path}: {problem}")
         else:
-            changed: dict[str, Any] = {name: value}
-            settings = settings._replace(**changed)
+            settings = settings.with_value(name, value)
     return settings._replace(problems=tuple(problems))
 
 
@@ -214,8 +227,7 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
     Raises:
         OSError: The file cannot be written.
     """
-    change: dict[str, Any] = {name: value}
-    changed = settings._replace(**change)
+    changed = settings.with_value(name, value)
     if settings.path is None or settings.problems:
         return changed
     text = settings.path.read_text(encoding="utf-8") if settings.path.exists() else ""

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Leaving(NamedTuple):
-    """For what a study is left, where not just to go back to the session.
+    """Where to go from a study, where not back to what it was opened from.
 
     Attributes:
-        study: For another study, as the main screen's action calls it; empty for none.
-        block: For a block in the timeline; None for where one was.
+        study: To this study instead, which stands below, as the main screen's action calls it; empty for the session.
+        block: To a block in the timeline; None for where one was.
     """
 
     study: str = ""
@@ -40,6 +40,13 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
 
     The main screen goes on underneath: a session that grows, or a plan that is taken back, is another outcome, and
     `show_outcome` is told of it.
+
+    A study that is opened out of another one stands over it, and is closed to it. A study that was come back to in this
+    way is closed to the session, however many stand below: nobody wants to go back the whole way they came.
+
+    Attributes:
+        opened_from: The study it stands over; None for the session.
+        open_study: Opens a study over one; from its opening on.
     """
 
     ACTIONS = STUDY
@@ -56,6 +63,9 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         """
         super().__init__()
         self.controller = controller
+        self.opened_from: StudyScreen | None = None
+        self.open_study: Callable[[str, StudyScreen], None] = lambda _, __: None
+        self._is_below_another = self._was_come_back_to = False
         self._stop_listening: Callable[[], None] | None = None
         self._known: Outcome | None = None
 
@@ -87,7 +97,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
             self._stop_listening()
 
     def _show_newest(self) -> None:
-        if self.controller.outcome is not None and not self.is_going:
+        if self.controller.outcome is not None and not self.is_going and not self._is_below_another:
             self.show_outcome()
 
     def _tick(self) -> None:
@@ -115,12 +125,35 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
             self.open_over(ExplainScreen(figures))
 
     def action_close(self) -> None:
-        """Back to the session."""
-        self.dismiss(None)
+        """Back to the study this was opened from; to the session where it has been come back to since."""
+        self.dismiss(Leaving() if self._was_come_back_to else None)
 
     def action_study(self, name: str) -> None:
-        """Another study in this one's place; the same one again closes it."""
-        self.dismiss(Leaving(study=name) if name != self.name_of_study else None)
+        """Another study over this one, or back to it where it stands below; the same one again closes it."""
+        below = self.opened_from
+        while below is not None and below.name_of_study != name:
+            below = below.opened_from
+        if name == self.name_of_study:
+            self.action_close()
+        elif below is not None:
+            self.dismiss(Leaving(study=name))
+        else:
+            self.open_study(name, self)
+
+    def open_above(self, above: StudyScreen) -> None:
+        """Show a study over this one, which shows nothing new until it is seen again."""
+        if self.is_active:
+            above.opened_from, self._is_below_another = self, True
+            self.open_over(above, self._left_above)
+
+    def _left_above(self, leaving: Leaving | None) -> None:
+        """The study above was left: for this one, or for what stands below."""
+        self._is_below_another = False
+        if leaving is None or leaving.study == self.name_of_study:
+            self._was_come_back_to = True
+            self._show_newest()
+        else:
+            self.dismiss(leaving)
 
     def action_undo(self) -> None:
         """Undo the last change of the plan."""

@@ -14,6 +14,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.context_window import CLAUDE_USUAL, context_window
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RatesError, format_rates, parse_rates
+from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -93,7 +94,7 @@ def test_a_price_file_may_give_a_window_and_leave_the_prices_alone(tmp_path: Pat
 
 
 def test_a_month_has_as_many_days_as_asked_for():
-    half = project_runs(np.full(20, 2.0), np.full(20, 1.5), runs_per_day=10, days_per_month=20)
+    half = project_runs(np.full(20, 2.0), np.full(20, 1.5), RunsPerDay(10), days_per_month=20)
     assert half is not None
     assert half.per_month.saving.middle == pytest.approx(20 * 10 * 20 * 0.5)
 

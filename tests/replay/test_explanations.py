@@ -18,6 +18,7 @@ from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.projection_terms import RunsPerDay
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan, PlanEntry
@@ -59,7 +60,7 @@ def test_every_figure_has_an_explanation_with_its_own_value(session, strategy):
     inputs = ReplayInputs.of(History.of(session), CountedTable(session), pricing=PRICING)
     baseline, planned = replay(inputs, Plan()), replay(inputs, Plan((PlanEntry(strategy),)))
     outcome = plan_outcome(baseline, planned)
-    projection = project_runs(baseline.ledger.cost, planned.ledger.cost, 24)
+    projection = project_runs(baseline.ledger.cost, planned.ledger.cost, RunsPerDay(24))
 
     explained = outcome_explanations(baseline, planned, outcome, projection)
 

@@ -9,6 +9,7 @@ from inspector.replay.analysis.bootstrap import CostComparison
 from inspector.replay.analysis.forecast import RunProjection, project_next_calls, project_runs
 from inspector.replay.figure import Band, HowKnown
 from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.replay.projection_terms import RunsPerDay
 from tests.examples import examples
 
 FLAT = Rates("flat", "", (RateRow(0, 3.0, 0.3, 3.75, 6.0, 15.0),))
@@ -27,7 +28,7 @@ class Figures:
 def test_the_founding_documents_example_comes_out_as_it_says():
     """400 to 600 tokens saved on each of 24 wakes a day at $3 a million, rounded to cents before a month is taken."""
     saving = Band(400 * UNCACHED_DOLLARS_PER_TOKEN, 500 * UNCACHED_DOLLARS_PER_TOKEN, 600 * UNCACHED_DOLLARS_PER_TOKEN)
-    projection = RunProjection(CostComparison(saving, Band(0, 0, 0), saving), runs_per_day=24)
+    projection = RunProjection(CostComparison(saving, Band(0, 0, 0), saving), runs=RunsPerDay(24))
     day, month = projection.per_day.saving, projection.per_month.saving
     assert (saving.low, saving.high) == pytest.approx((0.0012, 0.0018))
     assert (round(day.low, 2), round(day.high, 2)) == (0.03, 0.04)
@@ -38,7 +39,7 @@ def test_the_founding_documents_example_comes_out_as_it_says():
 def test_the_founding_documents_example_from_calls_stays_within_what_it_says():
     """Calls that saved 400 to 600 tokens are not projected to save less than the least or more than the most."""
     saved = np.linspace(400, 600, 25) * UNCACHED_DOLLARS_PER_TOKEN
-    projection = project_runs(saved + 0.01, np.full(25, 0.01), runs_per_day=24 / 25)
+    projection = project_runs(saved + 0.01, np.full(25, 0.01), RunsPerDay(24 / 25))
     day = projection.per_day.saving
     assert 0.0288 <= day.low < day.middle < day.high <= 0.0432
     assert day.middle == pytest.approx(24 * 500 * UNCACHED_DOLLARS_PER_TOKEN)
@@ -51,7 +52,7 @@ costs = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10)), min_size=1, max_
 @given(costs, st.floats(0, 1000))
 def test_a_run_is_projected_to_cost_what_it_did_within_its_band(pairs: list[tuple[float, float]], runs: float):
     baseline, plan = np.array(pairs).T
-    projection = project_runs(baseline, plan, runs)
+    projection = project_runs(baseline, plan, RunsPerDay(runs))
     per_run = projection.per_run
     assert per_run.baseline.middle == pytest.approx(baseline.sum())
     assert per_run.plan.middle == pytest.approx(plan.sum())
@@ -62,7 +63,7 @@ def test_a_run_is_projected_to_cost_what_it_did_within_its_band(pairs: list[tupl
 
 
 def test_calls_that_all_cost_the_same_leave_no_doubt():
-    per_run = project_runs(np.full(37, 2.0), np.full(37, 0.5), 1).per_run
+    per_run = project_runs(np.full(37, 2.0), np.full(37, 0.5), RunsPerDay(1)).per_run
     assert (per_run.saving.low, per_run.saving.high) == pytest.approx((55.5, 55.5))
     assert per_run.saving.plus_minus == pytest.approx(0)
     assert per_run.saved_share == pytest.approx(0.75)
@@ -71,25 +72,27 @@ def test_calls_that_all_cost_the_same_leave_no_doubt():
 def test_costs_that_come_in_long_stretches_leave_more_doubt_than_the_same_costs_shuffled():
     stretched = np.repeat([0.0, 4.0], 200)
     shuffled = np.random.default_rng(1).permutation(stretched)
-    doubt = [project_runs(cost, np.zeros(400), 1).per_run.baseline.plus_minus for cost in (stretched, shuffled)]
+    doubt = [
+        project_runs(cost, np.zeros(400), RunsPerDay(1)).per_run.baseline.plus_minus for cost in (stretched, shuffled)
+    ]
     assert doubt[0] > 2 * doubt[1]
 
 
 def test_a_plan_that_costs_more_saves_less_than_nothing():
-    per_run = project_runs(np.full(4, 1.0), np.full(4, 1.5), 1).per_run
+    per_run = project_runs(np.full(4, 1.0), np.full(4, 1.5), RunsPerDay(1)).per_run
     assert per_run.saving.middle == -2
     assert per_run.saved_share == -0.5
     assert per_run.saving.plus_minus == 0
 
 
 def test_a_call_without_a_price_cannot_be_projected():
-    assert project_runs(np.array([1.0, np.nan]), np.array([1.0, 1.0]), 24) is None
-    assert project_runs(np.zeros(0), np.zeros(0), 24) is None
+    assert project_runs(np.array([1.0, np.nan]), np.array([1.0, 1.0]), RunsPerDay(24)) is None
+    assert project_runs(np.zeros(0), np.zeros(0), RunsPerDay(24)) is None
 
 
 def test_projections_say_that_they_are_projected_and_are_the_same_every_time():
     cost = np.random.default_rng(3).random(50)
-    first, second = (project_runs(cost, cost / 2, 24) for _ in range(2))
+    first, second = (project_runs(cost, cost / 2, RunsPerDay(24)) for _ in range(2))
     assert first == second
     assert first.per_day.known is HowKnown.PROJECTED
 

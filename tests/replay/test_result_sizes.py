@@ -9,6 +9,7 @@ from inspector.replay.explain.cost_sheet import cost_sheet
 from inspector.replay.explain.parts import block_explanation, prompt_explanation
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -58,7 +59,7 @@ def test_explanations_of_parts_hold_the_figures_that_are_shown():
     inputs = inputs_of(one_result_a_call())
     baseline = replay(inputs, Plan())
     planned = replay(inputs, Plan.from_specs(["keep-recent:keep=1"]))
-    sheet = cost_sheet(baseline, planned, plan_outcome(baseline, planned), Assumptions(next_calls=5), 24)
+    sheet = cost_sheet(baseline, planned, plan_outcome(baseline, planned), Assumptions(next_calls=5), ASSUMED_RUNS)
 
     for place, row in enumerate(sheet.kinds):
         assert sheet.explained["kind", place].value == row.sent.value

@@ -38,6 +38,7 @@ from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import cost_sheet
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.document import Report
 from inspector.report.json_document import schema_text
 from inspector.strategies.plan import Plan
@@ -54,7 +55,7 @@ forms["html"] = printed(session, "--strategy", "tiered-stale", "--format", "html
 forms["csv"] = printed(folder, "--format", "csv")
 forms["schema"] = schema_text(Report)
 baseline = replay(replay_inputs(read_session(__import__("pathlib").Path(session))), Plan())
-sheet = cost_sheet(baseline, baseline, plan_outcome(baseline, baseline), Assumptions(), 1.0)
+sheet = cost_sheet(baseline, baseline, plan_outcome(baseline, baseline), Assumptions(), ASSUMED_RUNS)
 rows = section_table(CostSection.TOTALS, sheet, None, None).rows
 forms["screen"] = "\\n".join(f"{row.cells['name'].text} {row.cells['after'].text}" for row in rows)
 json.dump(forms, sys.stdout)

@@ -15,6 +15,7 @@ from msgspec import structs
 
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
+from inspector.replay.projection_terms import RunsPerDay
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
@@ -136,7 +137,7 @@ def test_the_page_points_nowhere_but_into_itself(sample_page: Callable[[], str])
 def test_ten_thousand_messages_make_a_page_of_less_than_two_megabytes(tmp_path: Path):
     inputs = replay_inputs(read_session(long_session(tmp_path / "long.json", 10_000)))
     plans = [Plan.from_specs([spec]) for spec in ("tiered-stale", "clear-old", "token-budget")]
-    report = report_of(inputs, plans, ReportOptions(24, ledger=True))
+    report = report_of(inputs, plans, ReportOptions(RunsPerDay(24), ledger=True))
     charts = report_charts(report, PAGE)
     page = html(page_content(report), charts)
 
@@ -228,7 +229,7 @@ def test_a_page_with_its_charts_does_not_say_that_it_lacks_them(sample_page: Cal
 @cache
 def reported() -> Report:
     """A report of the sample with a plan and what it comes to a month."""
-    options = ReportOptions(runs_per_day=24)
+    options = ReportOptions(runs_per_day=RunsPerDay(24))
     return report_of(replay_inputs(read_session(SAMPLE)), (Plan.of(strategy("tiered-stale")),), options)
 
 
@@ -277,7 +278,7 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     assert (
         said[1] == f"As far as can be told, {report.plans[0].needed_later['calls']} later calls needed text it had cut."
     )
-    assert said[2] == f"At 24 runs a day it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
+    assert said[2] == f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
     assert ("saved a month", by_month) in [(title, cell.text) for title, cell in content.figures]
 
 

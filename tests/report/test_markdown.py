@@ -97,3 +97,25 @@ def test_a_hostile_session_makes_tables_of_as_many_cells_as_they_have_titles(tmp
     html = MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
     assert "<script" not in html
     assert "\x1b" not in markdown
+
+
+@pytest.mark.parametrize("form", ["md", "text", "html"])
+def test_without_a_plan_no_heading_speaks_of_one_and_the_id_is_no_heading(capsys, form):
+    identifier = "1880028d-a733-47d1-a718-3179ea814247"
+    report = json.loads(printed(capsys, SAMPLE, "--format", "json"))
+    assert report["session"]["id"] == identifier
+    for options, heading in (
+        ((), "Session of 34 calls, Claude Code"),
+        (("--include-text",), "Billing audit for March"),
+    ):
+        shown = printed(capsys, SAMPLE, "--format", form, "--no-script", *options)
+        for words in ("under the plan", "under each plan", "with the plan", "without a plan"):
+            assert words not in shown.lower()
+        first = next(line for line in shown.splitlines() if line.startswith(("# ", "<h1")) or form == "text")
+        assert heading in first
+        assert identifier not in first
+        assert identifier in shown
+
+
+def test_with_plans_what_is_without_one_says_so(capsys):
+    assert "What fills the prompts, over all calls, without a plan" in printed(capsys, SAMPLE, *PLANS, "--format", "md")

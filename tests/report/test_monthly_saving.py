@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.replay.figure import Band
+from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.report.monthly_saving import daily_saving, monthly_range, monthly_saving, runs_a_day
 from inspector.report.numbers import IN_TEXT, ON_SCREEN
 
@@ -44,4 +45,5 @@ def test_a_saving_is_said_with_what_it_may_come_to() -> None:
     assert daily_saving(day, ON_SCREEN) == "saves about $46 a day"
     assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600"
     assert monthly_saving(Band(45.0, 45.0, 45.0), ON_SCREEN) == "about $45.00 a month"
-    assert (runs_a_day(1), runs_a_day(24)) == ("1 run a day", "24 runs a day")
+    assert runs_a_day(RunsPerDay(1)) == "1 run a day, as set"
+    assert runs_a_day(ASSUMED_RUNS) == "24 runs a day, assumed"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.strategies.plan import Plan
 from inspector.ui.settings import Settings, load_settings
 from tests.session.claude_lines import SESSION
@@ -179,6 +180,36 @@ async def test_the_plan_is_a_drawer_on_narrow_screens(running, session_file) -> 
         assert not pane.is_shown
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_tab_goes_through_the_panes_as_they_are_read_and_shift_tab_back(running, session_file, size) -> None:
+    async with running(session_file.path, size=size) as run:
+        for key, panes in (
+            ("tab", ["detail", "plan", "cost", "chart", "timeline"]),
+            ("shift+tab", ["chart", "cost", "plan", "detail", "timeline"]),
+        ):
+            seen = []
+            for _ in panes:
+                await run.press(key)
+                seen.append(run.state_to_keep.pane)
+                assert run.plan_pane.is_shown == (size == (120, 36) or seen[-1] == "plan")
+            assert seen == panes
+
+
+async def test_a_strategy_that_cuts_messages_counts_blocks_and_one_that_cuts_results_counts_results(
+    running, session_file
+) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["keep-recent:keep=2"]), size=(80, 24)) as run:
+        await run.press("p")
+        whole = next(group for group in run.replay.groups)
+        assert whole.touched > len(run.history.results) - 2
+        await run.until_shown(f"{whole.touched} of {whole.results} blocks")
+        await run.press("escape")
+    async with running(session_file.path, plan=Plan.from_specs(["clear-old"]), size=(80, 24)) as run:
+        await run.press("p")
+        whole = next(group for group in run.replay.groups)
+        await run.until_shown(f"{whole.touched} of {whole.results} results")
+
+
 async def test_q_leaves(running, session_file) -> None:
     async with running(session_file.path) as run:
         await run.tap("q")
@@ -335,11 +366,36 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         await run.tap("d")
         await run.pause()
         await run.press(*"240", "enter")
-        await run.until(lambda: run.costs.runs == 240)
+        assert before.runs == ASSUMED_RUNS
+        await run.until(lambda: run.costs.runs == RunsPerDay(240))
 
         assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 10)
         await run.until((tmp_path / "settings.toml").exists)
-    assert load_settings(tmp_path / "settings.toml").runs_per_day == 240
+    kept = load_settings(tmp_path / "settings.toml")
+    assert (kept.runs_per_day, kept.runs_are_assumed) == (240, False)
+
+
+async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(running, session_file, tmp_path) -> None:
+    settings = load_settings(tmp_path / "settings.toml")
+    async with running(session_file.path, settings=settings, size=(120, 36)) as run:
+        await run.press("1")
+        await run.until_shown("at 24 runs a day, assumed")
+        await run.tap("dollar_sign")
+        await run.until_open("costs")
+        await run.tap("g", "a")
+        await run.until_shown("24, assumed")
+        await run.tap("escape")
+        run.focus_costs()
+        await run.tap("E")
+        await run.until_shown("saved a day")
+        await run.tap("end", "up", "up", "up", "up")
+        await run.until(lambda: "runs a day, assumed" in run.explanation)
+        await run.tap("escape", "d")
+        await run.pause()
+        await run.press("2", "4", "enter")
+        await run.until_shown("at 24 runs a day, as set")
+    async with running(session_file.path, settings=load_settings(tmp_path / "settings.toml"), size=(80, 24)) as run:
+        await run.until_shown("at 24 runs a day, as set")
 
 
 async def test_two_plans_are_compared_with_one_key(running, session_file) -> None:

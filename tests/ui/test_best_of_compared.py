@@ -54,7 +54,10 @@ def test_the_best_plan_saves_most_of_those_that_cut_nothing_needed_and_are_not_r
 
     said = headline(plans, best, 0)
     assert said.said == "★ best plan without needed cuts: sound saves $4.00 (40 %)"
-    assert "so far" in headline(plans, best, 3).said
+    assert said.short == "★ saves most without needed cuts: sound, $4.00"
+    so_far = headline(plans, best, 3)
+    assert "so far" in so_far.said
+    assert "so far" in so_far.short
     marks = {row.key: row.mark for row in compare_table(plans, best.key).rows}
     assert [key for key, mark in marks.items() if mark == BEST_MARK] == ["sound"]
 
@@ -84,6 +87,14 @@ def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() ->
     unfolded = compare_table(plans, is_unfolded=True).sorted(Sorting("name", falls=False))
     assert len(unfolded.rows) == len(plans) + 1
     assert unfolded.rows[-1].words.startswith("▾ 3 strategies")
+
+
+def test_plans_that_are_equal_in_what_they_are_sorted_by_stand_by_what_they_save() -> None:
+    plans = [contender("small", 2.0, 0), BASELINE, contender("bold", 5.0, 12), contender("sound", 4.0, 0)]
+    table = compare_table(plans, "sound")
+    for_needed = table.sorted(Sorting("needed", falls=False))
+    assert [row.key for row in for_needed.rows] == ["nothing cut", "sound", "small", "bold"]
+    assert [row.key for row in table.sorted(Sorting("needed")).rows] == ["nothing cut", "bold", "sound", "small"]
 
 
 def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:

@@ -137,13 +137,19 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         await run.tap("asterisk")
         best = str(compare.table.row_here)
         found = compare.found(best)
-        assert f"★ best plan without needed cuts: {best} saves" in run.text()
+        assert "without needed cuts: " in run.text()
+        assert f"▶★{best} " in run.text()
         assert compare.facts[0][0] == "best"
         assert compare.table.text(best, "needed") == "0"
         rivals = [row for row in compare.table.rows if "needed" in row.cells]
         assert all(
             row.cells["saved"].order <= found.savings.usd.value or row.cells["needed"].text != "0" for row in rivals
         )
+
+        await run.tap("right", "right")
+        assert (compare.table.sorting.column, compare.table.sorting.falls) == ("needed", False)
+        assert compare.table.rows[1].key == best
+        assert compare.table.row_here == best
 
         shown = set(compare.table.row_of)
         idle = {"keep-recent"} | {key for key in compare.every_key() if compare.found(key).first_firing is None}

@@ -49,6 +49,23 @@ async def test_parts_add_up_to_the_prompt_of_the_call_looked_at(running, session
         assert f"at call {calls} of" in run.text()
 
 
+async def test_a_row_s_tokens_there_and_in_the_timeline_differ_by_the_factor_that_is_named(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.until_shown("tokens: local estimate")
+        local = int(run.view.tokens[run.timeline.cursor_row])
+        block = run.timeline.cursor_block
+        screen = await studies.Composition.opened(run)
+        factor = run.inputs.scale.ratio[-1]
+        await run.until_shown(f"tokens: fitted, local × {factor:.2f}")  # noqa: RUF001  as it is shown
+        there = screen.blocks.row_of[block].cells["tokens"].order
+        assert there == pytest.approx(local * factor, abs=1)
+        await run.tap("e")
+        await screen.shown()
+        await run.until_shown("tokens: fitted ─")
+
+
 async def test_the_blocks_below_are_those_of_the_part_under_the_cursor(running, session_file) -> None:
     async with running(session_file.path) as run:
         screen = await studies.Composition.opened(run, "g t")

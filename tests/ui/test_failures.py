@@ -185,6 +185,26 @@ async def test_a_change_while_a_part_is_made_anew_is_shown_once_it_is_there(
         assert not failures_log().exists()
 
 
+@pytest.mark.parametrize("keys", [("pageup", "up"), ("end",)])
+async def test_rows_that_are_made_anew_have_the_cursor_where_it_was(
+    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
+) -> None:
+    async with running(session_file.path) as run:
+        await run.press(*keys)
+        row, is_followed = run.timeline.cursor_row, run.timeline.is_followed
+        with monkeypatch.context() as patch:
+            patch.setattr("inspector.ui.main.timeline_pane.TimelinePane.name_rows", fail)
+            run.publish(Change.OUTCOME)
+            await until_told(run)
+        session_file.turn()
+        await run.until(lambda: run.history.call_count == 31)
+        await run.press("enter")
+        await run.until(lambda: not run.failed_parts and run.timeline.view is not None)
+        await run.settled()
+        assert run.timeline.is_followed is is_followed
+        assert run.timeline.cursor_row == (run.timeline.count - 1 if is_followed else row)
+
+
 async def test_a_part_that_cannot_be_made_leaves_the_others(
     running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis import best_plan, comparison
 from inspector.replay.analysis.unrecorded import NOT_RECORDED
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import MINUS
 from inspector.report.options import ReportOptions
 from inspector.report.session_report import report_of
@@ -37,7 +38,7 @@ SESSIONS = (
 )
 """Placeholders and an estimated output; all of it reported; a compaction; nothing reported, and no price."""
 
-RUNS = 24.0
+RUNS = ASSUMED_RUNS
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,6 @@ from inspector.ui.screenshots import (
     PictureSubject,
     picture_of_screen,
     problem_with_picture,
-    save_picture,
     suggested_path,
 )
 from inspector.ui.settings import Settings
@@ -72,6 +71,20 @@ async def test_the_other_subject_is_one_key_away(running, session_file, tmp_path
         assert "-chart-" in run.line
 
 
+async def test_a_file_that_would_be_replaced_is_told_whatever_is_saved(running, session_file, tmp_path: Path) -> None:
+    async with running(session_file.path) as run:
+        for key, name in (("p", "there.svg"), ("w", "there.html")):
+            (tmp_path / name).touch()
+            await run.tap("w", key)
+            await run.until(lambda: run.has_line)
+            run.line = str(tmp_path / name)
+            await run.until_shown("replaces ")
+            run.line = ""
+            await run.until_shown("that is no name")
+            await run.tap("escape")
+            await run.until_open("session")
+
+
 async def test_a_picture_is_masked_unless_the_screen_is_wanted_as_it_is(running, session_file, tmp_path: Path) -> None:
     secret = KINDS["GitHub"](Draw(2)).secret
     session_file.turn(result=f"cloned with {secret} as ever\n" * 3)
@@ -116,7 +129,3 @@ def test_a_suggested_name_is_one_plain_file_name(name: str) -> None:
     assert path.parent == Path("/pictures")
     assert path.name.endswith("-screen-20260304-050607.svg")
     assert path.name.isprintable()
-
-
-def test_folders_are_made_for_a_picture(tmp_path: Path) -> None:
-    assert save_picture("<svg/>\n", tmp_path / "a" / "b").read_text() == "<svg/>\n"

@@ -272,7 +272,7 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
         )
         await shows(run, f"~{cut:,} tokens cut from call {since + 1} on · tiered-stale: stale, tier ")
         await shows(run, "▶", f"\N{MINUS SIGN}{cut:,}")
-        await run.tap("tab", "tab", "r", "R")
+        await run.tap("tab", "r", "R")
         await shows(run, '"parentUuid": "')
         kept = json.loads(run.detail.text)
         assert any(part.get("tool_use_id") for part in kept["message"]["content"])

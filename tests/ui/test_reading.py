@@ -12,7 +12,7 @@ PLAN = Plan.from_specs(["tiered-stale"])
 
 async def in_detail(run) -> None:
     """Put the cursor on a row the plan cuts, and the focus into the detail."""
-    await run.press("end", "g", "X", "tab", "tab")
+    await run.press("end", "g", "X", "tab")
     await run.until(lambda: run.detail.has_focus)
 
 
@@ -35,10 +35,10 @@ async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running,
         await run.press("escape")
         await run.pause()
         assert timeline.height == height
-        await run.press("tab", "tab", "z", "z")
+        await run.press("tab", "z", "z")
         await run.pause()
         assert detail.height > 18
-        await run.press("z", "z", "tab", "z", "z")
+        await run.press("z", "z", "shift+tab", "shift+tab", "z", "z")
         await run.pause()
         assert run.chart.height > 18
         await run.press("z", "z")
@@ -49,7 +49,7 @@ async def test_z_gives_a_part_the_whole_screen_and_escape_gives_it_back(running,
 async def test_a_text_is_searched_and_the_places_are_counted(running, session_file) -> None:
     session_file.turn("hay\n" * 60 + "a needle\n" + "hay\n" * 60 + "another Needle\n")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab", "slash", *"needle", "enter")
+        await run.press("end", "tab", "slash", *"needle", "enter")
         detail = run.detail
         assert detail.has_focus
         await run.until_shown("1 of 2")
@@ -65,10 +65,30 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
         assert "nothing is searched for in this text" in run.text()
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_text_that_is_cut_at_the_end_of_its_pane_says_how_much_more_there_is(
+    running, session_file, size
+) -> None:
+    session_file.turn("hay\n" * 40)
+    async with running(session_file.path, size=size) as run:
+        await run.press("end", "tab", "r", "r")
+        await run.until(lambda: run.detail.line_count >= 40)
+
+        def below() -> int:
+            return run.detail.line_count - run.detail.lines_in_view.stop
+
+        await run.until_shown(f"↓ {below()} more rows ─")
+        await run.press("down", "down")
+        await run.until_shown(f"↓ {below()} more rows ─")
+        await run.press("end")
+        assert below() == 0
+        await run.until(lambda: "more row" not in run.text())
+
+
 async def test_what_is_copied_is_what_is_shown_without_controls(running, session_file) -> None:
     session_file.turn("a\tb\n\x1b]52;c;aGk=\x07end")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab", "r", "y")
+        await run.press("end", "tab", "r", "y")
         assert run.clipboard == "a\tb\n␛]52;c;aGk=␇end"
         assert "copied 19 characters" in run.text()
 
@@ -76,7 +96,7 @@ async def test_what_is_copied_is_what_is_shown_without_controls(running, session
 async def test_a_huge_text_is_copied_in_part_and_says_so(running, session_file) -> None:
     session_file.turn("x" * 300_000)
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab")
+        await run.press("end", "tab")
         await run.until(lambda: run.detail.line_count > 1000)
         await run.press("r", "y")
         assert len(run.clipboard) == 200_000
@@ -90,7 +110,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
     monkeypatch.setenv("PAGER", shlex.join([sys.executable, "-c", program]))
     async with running(session_file.path) as run:
         run.lend_terminal(monkeypatch)
-        await run.press("end", "tab", "tab", "r", "r", "r", "p")
+        await run.press("end", "tab", "r", "r", "r", "p")
         await run.until(out.exists)
         assert out.read_text(encoding="utf-8") == "␛[31mred $(touch broken)\n"
 
@@ -98,7 +118,7 @@ async def test_the_pager_is_given_the_text_made_safe_and_no_shell(running, sessi
 async def test_without_a_terminal_to_give_away_the_pager_says_so(running, session_file, monkeypatch) -> None:
     monkeypatch.setenv("PAGER", "cat")
     async with running(session_file.path) as run:
-        await run.press("end", "tab", "tab", "r", "p")
+        await run.press("end", "tab", "r", "p")
         assert "a pager cannot be opened here" in run.text()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.session.follow import Follower
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -120,7 +121,7 @@ class Opened:
 
     def __init__(self, path: Path, plan: Plan | None = None) -> None:
         self.bench = Bench()
-        self.controller = SessionController(path, self.bench, plan)
+        self.controller = SessionController(path, self.bench, plan, runs=ASSUMED_RUNS)
         self.changes: list[Change] = []
         for change in Change:
             self.controller.changes.listen({change: lambda change=change: self.changes.append(change)})  # type: ignore[misc]  # bound as it is

@@ -70,7 +70,7 @@ async def test_filter_order_view_and_focus_are_there_again_the_next_time(running
     async with running(old_session) as run:
         await run.press("z", "s", "f", *"who:result", "enter")
         hidden = run.hidden
-        await run.press("tab", "tab", "r", "r")
+        await run.press("tab", "r", "r")
         left = run.state_to_keep
         assert (left.filter, left.order, left.view, left.pane) == ("who:result", "SIZE", "raw", "detail")
 

@@ -83,10 +83,10 @@ async def test_the_screen_waits_for_no_file(running, tmp_path: Path, monkeypatch
     async with running([made.path, other.path], folders=[folder]) as run:
         await run.until(lambda: run.has_replay)
         await run.press("end", "up", "up", "up", "pageup")
-        await run.press("tab", "tab")
+        await run.press("tab")
         for view in "rsdjmR":
             await run.tap("r", view, "pagedown")
-        await run.press("home", "shift+tab", "shift+tab")
+        await run.press("home", "shift+tab")
         count = len(run.session.messages)
         await asyncio.to_thread(made.turn)
         await run.until(lambda: len(run.session.messages) > count)

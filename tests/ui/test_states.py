@@ -65,7 +65,7 @@ async def test_hostile_text_reaches_no_strip(running, session_file, tmp_path: Pa
         for keys in (
             ("1", "g", "x"),
             ("down", "down"),
-            ("tab", "tab"),
+            ("tab",),
             ("r", "s"),
             ("r", "r"),
             ("question_mark",),
@@ -178,6 +178,17 @@ async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(r
         offered = run.key_hints
         assert offered
         assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
+
+
+async def test_saving_is_taught_with_a_plan_and_without_among_four_keys(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.until_shown("w save")
+        assert run.status_line.split("  ")[0].strip() == "? help"
+        assert [hint.label for hint in run.key_hints] == ["help", "strategy", "window", "compare", "save"]
+        await run.press("1")
+        assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "compare", "save"]
+        await run.tap("w")
+        await run.until_shown("report to send")
 
 
 async def test_a_file_that_was_rewritten_is_shown_anew(running, session_file) -> None:

@@ -84,7 +84,7 @@ def terminal(corpus: Path) -> Iterator[Terminal]:
         pytest.skip("the session is not in the corpus")
     opened = Terminal(str(path))
     try:
-        opened.until(lambda text: "cache reads" in text and "tokens fitted" in text, "the session is shown")
+        opened.until(lambda text: "cache reads" in text and "prompts fitted" in text, "the session is shown")
         yield opened
     finally:
         kill(opened.child)
@@ -190,8 +190,8 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("z z", lacks("Plan B")),
     ("z z", has("Plan B")),
-    ("tab", has("▸ ")),
-    ("shift+tab", lacks("▸ ")),
+    ("tab", has("r read as")),
+    ("shift+tab", lacks("r read as")),
     ("q", lambda text: True),
 ]
 """What is pressed, keys of a menu with a blank between them, and what is to be seen then; None for another row or call

@@ -109,14 +109,16 @@ def program(tmp_path: Path):
     shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", path)
     os.utime(path, (1e9, 1e9))
     with Tried(tmp_path, str(path)) as opened:
-        opened.until(lambda: "cost " in opened.text and "tokens fitted" in opened.text, "the session")
+        opened.until(lambda: "cost " in opened.text and "prompts fitted" in opened.text, "the session")
         yield opened
 
 
 def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act = program.act
-    act("timeline.down", "down", changes=ROW)
+    program.until(lambda: "▶ 69" in program.text, "the last row, at which a session that is idle begins")
     act("timeline.up", "up", changes=ROW)
+    act("timeline.down", "down", changes=ROW)
+    program.go("up")
     act("timeline.page-down", "pagedown", changes=ROW)
     act("timeline.page-up", "pageup", changes=ROW)
     act("timeline.last", "end", shows="FOLLOW")
@@ -152,7 +154,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     program.go("n")
     act("timeline.previous-risk", "g R", changes=ROW)
 
-    program.go("tab", "tab", "tab")
+    program.go("shift+tab")
     act("chart.before", "left", changes=CALL)
     act("chart.ten-before", "shift+left", changes=CALL)
     act("chart.after", "right", changes=CALL)
@@ -160,7 +162,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("chart.first", "home", shows="call 1 of ")
     act("chart.now", "end", shows="next prompt, after")
 
-    program.go("escape", "home", "g", "x", "tab", "tab", shows="r read as")
+    program.go("escape", "home", "g", "x", "tab", shows="r read as")
     program.go("z", "z", shows="cut here")
     act("detail.raw", "r r", hides="cut here")
     act("detail.sent", "r s", shows="cut here")

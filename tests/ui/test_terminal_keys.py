@@ -61,7 +61,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
 def test_a_text_is_compared_laid_out_searched_enlarged_and_copied(session: Path, tmp_path: Path) -> None:
     with TerminalProgram(tmp_path, str(session)) as program:
         program.until(lambda: "cost " in program.text, "the costs")
-        program.press("end", "tab", "tab", shows="r read as")
+        program.press("end", "tab", shows="r read as")
         program.press("r", "d", shows="there is no difference")
         program.press("z", "z", hides="Timeline")
         program.press("r", "R", shows='"tool_use_id"')
@@ -82,7 +82,7 @@ def test_nothing_a_session_holds_reaches_the_terminal_as_a_control(tmp_path: Pat
     with TerminalProgram(tmp_path, str(hostile)) as program:
         program.until(lambda: "rows" in program.last_line, "the rows")
         sorts, reads = ("z f", "z f", "z s", "z s", "z s"), ("r d", "r j", "r m", "r R", "r r")
-        for keys in ("1", "home", *sorts, "tab", "tab", *reads, "z z", "end", "escape"):
+        for keys in ("1", "home", *sorts, "tab", *reads, "z z", "end", "escape"):
             program.press(*keys.split())
             program.rest()
         program.press("/")

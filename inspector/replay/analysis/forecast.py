@@ -10,7 +10,7 @@ import numpy as np
 from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.rates import CallRates
-from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,18 +36,18 @@ class RunProjection:
 
     Attributes:
         per_run: Dollars for one run.
-        runs_per_day: How many runs a day.
+        runs: How many runs a day.
         days_per_month: How many days a month.
     """
 
     per_run: CostComparison
-    runs_per_day: float
+    runs: RunsPerDay
     days_per_month: float = DAYS_PER_MONTH
 
     @property
     def per_day(self) -> CostComparison:
         """Dollars a day."""
-        return self.per_run.times(self.runs_per_day)
+        return self.per_run.times(self.runs.number)
 
     @property
     def per_month(self) -> CostComparison:
@@ -58,7 +58,7 @@ class RunProjection:
 def project_runs(
     baseline_cost: NDArray[np.float64],
     plan_cost: NDArray[np.float64],
-    runs_per_day: float,
+    runs: RunsPerDay,
     days_per_month: float = DAYS_PER_MONTH,
 ) -> RunProjection | None:
     """Project runs like this session.
@@ -66,7 +66,7 @@ def project_runs(
     Args:
         baseline_cost: Dollars of every call without the plan.
         plan_cost: Dollars of every call with it.
-        runs_per_day: How many such runs there are a day; not negative.
+        runs: How many such runs there are a day; not negative.
         days_per_month: On how many days of a month there are; not negative.
 
     Returns:
@@ -76,7 +76,7 @@ def project_runs(
     if not costs.shape[1] or not np.isfinite(costs).all():
         return None
     without, with_plan, saved = zip(costs.sum(axis=1), resampled_totals(costs, _RUN_DRAWS), strict=True)
-    return RunProjection(CostComparison(band(*without), band(*with_plan), band(*saved)), runs_per_day, days_per_month)
+    return RunProjection(CostComparison(band(*without), band(*with_plan), band(*saved)), runs, days_per_month)
 
 
 @dataclass(frozen=True, slots=True)

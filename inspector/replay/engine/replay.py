@@ -13,6 +13,7 @@ from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import Figures, Ledger, figures_of, how_known, ledger_of
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
+from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.history.history import History
 from inspector.tokens.counter import load_counter
@@ -61,6 +62,7 @@ class GroupEffect:
         touched: Blocks it changed at any call.
         tokens_before: Counted tokens of the touched blocks, whole.
         tokens_cut: Counted tokens it leaves out of them in the end; negative where it adds.
+        are_results: All that it changed are tool results, not blocks of any kind.
     """
 
     entry: int
@@ -69,6 +71,7 @@ class GroupEffect:
     touched: int
     tokens_before: int
     tokens_cut: int
+    are_results: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,17 +113,18 @@ class Replay:
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
         before = self.table.tokens[edits.block[rows]].astype(np.int64)
-        columns = (np.ones_like(before), before, before - edits.tokens[rows])
+        others = self.history.kind[edits.block[rows]] != BlockKind.TOOL_RESULT
+        columns = (np.ones_like(before), before, before - edits.tokens[rows], others)
         count = len(edits.reasons)
         totals = [np.bincount(edits.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
-        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0] for key in edits.considered}
+        sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0, 0] for key in edits.considered}
         for reason, *of_reason in zip(edits.reasons, *totals, strict=True):
             if any(of_reason):
-                total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0])
+                total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0, 0])
                 total[:] = [one + other for one, other in zip(total, of_reason, strict=True)]
         return tuple(
-            GroupEffect(entry, group, edits.considered.get((entry, group), touched), touched, whole, cut)
-            for (entry, group), (touched, whole, cut) in sums.items()
+            GroupEffect(entry, group, edits.considered.get((entry, group), touched), touched, whole, cut, not others)
+            for (entry, group), (touched, whole, cut, others) in sums.items()
             if entry != RECORDED and (edits.considered.get((entry, group)) or touched)
         )
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
+    from inspector.replay.projection_terms import RunsPerDay
 
 HEAVIEST = 200
 """So many of the tool results that cost most are listed."""
@@ -65,12 +66,12 @@ class CostSheet:
     runs: RunProjection | None
     next_calls: NextCallsProjection | None
     terms: Assumptions
-    runs_per_day: float
+    runs_per_day: RunsPerDay
     explained: Mapping[Hashable, Explanation]
 
 
 def cost_sheet(
-    baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: Assumptions, runs_per_day: float
+    baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: Assumptions, runs_per_day: RunsPerDay
 ) -> CostSheet:
     """Work all of it out. Takes longer than a frame: compactions are replayed as if they had not happened.
 

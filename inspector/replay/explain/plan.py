@@ -138,7 +138,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
 
 def _projection_explanations(projection: RunProjection) -> dict[str, Explanation]:
     run, day, month = projection.per_run.saving, projection.per_day.saving, projection.per_month.saving
-    runs = Input("runs a day", projection.runs_per_day)
+    runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
     saved = Input("saved on this run", run.middle, "$")
     return {
         "usd_per_day": _projected(day, "what this run saves, times runs a day", (saved, runs)),

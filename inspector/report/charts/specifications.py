@@ -10,7 +10,7 @@ from inspector.replay.analysis.breakdown import part_label
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.totals import plan_letter
+from inspector.report.totals import plan_letter, series_names
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ PLANS_IN_BARS = 3
 
 STEPS = 20
 """Bars of the histogram, at most."""
-
-WITHOUT = "without a plan"
 
 
 def report_charts(report: Report, palette: Palette) -> dict[str, dict[str, Any]]:
@@ -115,11 +113,9 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
     largest = [row for row in report.carried if row.sent_tokens][:MOST_BARS]
     if not largest:
         return None
-    names = [WITHOUT]
-    sent = [{(row.kind, row.tool): row.sent_tokens for row in report.carried}]
-    for index, plan in enumerate(report.plans[:PLANS_IN_BARS]):
-        names.append(f"plan {plan_letter(index)}")
-        sent.append({(row.kind, row.tool): row.sent_tokens for row in plan.carried})
+    names = series_names(min(len(report.plans), PLANS_IN_BARS))
+    carried = (report.carried, *(plan.carried for plan in report.plans[:PLANS_IN_BARS]))
+    sent = [{(row.kind, row.tool): row.sent_tokens for row in rows_of} for rows_of in carried]
     order = []
     for index, row in enumerate(largest):
         # Names that differ only behind where they are clipped still are two bars.
@@ -272,10 +268,6 @@ def _fields(values: Sequence[float]) -> dict[str, float]:
     return {f"v{index}": value for index, value in enumerate(values)}
 
 
-def _names(count: int) -> list[str]:
-    return [WITHOUT, *(f"plan {plan_letter(index)}" for index in range(count - 1))]
-
-
 def _x() -> dict[str, Any]:
     axis = {"tickMinStep": 1, "format": ",d", "grid": False}
     return {
@@ -297,7 +289,7 @@ def _area(palette: Palette) -> dict[str, Any]:
 
 
 def _lines(count: int, palette: Palette, interpolate: str, title: str, form: str) -> list[dict[str, Any]]:
-    names = _names(count)
+    names = series_names(count - 1)
     scale = {
         "domain": names,
         "range": [palette.recorded, *(palette.plans[index % SERIES] for index in range(count - 1))],
@@ -351,7 +343,7 @@ def _hover(count: int, form: str, palette: Palette, *, shared: bool = False) -> 
         tooltip.append({"field": "last", "title": "to call", "type": "quantitative", "format": ",d"})
     tooltip += [
         {"field": f"v{index}", "title": name, "type": "quantitative", "format": form}
-        for index, name in enumerate(_names(count))
+        for index, name in enumerate(series_names(count - 1))
     ]
     select = {"type": "point", "fields": ["call"], "nearest": True, "on": "pointerover", "clear": "pointerout"}
     return {

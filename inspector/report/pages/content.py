@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.report.layout import plain
 from inspector.report.pages.method_sections import (
     deploy_sections,
     explanation_sections,
@@ -24,9 +23,14 @@ from inspector.report.pages.session_sections import (
     totals_section,
 )
 from inspector.report.tables import FigureCells
+from inspector.report.totals import session_heading
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
+
+
+ABOUT = "What filled this agent session's context, and what it cost."
+ABOUT_PLANS = "What filled this agent session's context, what it cost, and what a plan would change."
 
 
 def page_content(report: Report) -> PageContent:
@@ -48,8 +52,8 @@ def page_content(report: Report) -> PageContent:
         method_section(report),
     )
     return PageContent(
-        title=plain(report.session.title or f"Session {report.session.id}"),
-        about="What filled this agent session's context, what it cost, and what a plan would change.",
+        title=session_heading(report.session),
+        about=ABOUT_PLANS if report.plans else ABOUT,
         lead=lead(report, figures),
         figures=tuple((title, cell) for title, cell in large_figures(report, figures) if cell.value is not None),
         sections=tuple(section for section in sections if section is not None),

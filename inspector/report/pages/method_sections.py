@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 
 REPLAYED = (
+    "Every call of the session was replayed as it was: that is the baseline, which has figures for what the file does "
+    "not say, too."
+)
+REPLAYED_WITH_PLANS = (
     "Every call of the session was replayed: its prompt as it was, and as the plan would have sent it. The baseline is "
     "the session with an empty plan. A saving is the baseline's cost less the plan's, cache misses included; where "
     "it is negative, the plan costs more."
@@ -56,7 +60,7 @@ def method_section(report: Report) -> Section:
             f"{IN_TEXT.whole(fit.calls)} calls: a prompt is {IN_TEXT.whole(fit.overhead)} + {fit.ratio:.3f} x what we "
             f"count.{error}"
         )
-    sentences = [REPLAYED, counted]
+    sentences = [REPLAYED_WITH_PLANS if report.plans else REPLAYED, counted]
     if prices is not None:
         factor = "" if prices.factor == 1 else f" Every price was multiplied by {prices.factor:g}."
         caches = "; ".join(dict.fromkeys(plain(each) for each in prices.caches.values()))

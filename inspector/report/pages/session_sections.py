@@ -25,11 +25,12 @@ from inspector.report.monthly_saving import (
     monthly_saving,
     rounded_to,
     runs_a_day,
+    runs_of,
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.totals import columns_of, plan_letter, totals_rows
+from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
         return None
     day, month = bands_of(found)
     said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(found.runs_per_day)} it {said}."),))
+    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}."),))
 
 
 def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
@@ -165,6 +166,7 @@ def facts_table(report: Report, figures: FigureCells) -> Table:
     """What session it is and what is in it."""
     session = report.session
     words = (
+        ("id", session.id),
         ("file", session.path),
         ("format", session.format + (f", recorded by {session.agent}" if session.agent else "")),
         ("model", ", ".join(session.models) or "not named in the file"),
@@ -185,9 +187,10 @@ def calls_sections(report: Report) -> tuple[Section, ...]:
         for index, plan in enumerate(report.plans)
     )
     window = f" The model's window is {IN_TEXT.short(ledger.window)}." if ledger.window else ""
+    shown = "as recorded and under each plan" if report.plans else "as recorded"
     context = (
-        f"Lines over {IN_TEXT.plural(len(ledger.calls), 'call')}: the tokens of every prompt as recorded and under "
-        f"each plan. The largest recorded prompt is {IN_TEXT.short(peak)} tokens.{planned}{window}"
+        f"Lines over {IN_TEXT.plural(len(ledger.calls), 'call')}: the tokens of every prompt {shown}. The largest "
+        f"recorded prompt is {IN_TEXT.short(peak)} tokens.{planned}{window}"
     )
     parts: list[Part] = [Chart("context", context)]
     sections = [Section("context", "Context over calls", (*parts, _calls_table(ledger)))]
@@ -214,8 +217,7 @@ def _calls_table(ledger: Ledger) -> Table:
             )
         )
     caption = "Prompt tokens by call" if len(rows) == len(ledger.calls) else "Largest prompt of each stretch of calls"
-    head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return Table(caption, head, tuple(rows))
+    return Table(caption, ("call", *series_names(len(plans))), tuple(rows))
 
 
 def _cost_table(ledger: Ledger) -> Table:
@@ -227,8 +229,7 @@ def _cost_table(ledger: Ledger) -> Table:
             for index, figures in enumerate((call.baseline, *call.plans)):
                 so_far[index] += figures.cost_usd or 0
         rows.append((Cell(_named(first, last)), *(Cell(IN_TEXT.dollars(value), value=value) for value in so_far)))
-    head = ("call", "without a plan", *(f"plan {plan_letter(index)}" for index in plans))
-    return Table("Dollars spent by then", head, tuple(rows))
+    return Table("Dollars spent by then", ("call", *series_names(len(plans))), tuple(rows))
 
 
 def _named(first: int, last: int) -> str:
@@ -244,7 +245,7 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
     if not report.carried:
         return None
     table = figures.table(
-        "What fills the prompts, over all calls, without a plan",
+        carried_title(report),
         ("",),
         (
             ((name_cell(part_label(row.kind, row.tool)),), ("carried", index))

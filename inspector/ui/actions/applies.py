@@ -79,6 +79,11 @@ def is_in_plan(main: InspectScreen) -> bool:
     return main.pane_focus.is_in("plan")
 
 
+def has_strategies_or_is_in_plan(main: InspectScreen) -> bool:
+    """A strategy of the plan is on, or the plan has the focus."""
+    return has_strategies(main) or is_in_plan(main)
+
+
 def is_in_detail(main: InspectScreen) -> bool:
     """The text of a block has the focus."""
     return main.pane_focus.is_in("detail")

@@ -14,7 +14,9 @@ from inspector.ui.actions.applies import (
     has_outcome,
     has_past,
     has_plan,
+    has_session,
     has_strategies,
+    has_strategies_or_is_in_plan,
     has_tabs,
     is_in_cost,
     is_in_detail,
@@ -72,6 +74,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         is_shown=True,
         rank=3,
         also="limits strategies settings",
+        when=has_strategies_or_is_in_plan,
     ),
     UserAction(
         "plan.add",
@@ -299,7 +302,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         rank=6,
         needs_session=False,
         is_looked_up=False,
-        when=has_strategies,
+        when=has_session,
     ),
     *menus.FILES,
     UserAction(

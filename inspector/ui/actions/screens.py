@@ -25,10 +25,10 @@ STUDY: Table = (
         "escape",
         "close",
         "back",
-        "Go back to the session",
+        "Go back to where this was opened",
         is_shown=True,
         rank=3,
-        named=Named("Go back to the session", "Close this screen"),
+        named=Named("Go back", "Close this screen"),
     ),
     UserAction("study.quit", "q", "close", "quit", "Quit this screen", is_looked_up=False),
     UserAction(
@@ -317,7 +317,9 @@ VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close
 
 PICTURE: Table = (
     UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
-    UserAction("picture.turn", "tab,shift+tab", "turn", "Other", "Make it of the other", is_shown=True, is_first=True),
+    UserAction(
+        "picture.turn", "tab,shift+tab", "turn(1)", "Other", "Make it of the other", is_shown=True, is_first=True
+    ),
 )
 """A picture to be saved."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
@@ -45,13 +46,9 @@ def best_of(contenders: Iterable[Contender]) -> Contender | None:
 
 
 def _most(contenders: Iterable[Contender]) -> Contender | None:
-    saving = [each for each in contenders if not each.is_baseline and _share(each) >= WORTHWHILE]
+    saving = [each for each in contenders if not each.is_baseline and each.saved_share >= WORTHWHILE]
     saving.sort(key=lambda each: each.kind in _LAST)
-    return max(saving, key=_share, default=None)
-
-
-def _share(each: Contender) -> float:
-    return 0.0 if each.found is None else each.found.savings.share.value or 0.0
+    return max(saving, key=attrgetter("saved_share"), default=None)
 
 
 def _is_rejected(each: Contender) -> bool:
@@ -73,7 +70,7 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
         name = one_line(best.name)
         return Headline(
             f"{BEST_MARK} {of} without needed cuts: {name} saves {_saving(best)}",
-            f"{BEST_MARK} {of}: {name} saves {_saving(best)}",
+            f"{BEST_MARK} saves most{' so far' if waiting else ''} without needed cuts: {name}, {_amount(best)}",
             f"{KEY_OF_BEST} goes there",
             is_good=True,
         )
@@ -91,12 +88,17 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
 
 
 def _saving(each: Contender) -> str:
+    priced = each.found is not None and each.found.savings.usd.value is not None
+    return f"{_amount(each)} ({ON_SCREEN.share(each.saved_share)})" if priced else _amount(each)
+
+
+def _amount(each: Contender) -> str:
     if each.found is None:
         return ""
     usd, share = each.found.savings.usd, each.found.savings.share
     if usd.value is None:
         return f"{_about(share)}{ON_SCREEN.share(share.value)} of the tokens"
-    return f"{_about(usd)}{ON_SCREEN.dollars(usd.value)} ({ON_SCREEN.share(share.value)})"
+    return f"{_about(usd)}{ON_SCREEN.dollars(usd.value)}"
 
 
 def _about(figure: Figure) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
@@ -116,6 +117,11 @@ class Contender:
         return self.kind is PlanKind.CURRENT
 
     @property
+    def saved_share(self) -> float:
+        """The share it saves of the cost, or of the prompt tokens; 0 while that is not known."""
+        return 0.0 if self.found is None else self.found.savings.share.value or 0.0
+
+    @property
     def is_idle(self) -> bool:
         """It was replayed, changed nothing, and is not there to be compared with."""
         compared_with = self.is_baseline or self.is_current
@@ -129,7 +135,7 @@ def current_name(plan: Plan) -> str:
 
 
 def compare_table(contenders: Sequence[Contender], best: str = "", *, is_unfolded: bool = False) -> Table:
-    """The table of everything known so far.
+    """The table of everything known so far. Plans that are equal in what it is sorted by stand by what they save.
 
     Args:
         contenders: The plans.
@@ -140,9 +146,9 @@ def compare_table(contenders: Sequence[Contender], best: str = "", *, is_unfolde
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     most = {name: max((_amount(found, name) or 0.0 for found in known), default=0.0) for name in ("tokens", "cost")}
     idle = [each for each in contenders if each.is_idle]
-    rows = [
-        _row(each, baseline, most, is_best=each.key == best) for each in contenders if is_unfolded or not each.is_idle
-    ]
+    shown = [each for each in contenders if is_unfolded or not each.is_idle]
+    shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
+    rows = [_row(each, baseline, most, is_best=each.key == best) for each in shown]
     if idle:
         rows.append(
             FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))

@@ -35,7 +35,7 @@ from inspector.ui.compare.rows import (
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import Facts, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
-from inspector.ui.study import StudyScreen
+from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -319,7 +319,7 @@ class CompareScreen(StudyScreen):
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
             self.controller.host.tell(f"the plan is {each.name} now: ctrl+z brings the other back")
-            self.dismiss(None)
+            self.dismiss(Leaving())
 
     def action_add(self) -> None:
         """Put the strategies of the plan under the cursor at the end of the current one."""

@@ -22,6 +22,7 @@ from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOS
 from inspector.ui.composition.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.session_screen import scale_words
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
@@ -185,7 +186,9 @@ class CompositionScreen(StudyScreen):
             parts.set_reactive(FigureTable.sorting, own_sorting(composition))
             self.blocks.set_reactive(FigureTable.sorting, Sorting())
         parts.table = part_table(composition)
-        pane.border_subtitle = Content(legend_of(parts.table))
+        at = context.call if composition.scope is Scope.WINDOW else None
+        scale = scale_words(self.outcome.inputs.scale, at)
+        pane.border_subtitle = Content(" · ".join(filter(None, (legend_of(parts.table), scale))))
         self._show_blocks()
 
     @on(FigureTable.Highlighted, "#parts")

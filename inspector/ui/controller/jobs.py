@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.projection_terms import RunsPerDay
     from inspector.session.follow import Follower, Update
     from inspector.session.model import Session
     from inspector.strategies.history.history import History
@@ -367,7 +368,7 @@ def measure(
 
 def assess(
     outcome: Outcome,
-    runs_per_day: float,
+    runs_per_day: RunsPerDay,
     terms: Assumptions | None,
     search: ReuseScan,
     post: Post[ProjectionReady | Risks],

@@ -10,6 +10,7 @@ from functools import partial
 from time import monotonic, time
 from typing import TYPE_CHECKING
 
+from inspector.replay.projection_terms import RunsPerDay
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers
 from inspector.ui.controller.changes import Change, ChangeListeners
@@ -98,7 +99,7 @@ class SessionController:
     """
 
     def __init__(
-        self, path: Path, host: Host, plan: Plan | None = None, *, runs_per_day: float = 1.0, keeps_state: bool = True
+        self, path: Path, host: Host, plan: Plan | None = None, *, runs: RunsPerDay, keeps_state: bool = True
     ) -> None:
         """Know nothing yet.
 
@@ -106,19 +107,18 @@ class SessionController:
             path: The session's file.
             host: Where its work runs.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
-            runs_per_day: How often such a session runs.
+            runs: How often such a session runs.
             keeps_state: The session is opened as it was left, and how it is left is kept.
         """
         self.host = host
-        self.runs_per_day = runs_per_day
+        self.runs_per_day = runs
         self.keeps_state = keeps_state
         self.given_terms: Assumptions | None = None
         self.progress: tuple[str, float, str] | None = None
         self.reason = self.failure = ""
         self.is_folder = False
         self._given_plan = plan
-        self._wanted = 0
-        self._shown = 0
+        self._wanted = self._shown = 0
         self._replay_started = 0.0
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
@@ -510,9 +510,9 @@ class SessionController:
         else:
             self.request_replay()
 
-    def set_runs(self, runs_per_day: float) -> None:
+    def set_runs(self, number: float) -> None:
         """Project to another number of runs a day."""
-        self.runs_per_day = runs_per_day
+        self.runs_per_day = RunsPerDay(number)
         self._project_anew()
 
     def _project_anew(self) -> None:

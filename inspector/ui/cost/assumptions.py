@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.projection_terms import RunsPerDay
 
 AS_RECORDED: Final = "as recorded"
 LARGEST_WINDOW: Final = 1_000_000_000
@@ -144,11 +145,12 @@ TERMS: Final = (
 
 
 def term_lines(
-    terms: Assumptions, runs_per_day: float, inputs: ReplayInputs
+    terms: Assumptions, runs: RunsPerDay, inputs: ReplayInputs
 ) -> tuple[tuple[Hashable, str, str, str], ...]:
     """Key, name, value and hint of every assumption, and of what the figures come from."""
     change = "enter changes"
-    lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", f"{runs_per_day:,.6g}", change)]
+    number = f"{runs.number:,.6g}, {runs.origin}"
+    lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", number, change)]
     size = inputs.window.size
     meant = {"window": AS_RECORDED if size is None else f"{AS_RECORDED}, {ON_SCREEN.whole(size)}"}
     for term in TERMS:

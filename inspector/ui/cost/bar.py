@@ -168,15 +168,15 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
-        runs = f"at {summary.runs:,.6g} {'run' if summary.runs == 1 else 'runs'} a day"
-        hint = Content.styled("d: runs a day", text)
-        parts = [LinePiece(Content.styled(runs, text), 1)]
+        from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
+
+        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("d: runs a day", text)
+        shorter = Content.styled(runs.removesuffix(f", {summary.runs.origin}"), text)
+        parts = [LinePiece(Content.styled(runs, text), 1, shorter=shorter)]
         day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
         style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
-        from inspector.report.monthly_saving import daily_saving, monthly_saving
-
         by_month = monthly_saving(month, ON_SCREEN)
         parts += [
             LinePiece(Content.styled(daily_saving(day, ON_SCREEN), style), 3),

@@ -337,7 +337,7 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
         runs = sheet.runs
         found.append(_this_run(sheet, runs))
         for key, name, each in (
-            ("usd_per_day", f"a day, {runs.runs_per_day:,.6g} runs", runs.per_day),
+            ("usd_per_day", f"a day, {runs.runs.number:,.6g} runs", runs.per_day),
             ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
         ):
             found.append(_band_row(key, name, each))

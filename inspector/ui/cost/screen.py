@@ -19,6 +19,7 @@ from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_co
 from inspector.ui.figure_table.table import legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
+from inspector.ui.session_screen import scale_words
 from inspector.ui.settings import problem_with_runs
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -41,7 +42,7 @@ SECTIONS = tuple(CostSection)
 _TITLES = {
     CostSection.TOTALS: "Totals over all calls",
     CostSection.PARTS: "What fills the prompts, under the plan",
-    CostSection.TIERS: "What the plan's parts did, changed results of all",
+    CostSection.TIERS: "What the plan's parts did, changed blocks of all",
     CostSection.RESULTS: "Results that cost most to resend",
     CostSection.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
     CostSection.FORECAST: "Forecast",
@@ -150,7 +151,8 @@ class CostsScreen(StudyScreen):
         terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
         pane = self.query_one("#figures-pane", Pane)
-        pane.border_subtitle = Content(legend_of(table))
+        scale = scale_words(sheet.planned.inputs.scale) if self.section is CostSection.RESULTS else ""
+        pane.border_subtitle = Content(" · ".join(filter(None, (legend_of(table), scale))))
         self.figures.table = table
 
     @on(FigureTable.Highlighted)
@@ -243,7 +245,7 @@ class CostsScreen(StudyScreen):
         self.run_dialog(self._ask_runs(), "ask for runs a day")
 
     async def _ask_runs(self) -> None:
-        shown = f"{self.controller.runs_per_day:g}"
+        shown = f"{self.controller.runs_per_day.number:g}"
         dialog = ValueDialog("Runs a day", "How many sessions like this one run in a day.", shown, problem_with_runs)
         answer = await self.app.push_screen_wait(dialog)
         if answer is not None:

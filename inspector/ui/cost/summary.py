@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band, Figure
+    from inspector.replay.projection_terms import RunsPerDay
     from inspector.ui.outcome import Outcome
 
 
@@ -75,7 +76,7 @@ class CostSummary:
     saved_tokens: KnownNumber
     rebuilds: float | None
     pays_off: int | None
-    runs: float
+    runs: RunsPerDay
     per_day: Band | None
     per_month: Band | None
     breaks: int = 0
@@ -89,7 +90,7 @@ class CostSummary:
 
 def summarise(
     outcome: Outcome,
-    runs: float,
+    runs: RunsPerDay,
     projection: RunProjection | None = None,
     terms: Assumptions | None = None,
     call: int | None = None,
@@ -114,7 +115,7 @@ def summarise(
     per_run = projection.per_run.saving if projection is not None else None
     if per_run is None and dollars is not None:
         per_run = Band(dollars, dollars, dollars)
-    per_day = None if per_run is None else per_run.times(runs)
+    per_day = None if per_run is None else per_run.times(runs.number)
     models = (call.model for call in outcome.replay.history.session.calls)
     inputs = outcome.inputs
     return CostSummary(

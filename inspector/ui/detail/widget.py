@@ -157,6 +157,8 @@ class Detail(LineView):
     """The block shown."""
     shown: reactive[Shown] = reactive[Shown]("sent", init=False)
     """Which of the views."""
+    below: var[int] = var(0)
+    """Rows below those that are seen."""
 
     @dataclass
     class Prepared(Message):
@@ -252,8 +254,17 @@ class Detail(LineView):
 
     def on_resize(self) -> None:
         """Fold to the new width."""
+        self._count_below()
         if self.line_width != self._prepared_width:
             self._prepare()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Other rows are seen."""
+        super().watch_scroll_y(old_value, new_value)
+        self._count_below()
+
+    def _count_below(self) -> None:
+        self.below = max(self.line_count - self.first_line - self.page_height, 0)
 
     def on_click(self, event: events.Click) -> None:
         """Choose a view by its name in the header."""
@@ -445,6 +456,7 @@ class Detail(LineView):
         self.show_lines(len(page))
         if not stays:
             self.scroll_to_line(0)
+        self._count_below()
         if self._found.words:
             self._found = FoundPlaces(self._found.words)
             self._search()

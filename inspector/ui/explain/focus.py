@@ -22,6 +22,7 @@ from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
+    from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
 
 TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
@@ -44,7 +45,7 @@ _COST_NAMES: Final = {
 
 
 def explained_focus(
-    outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: float
+    outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: RunsPerDay
 ) -> tuple[tuple[Explained, ...], int]:
     """The figures of a part of the screen, explained, and which comes first.
 
@@ -64,7 +65,7 @@ def explained_focus(
     return _of_costs(outcome, terms, runs_per_day), 0
 
 
-def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: float) -> tuple[Explained, ...]:
+def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: RunsPerDay) -> tuple[Explained, ...]:
     """The costs of another plan on the same session, explained.
 
     Args:
@@ -110,7 +111,7 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
     )
 
 
-def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: float) -> tuple[Explained, ...]:
+def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: RunsPerDay) -> tuple[Explained, ...]:
     before = Explained("cost without the plan", replay_explanations(outcome.baseline)["cost_usd"])
     if outcome.replay is outcome.baseline:
         return (before, *_of_prompts(outcome))

@@ -238,7 +238,7 @@ class CostPane(CostBar, FailingPart):
         from inspector.ui.settings import problem_with_runs
 
         text = "How many sessions like this one run in a day. What is saved a day and a month is projected from it."
-        shown = f"{self.controller.runs_per_day:g}"
+        shown = f"{self.controller.runs_per_day.number:g}"
         answer = await self.app.push_screen_wait(ValueDialog("Runs a day", text, shown, problem_with_runs))
         if answer is not None:
             self.controller.set_runs(float(answer.replace(",", "")))

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
 
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import cell_width
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from inspector.ui.detail.widget import Detail
     from inspector.ui.main.timeline_pane import TimelinePane
     from inspector.ui.toolkit.find_bar import TextFind
+
+
+BORDER_CELLS = 6
+"""Cells of a frame's lower line that are no part of what it says."""
 
 
 class DetailPane(SessionPane):
@@ -44,6 +50,7 @@ class DetailPane(SessionPane):
 
         self._detail = Detail(id="detail")
         await self.mount(self._detail)
+        self.watch(self._detail, "below", self._say_below)
 
     def close(self) -> None:
         """Forget it, and the line it is searched with."""
@@ -83,7 +90,19 @@ class DetailPane(SessionPane):
             content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
-        subtitle(self, "" if content.note is None else content.note.summary)
+        self._say_below()
+
+    def _say_below(self) -> None:
+        """Say in the frame how much more of the text there is, and what was cut of it."""
+        if self._detail is not None and self._detail.content is not None:
+            more, note = self._detail.below, self._detail.content.note
+            rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
+            if note is None or not rows:
+                said = rows if note is None else note.summary
+            else:
+                said = f"{note.summary} · {rows}"
+                said = said if cell_width(said) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"
+            subtitle(self, said)
 
     def show(self, shown: Shown) -> None:
         """Show the text in a view; in the one it is shown in, the view before."""

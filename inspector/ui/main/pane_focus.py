@@ -25,7 +25,7 @@ class PaneFocus:
     """Gives the parts of a screen the focus; there are none before there is a session.
 
     Attributes:
-        parts: By name, in their order, what takes the focus.
+        parts: By name, what takes the focus, in the order it is read from the rows on.
         last: The part that had it last.
     """
 

@@ -96,9 +96,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         super().__init__()
         self.settings = settings
         self.jobs = host = ScreenHost(self, self._make_room, self._tell)
-        self.controller = controller = SessionController(
-            path, host, plan, runs_per_day=settings.runs_per_day, keeps_state=keeps_state
-        )
+        self.controller = controller = SessionController(path, host, plan, runs=settings.runs, keeps_state=keeps_state)
         self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
         self.detail = DetailPane(controller, self.timeline)
@@ -109,7 +107,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.related = RelatedSessions(controller, self.timeline, self.open_beside)
         self._tells_problem = self._says_unopened = False
         self._taught: tuple[bool, ...] = ()
-        self._awaited_study = ""
+        self._awaited_study: tuple[str, StudyScreen | None] | None = None
         self._reports: ReportWriter | None = None
         paint_changed_widgets_only(self)
         controller.changes.listen(
@@ -157,10 +155,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             await part.begin()
         self.pane_focus.parts = {
             "timeline": self.timeline,
-            "plan": self.plan,
             "detail": self.detail,
-            "chart": self.chart,
+            "plan": self.plan,
             "cost": self.cost,
+            "chart": self.chart,
         }
         if self.focused is None:
             self.timeline.take_focus()
@@ -252,8 +250,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _show_outcome(self) -> None:
         self._show_heading()
         self._teach()
-        if self._awaited_study and self.is_active:
-            self.study(self._awaited_study)
+        if self._awaited_study is not None:
+            name, over = self._awaited_study
+            if (over or self).is_active:
+                self.study(name, over)
 
     def _show_call(self) -> None:
         self._show_standing()
@@ -269,9 +269,9 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _keep_runs(self) -> None:
         """Keep a number of runs a day that the user has changed."""
         runs = self.controller.runs_per_day
-        if runs != self.settings.runs_per_day:
-            self.settings = self.settings._replace(runs_per_day=runs)
-            self.post_message(self.SettingChanged("runs_per_day", runs))
+        if runs != self.settings.runs:
+            self.settings = self.settings.with_value("runs_per_day", runs.number)
+            self.post_message(self.SettingChanged("runs_per_day", runs.number))
 
     async def action_do(self, name: str) -> None:
         """Do what a key of that name does."""
@@ -327,7 +327,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def leave(self) -> None:
         """Stop what can be stopped, or go back to the rows."""
-        self._awaited_study = ""
+        self._awaited_study = None
         find_bar = self.timeline.find_bar
         if self.controller.is_counting:
             self.controller.stop_counting()
@@ -374,17 +374,27 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         if answer is not None:
             self.chart.go_to_call(int(answer) - 1)
 
-    def study(self, name: str) -> None:
-        """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""
-        outcome = self.controller.outcome
-        self._awaited_study = ""
+    def study(self, name: str, over: StudyScreen | None = None) -> None:
+        """Open a screen that studies the session.
+
+        Args:
+            name: `compare`, `tune`, `composition` or `costs`.
+            over: The study it is opened from; None for the session.
+        """
+        outcome, asking = self.controller.outcome, over or self
+        self._awaited_study = None
         if outcome is None:
-            self._awaited_study = name
-            self.tell("the session is still being replayed: this opens once it is")
+            self._awaited_study = name, over
+            asking.tell("the session is still being replayed: this opens once it is")
         elif name in OF_CALLS and not outcome.replay.history.call_count:
-            self.tell("no call was made yet: there is nothing a plan could have changed")
+            asking.tell("no call was made yet: there is nothing a plan could have changed")
         else:
-            self.open_over(self._study_of(name), self._study_left)
+            study = self._study_of(name)
+            study.open_study = self.study
+            if over is None:
+                self.open_over(study, self._study_left)
+            else:
+                over.open_above(study)
 
     def _study_of(self, name: str) -> StudyScreen:
         """A study. Each needs numpy and every strategy, so it is imported late."""
@@ -412,8 +422,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _study_left(self, leaving: Leaving | None) -> None:
         """A study was left, for something that is done here."""
-        if leaving is not None and leaving.study:
-            self.study(leaving.study)
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block)

@@ -15,6 +15,7 @@ from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -52,6 +53,7 @@ class TimelinePane(SessionPane):
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._begins_anew = False
         self._goes_to_found = False
+        self._left: tuple[Path, int, bool] | None = None
         self.listen(
             controller,
             {
@@ -75,7 +77,9 @@ class TimelinePane(SessionPane):
         await self.mount(self._timeline)
 
     def close(self) -> None:
-        """Forget it, and what the rows are searched for."""
+        """Forget it, and what the rows are searched for, but not which session's row the cursor was on."""
+        if self._timeline is not None:
+            self._left = self.controller.path, self.row, self._timeline.follow
         self._timeline = self.find_bar = None
         self.search.search_for("", is_filter=False)
 
@@ -168,9 +172,14 @@ class TimelinePane(SessionPane):
         self.search.look_through(self.view)
 
     def _begin(self) -> None:
-        """Begin at the end, and stay there where the session is being written."""
+        """Begin at the end, and stay there where the session is being written; made anew, at the row it was at."""
+        left, self._left = self._left, None
         if self._timeline is not None:
             self._timeline.mark_all_seen()
+            if left is not None and left[0] == self.controller.path and self.view is not None:
+                self._timeline.move_to(self.view.position_of(left[1]))
+                self._timeline.follow = left[2]
+                return
             self._timeline.follow = self.controller.is_being_written
             if not self._timeline.follow and self._timeline.cursor == 0:
                 self._timeline.move_to_last()

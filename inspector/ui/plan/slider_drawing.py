@@ -33,7 +33,7 @@ class Effect:
     """What a limit or a strategy does to the session.
 
     Attributes:
-        touched: How many results it changed, in words; empty while unknown.
+        touched: How many results it changed, or blocks of any kind, in words; empty while unknown.
         tokens: What that leaves out, signed.
         brief: What is touched in few letters: `49 of 102`.
     """
@@ -68,8 +68,9 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
         return NO_EFFECT
     if not outcome.results:
         return Effect("no results", brief="no results")
+    noun = "result" if outcome.are_results else "block"
     brief = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.whole(outcome.results)}"
-    touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, 'result')}"
+    touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, noun)}"
     sign = "+" if outcome.tokens_cut < 0 else ""
     return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)} tk", brief)
 
