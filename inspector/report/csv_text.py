@@ -11,7 +11,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from inspector.report.catalogue import FigureSet
-from inspector.report.document import CallFigures, PlannedBlock, PlannedCall
+from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "
 _CALL = ("call", "message", "time", "model", "compacted")
 
 _FIGURES = tuple(CallFigures.__struct_fields__)
+
+_BASELINE = tuple(BaselineCall.__struct_fields__)
 
 _PLANNED = tuple(PlannedCall.__struct_fields__)
 
@@ -49,7 +51,7 @@ def calls_csv(report: Report) -> str:
     head = [
         *_CALL,
         *(f"recorded_{name}" for name in _FIGURES),
-        *(f"baseline_{name}" for name in _FIGURES),
+        *(f"baseline_{name}" for name in _BASELINE),
         *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
     ]
     return _sheet(
@@ -58,7 +60,7 @@ def calls_csv(report: Report) -> str:
             [
                 *_values(call, _CALL),
                 *_values(call.recorded, _FIGURES),
-                *_values(call.baseline, _FIGURES),
+                *_values(call.baseline, _BASELINE),
                 *(value for each in call.plans for value in _values(each, _PLANNED)),
             ]
             for call in report.ledger.calls

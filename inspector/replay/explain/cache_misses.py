@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 EXPIRED = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H, MissCause.TTL_EXPIRED)
 
+_NAMED_LIFETIMES = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H)
+
 _NOT_NAMED = {
     "unavailable": "the provider could not say",
     "previous_message_not_found": "the provider did not find the call before",
@@ -30,7 +32,8 @@ def told(miss: CacheMiss, session: Session) -> str:
     shown = miss.evidence
     parts = [_by_cause(miss)]
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
-        kept = f", kept for {duration(shown.lifetime)}"
+        # The name of the cause says so of the two lifetimes that have names.
+        kept = "" if miss.cause in _NAMED_LIFETIMES else f", kept for {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
     if miss.cause in _UNSEEN and miss.read:
         parts.append(f"{miss.read:,} tokens at the beginning were still read")
