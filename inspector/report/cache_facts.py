@@ -52,8 +52,8 @@ def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
         beyond_tokens=counted(found.beyond_tokens),
         uncompared_tokens=counted(found.uncompared_tokens),
         causes=[_cause_facts(each, known) for each in found.causes],
-        misses=[_miss_facts(miss, replay.history, known) for miss in found.all],
-        lifetime=None if change is None else _lifetime_facts(change),
+        misses=[miss_facts(miss, replay.history, known) for miss in found.all],
+        lifetime=None if change is None else lifetime_facts(change),
         next_call=None if following is None else _next_call_facts(following),
     )
 
@@ -73,7 +73,14 @@ def _cause_facts(row: CauseTotal, known: HowKnown) -> MissCauseFacts:
     )
 
 
-def _miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
+def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
+    """One miss.
+
+    Args:
+        miss: The miss.
+        history: Of its session.
+        known: How what prompts read from the cache is known.
+    """
     call, said = history.session.calls[miss.call], miss.reported
     return measured(
         CacheMissFacts,
@@ -110,7 +117,8 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
     )
 
 
-def _lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
+def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
+    """The session with the other lifetime."""
     return measured(
         LifetimeFacts,
         change,

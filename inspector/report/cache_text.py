@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, NextCallCostFacts
     from inspector.report.catalogue import How
     from inspector.report.document import Report
+    from inspector.report.folder_misses import FolderLifetimeFacts
 
 DEAREST = 3
 """So many misses are named in a text."""
@@ -78,7 +79,7 @@ def _calls(calls: Sequence[int]) -> str:
     return f"call{'s' if len(calls) > 1 else ''} {named}"
 
 
-def lifetime_label(found: LifetimeFacts) -> str:
+def lifetime_label(found: FolderLifetimeFacts | LifetimeFacts) -> str:
     """The other lifetime, in two words."""
     return "1-hour cache" if found.seconds == HOUR else "5-minute cache"
 
