@@ -169,7 +169,12 @@ def _stacked(labels: Sequence[str], palette: Palette) -> list[dict[str, Any]]:
                 "x2": {"field": "to"},
                 "y": _y(f"y{at}", "dollars", "$~f"),
                 "y2": {"field": f"y{at + 1}"},
-                "color": {"datum": label, "type": "nominal", "scale": scale, "legend": {"symbolType": "square"}},
+                "color": {
+                    "datum": label,
+                    "type": "nominal",
+                    "scale": scale,
+                    "legend": {"symbolType": "square", "columns": 2},
+                },
                 "tooltip": tooltip,
             },
         }
