@@ -236,3 +236,18 @@ def missing(path: Path, model: str) -> Path:
         script.text(f"m{number}", usage=usage, timestamp=f"2026-03-01T{time}:05.000Z")
         script.lines[-1]["message"]["model"] = model
     return script.write(path)
+
+
+def test_the_documents_say_of_every_cause_what_it_means_and_what_prevents_it() -> None:
+    text = (ROOT / "docs" / "cache-and-cost.md").read_text(encoding="utf-8")
+    rows = {
+        line.split("`")[1]: [cell.strip() for cell in line.split("|")]
+        for line in text.splitlines()
+        if line[:3] == "| `"
+    }
+
+    for cause in MissCause:
+        *_, meaning, prevention, _, _ = rows[cause.value]
+        assert meaning == cause.label
+        assert prevention.startswith(cause.prevention or "nothing")
+        assert ("expected" in prevention) == cause.is_expected
