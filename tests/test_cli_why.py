@@ -111,6 +111,7 @@ def test_the_newest_session_needs_no_name(tmp_path: Path, capsys) -> None:
 
     outcome = run_here(capsys, "why", "--last", tmp_path)
 
+    assert outcome.err == f"inspector: the newest session: {tmp_path / 'coding-agent.jsonl'}\n"
     assert outcome.out.startswith("Why 1880028d-a733-47d1-a718-3179ea814247 cost $1.75")
 
 

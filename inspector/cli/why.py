@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import FORMATS, add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.output import ProgressLine, check_output, deliver
+from inspector.cli.output import ProgressLine, check_output, deliver, narrate
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list, newest
 from inspector.session.files import is_folder
@@ -50,7 +50,9 @@ def _session(options: Namespace) -> Path:
     """
     path: Path | None = options.path
     if options.last:
-        return newest(path).path
+        found = newest(path).path
+        narrate(f"the newest session: {found}")
+        return found
     if path is None:
         raise CommandError(
             "name a session, or say --last for the newest; see: inspector why --help", ExitCode.WRONG_USAGE

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 DEAREST = 3
 """So many misses are named in a text."""
 
+NOTHING_PREVENTS = "nothing known"
+
 HOUR = 3600
 
 
@@ -47,6 +49,8 @@ def misses_text(found: CacheMissesFacts) -> str:
     rows = [row for row in found.causes if not row.expected]
     of = ", ".join(f"{row.calls:,} {row.short}" for row in rows)
     causes = f": {of}; " if len(rows) > 1 else ", "
+    if len(rows) == 1 and found.calls > DEAREST:
+        causes = f", all {rows[0].short}; "
     return f"{share}{IN_TEXT.plural(found.calls, 'call')}{causes}{tokens} {label}"
 
 
@@ -55,7 +59,7 @@ def no_misses_text(report: Report) -> str:
     if not report.session.calls:
         return "there is no call"
     if not (report.baseline.cache_read_tokens or report.baseline.cache_write_tokens):
-        return "no prompt cache was read or written"
+        return "no prompt cache was read or written: every prompt was paid for in full"
     caches = report.prices.caches.values() if report.prices is not None else ()
     if all(title == CACHE_MODELS["none"].title for title in caches):
         return "cannot be told: no prompt cache is known for its model; name one with --cache or --model"
@@ -69,12 +73,24 @@ def miss_text(miss: CacheMissFacts) -> str:
     return f"{cause.short}: {shown}" if shown else cause.label
 
 
-def preventions(misses: Sequence[CacheMissFacts]) -> list[str]:
-    """What would have prevented some misses, a sentence each with their calls; nothing of those nothing would."""
-    found: dict[str, list[int]] = {}
+def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
+    """The same of several; words that were said of an earlier one of the same cause are not said again."""
+    said: set[tuple[str, str]] = set()
+    texts = []
     for miss in misses:
-        if miss.prevention:
-            found.setdefault(miss.prevention, []).append(miss.call)
+        parts = [(miss.cause, part) for part in miss.evidence.text.split("; ") if part]
+        shown = "; ".join(part for cause, part in parts if (cause, part) not in said)
+        cause = MissCause(miss.cause)
+        texts.append(f"{cause.short}: {shown}" if shown else cause.short if parts else cause.label)
+        said.update(each for each in parts if not any(character.isdigit() for character in each[1]))
+    return texts
+
+
+def preventions(misses: Sequence[CacheMissFacts]) -> list[str]:
+    """What would have prevented some misses, a sentence each with their calls, those that nothing would last."""
+    found: dict[str, list[int]] = {}
+    for miss in sorted(misses, key=lambda miss: not miss.prevention):
+        found.setdefault(miss.prevention or NOTHING_PREVENTS, []).append(miss.call)
     return [f"{words} ({_calls(calls)})" for words, calls in found.items()]
 
 

@@ -19,7 +19,7 @@ from inspector.report.cache_text import (
     dollars,
     lifetime_label,
     lifetime_text,
-    miss_text,
+    miss_texts,
     next_call_text,
     no_misses_text,
     preventions,
@@ -335,7 +335,8 @@ def cache_misses_table(page: Page, report: Report) -> None:
     _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
     shown = dearest(found, DEAREST)
     rows = [("of the bill", IN_TEXT.share(found.share))] if found.calls and found.share is not None else []
-    rows += [(f"call {miss.call:,}", f"{_extra(miss)}{miss_text(miss)}") for miss in shown]
+    texts = zip(shown, miss_texts(shown), strict=True)
+    rows += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
     rows += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
     rows += [("not read", accounting_text(found))] if found.unread_tokens else []
     rows += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]

@@ -12,7 +12,7 @@ from inspector.report.cache_text import (
     dollars,
     lifetime_label,
     lifetime_text,
-    miss_text,
+    miss_texts,
     misses_text,
     next_call_text,
     no_misses_text,
@@ -100,7 +100,8 @@ def _misses(report: Report) -> list[Row]:
     shown = dearest(found, DEAREST)
     extra = "more than reading would have cost, " if found.extra_usd is not None else ""
     rows = [("cache misses", _priced(found.extra_usd, found.known), extra + misses_text(found))]
-    rows += [(f"  call {miss.call:,}", _priced(miss.extra_usd, miss.known), miss_text(miss)) for miss in shown]
+    for miss, text in zip(shown, miss_texts(shown), strict=True):
+        rows.append((f"  call {miss.call:,}", _priced(miss.extra_usd, miss.known), text))
     rows += [("  to prevent" if not at else "", "", words) for at, words in enumerate(preventions(shown))]
     return rows
 
