@@ -107,7 +107,7 @@ def test_a_report_goes_to_the_named_file_and_not_to_standard_output(small: Path,
     outcome = run_program("report", small, "--format", "json", "-o", target)
 
     assert (outcome.code, outcome.out, outcome.err) == (0, "", "")
-    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == 1
+    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == 2
     assert run_here(capsys, "report", small, "-o", target).code == 0, "an earlier report may be replaced"
 
 

@@ -18,6 +18,7 @@ from inspector.report.csv_text import folder_csv
 from inspector.report.folder import FolderReport, UnreadSession, folder_report
 from inspector.report.folder_page import folder_content, folder_text
 from inspector.report.json_document import schema_text
+from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import markdown
 from tests.conftest import ROOT
@@ -153,3 +154,69 @@ def test_a_binary_file_named_like_a_session_is_counted_with_what_is_wrong(folder
     told = " ".join(capsys.readouterr().out.split())
     assert "damaged.jsonl" in told
     assert "a binary file of no known kind" in told
+
+
+def test_cache_misses_are_those_of_the_sessions_and_add_up_however_they_are_grouped(report: FolderReport, capsys):
+    found = report.cache_misses
+    for row in report.sessions:
+        assert main(["report", row.path, "--format", "json"]) == 0
+        alone = json.loads(capsys.readouterr().out)["cache_misses"]
+        mine = [(miss.call, miss.cause, miss.tokens, miss.extra_usd) for miss in row.misses]
+        assert mine == [(miss["call"], miss["cause"], miss["tokens"], miss["extra_usd"]) for miss in alone["misses"]]
+        assert msgspec.to_builtins(row.lifetime) == alone["lifetime"]
+    every = [miss for row in report.sessions for miss in row.misses if not miss.expected]
+    assert found.calls == len(every) > 0
+    assert found.extra_usd == pytest.approx(sum(miss.extra_usd or 0.0 for miss in every), abs=1e-5)
+    assert found.share == pytest.approx((found.extra_usd or 0.0) / (report.baseline.cost_usd or 1.0), abs=1e-5)
+    for groups in (found.models, found.hours, found.gaps, [row for row in found.causes if not row.expected]):
+        assert sum(row.calls for row in groups) == found.calls
+        assert sum(row.tokens or 0 for row in groups) == found.tokens
+        assert sum(row.extra_usd or 0.0 for row in groups) == pytest.approx(found.extra_usd, abs=1e-5)
+    costs = [report.sessions[each.session].misses[each.miss].extra_usd or 0.0 for each in found.dearest]
+    assert costs == sorted(costs, reverse=True)
+    said = " ".join(folder_text(report).split())
+    assert f"{found.calls} cache miss" in said
+    for row in found.causes:
+        calls = IN_TEXT.marked(f"{row.calls:,}", row.known["calls"])
+        assert f"{row.short}{' (expected)' if row.expected else ''} {calls} " in said
+    for each in found.lifetimes:
+        saved = sum(row.lifetime.saved_usd or 0.0 for row in report.sessions if row.lifetime is not None)
+        assert each.saved_usd == pytest.approx(saved, abs=1e-5)
+
+
+def test_a_miss_after_a_copied_conversation_counts_once_and_is_no_first_request(tmp_path: Path) -> None:
+    from tests.session.claude_lines import Script
+
+    def used(read: int, written: int) -> dict[str, int]:
+        return {
+            "input_tokens": 3,
+            "output_tokens": 20,
+            "cache_read_input_tokens": read,
+            "cache_creation_input_tokens": written,
+        }
+
+    script = Script()
+    script.prompt("first", timestamp="2026-03-01T10:00:00.000Z")
+    script.text("m0", usage=used(0, 20_000), timestamp="2026-03-01T10:00:05.000Z")
+    script.prompt("second", timestamp="2026-03-01T10:20:00.000Z")
+    script.text("m1", usage=used(0, 21_000), timestamp="2026-03-01T10:20:05.000Z")
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    script.write(folder / "11111111-2222-4333-8444-555555555555.jsonl")
+    fork = "22222222-2222-4333-8444-555555555555"
+    for line in script.lines:
+        line["sessionId"] = fork
+    script.prompt("another way", sessionId=fork, timestamp="2026-03-01T12:00:00.000Z")
+    script.text("m9", usage=used(0, 22_000), sessionId=fork, timestamp="2026-03-01T12:00:05.000Z")
+    script.write(folder / f"{fork}.jsonl")
+    target = tmp_path / "folder.json"
+    assert main(["report", str(folder), "--format", "json", "-o", str(target)]) == 0
+    report = msgspec.json.decode(target.read_bytes(), type=FolderReport, strict=True)
+
+    assert [[(miss.call, miss.expected) for miss in row.misses] for row in report.sessions] == [
+        [(1, True), (2, False)],
+        [(3, False)],
+    ]
+    assert report.cache_misses.calls == 2
+    assert [(row.name, row.calls) for row in report.cache_misses.gaps] == [("5 to 60 minutes", 1), ("over an hour", 1)]
+    assert [(row.name, row.calls) for row in report.cache_misses.hours] == [("10", 1), ("12", 1)]

@@ -77,6 +77,19 @@ COMMANDS = {
             "inspector.cli.report",
         ),
         Command(
+            "why",
+            "why a session cost what it cost, on one screen",
+            "Says what a session cost and what of: cache reads, cache writes, uncached input and output; which calls "
+            "missed the prompt cache, why, for how much and what would have prevented it; which tool results were "
+            "dearest to carry; the best plan and what it would have saved; and what the next call costs.",
+            (
+                "inspector why session.jsonl",
+                "inspector why --last",
+                "inspector why session.jsonl --format json",
+            ),
+            "inspector.cli.why",
+        ),
+        Command(
             "export",
             "a plan as another agent's own configuration",
             "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "

@@ -16,12 +16,14 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
 from inspector.cli.reading import priced_inputs, read_session
+from inspector.replay.engine.replay import replay
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.session_report import report_of
 from inspector.session.discovery import describe_folder, found_in
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -129,10 +131,15 @@ def _leave_interrupts() -> None:
 def _done(task: ReportTask) -> Done:
     """A session replayed, or why it could not be."""
     try:
-        session = without_calls(counted_here(read_session(task.path)), task.elsewhere)
+        whole = read_session(task.path)
+        session = without_calls(counted_here(whole), task.elsewhere)
         plans = [plan_of(request, session) for request in task.options.plans]
-        report = report_of(priced_inputs(session, task.options), plans, ReportOptions(details=False))
+        inputs = priced_inputs(session, task.options)
+        report = report_of(inputs, plans, ReportOptions(details=False))
+        # Why a call missed the cache may stand in what counts with another session.
+        baseline = replay(inputs if session is whole else priced_inputs(whole, task.options), Plan())
+        row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
         return Done(problem=shown_name(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    return Done(msgspec.json.encode(session_row(report)), "", ended, call_keys(session))
+    return Done(msgspec.json.encode(row), "", ended, call_keys(session))

@@ -325,7 +325,7 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 class CostParts(Struct, frozen=True, kw_only=True):
-    """What totals are made of beside: figures of the screen and of explanations, and not of the JSON's totals."""
+    """What the cost is made of, and of the largest prompt what no text of the session stands for."""
 
     cache_read_usd: Annotated[
         float | None,
@@ -360,6 +360,10 @@ class CostParts(Struct, frozen=True, kw_only=True):
             part_of="peak_prompt_tokens",
         ),
     ]
+    known: Known
+    at_least: Annotated[
+        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+    ] = field(default_factory=list)
 
 
 class PlanFacts(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from inspector.report.catalogue import FigureSet
-from inspector.report.document import CallFigures, PlannedBlock, PlannedCall
+from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
+from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "
 _CALL = ("call", "message", "time", "model", "compacted")
 
 _FIGURES = tuple(CallFigures.__struct_fields__)
+
+_BASELINE = tuple(BaselineCall.__struct_fields__)
 
 _PLANNED = tuple(PlannedCall.__struct_fields__)
 
@@ -49,7 +52,7 @@ def calls_csv(report: Report) -> str:
     head = [
         *_CALL,
         *(f"recorded_{name}" for name in _FIGURES),
-        *(f"baseline_{name}" for name in _FIGURES),
+        *(f"baseline_{name}" for name in _BASELINE),
         *(f"{plan}_{name}" for plan in plans for name in _PLANNED),
     ]
     return _sheet(
@@ -58,7 +61,7 @@ def calls_csv(report: Report) -> str:
             [
                 *_values(call, _CALL),
                 *_values(call.recorded, _FIGURES),
-                *_values(call.baseline, _FIGURES),
+                *_values(call.baseline, _BASELINE),
                 *(value for each in call.plans for value in _values(each, _PLANNED)),
             ]
             for call in report.ledger.calls
@@ -89,6 +92,7 @@ def folder_csv(report: FolderReport) -> str:
     plans = range(len(report.plans))
     head = ["path", "format", "id", "model", "messages", "calls"]
     head += [f"baseline_{name}" for name in _TOTALS]
+    head += ["cache_misses", "recached_tokens", "recached_usd", "extra_usd"]
     for index in plans:
         head += [f"plan_{index + 1}_{name}" for name in _TOTALS]
         head += [f"plan_{index + 1}_{name}" for name in _OF_PLANS]
@@ -96,6 +100,8 @@ def folder_csv(report: FolderReport) -> str:
     for row in report.sessions:
         cells: list[object] = [row.path, row.format, row.id, row.model, row.messages, row.calls]
         cells += [getattr(row.baseline, name) for name in _TOTALS]
+        missed = folder_misses([row.misses], [row.lifetime], row.baseline.cost_usd)
+        cells += [missed.calls, missed.tokens, missed.usd, missed.extra_usd]
         for each in row.plans:
             cells += [getattr(each.figures, name) for name in _TOTALS]
             cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]

@@ -12,26 +12,29 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.report.cache_document import CacheMissesFacts  # noqa: TC001  the schema is made from it
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
+    CostParts,
     Count,
     ExplanationFacts,
     FigureSet,
     How,
     PlanFacts,
+    Saving,
     Unit,
     about,
     figure,
 )
 
-SCHEMA_VERSION: Literal[1] = 1
+SCHEMA_VERSION: Literal[2] = 2
 
 
 class Report(Struct, frozen=True, kw_only=True):
     """What one session cost, and what each plan would make of it."""
 
-    schema: Annotated[Literal[1], about("Version of this contract: `SCHEMA_VERSION`.")]
+    schema: Annotated[Literal[2], about("Version of this contract: `SCHEMA_VERSION`.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     session: SessionFacts
     tokens: TokenFacts
@@ -56,6 +59,35 @@ class Report(Struct, frozen=True, kw_only=True):
         dict[str, Count] | None, about("Secrets and users' names masked in texts, by kind; null unless asked for.")
     ] = None
     ledger: Annotated[Ledger | None, about("A row for every call and block; null unless asked for.")] = None
+    cost: Annotated[CostParts | None, about("What the baseline's cost is made of; null unless details are wanted.")] = (
+        None
+    )
+    cache_misses: Annotated[
+        CacheMissesFacts | None,
+        about("What the baseline's prompt cache missed, and why; null unless details are wanted."),
+    ] = None
+    best_plan: Annotated[BestPlanFacts | None, about("The plan that saves most here; null unless asked for.")] = None
+
+
+class BestPlanFacts(Struct, frozen=True, kw_only=True):
+    """What came of trying every plan."""
+
+    best: Annotated[
+        SavingPlanFacts | None,
+        about("The plan that saves most and cuts nothing a later call used; null where none of them saves."),
+    ]
+    most: Annotated[SavingPlanFacts | None, about("The plan that saves most whatever it cuts; null where none saves.")]
+    tried: Annotated[Count, about("How many were tried.")]
+    is_complete: Annotated[bool, about("All of them were; otherwise it would have taken too long.")]
+
+
+class SavingPlanFacts(Struct, frozen=True, kw_only=True):
+    """A plan that saves."""
+
+    name: Annotated[str, about("The plan's own name; empty where it has none.")]
+    strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
+    saved: Saving
+    needed: Annotated[Count, about("Later calls that used something it had cut by then.")]
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
@@ -131,7 +163,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     model: Annotated[str, about("As recorded; empty when unknown.")]
     compacted: Annotated[bool, about("The first call after a compaction the agent itself made.")]
     recorded: Annotated[CallFigures | None, about("What the provider reported; null where it reported nothing.")]
-    baseline: Annotated[CallFigures, about("Replayed with an empty plan.")]
+    baseline: Annotated[BaselineCall, about("Replayed with an empty plan.")]
     plans: Annotated[list[PlannedCall], about("Replayed under every plan, in the report's order.")]
 
 
@@ -145,6 +177,20 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     output_tokens: Annotated[int, about("Tokens of the response.")]
     cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
     known: Annotated[How, about("How the prompt's size is known; for the others the totals' `known` holds.")]
+
+
+class BaselineCall(CallFigures, frozen=True, kw_only=True):
+    """One call with an empty plan: what its cost is made of, and what it missed of the prompt cache."""
+
+    cache_read_usd: Annotated[float | None, about("Dollars of the tokens read from the cache; null without a price.")]
+    cache_write_usd: Annotated[float | None, about("Dollars of the tokens written to it.")]
+    uncached_usd: Annotated[float | None, about("Dollars of those neither read nor written.")]
+    output_usd: Annotated[float | None, about("Dollars of the response.")]
+    miss_cause: Annotated[
+        str, about("Why it read less from the cache than it could have, as `cache_misses` names it; empty for no miss.")
+    ]
+    recached_tokens: Annotated[Count, about("Tokens it did not read though it could have; of a first request, wrote.")]
+    extra_usd: Annotated[float | None, about("What these cost beyond reading; null without a price.")]
 
 
 class PlannedCall(CallFigures, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,11 +17,13 @@ from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
+from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
     BandFacts,
     CarriedFacts,
     CompactionFacts,
+    CostParts,
     ExplanationFacts,
     FigureSet,
     InputFacts,
@@ -34,12 +37,13 @@ from inspector.report.catalogue import (
     ToolCutFacts,
     quantities,
 )
-from inspector.report.document import PriceFacts
+from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
@@ -253,6 +257,29 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
         caches={model: cache.title for model, cache in inputs.cache_models.items()},
         cache=inputs.cache,
     )
+
+
+def cost_parts(replay: Replay) -> CostParts:
+    """What a session's cost is made of, and what goes with every prompt that the file does not show."""
+    found = {**cost_part_explanations(replay), "overhead": overhead_explanation(replay.inputs)}
+    unasked = Figure(None, HowKnown.EXACT)
+    figures = {name: Figure(each.value, each.known, each.is_least) for name, each in found.items()}
+    return measured(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
+
+
+def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
+    """What came of trying every plan; as if none had been tried where it was called off."""
+    if found is None:
+        return BestPlanFacts(best=None, most=None, tried=0, is_complete=False)
+    best, most = (
+        None
+        if each is None
+        else SavingPlanFacts(
+            name=each.plan.name, strategies=each.plan.to_specs(), saved=saving(each.savings), needed=each.needed
+        )
+        for each in (found.best, found.most)
+    )
+    return BestPlanFacts(best=best, most=most, tried=found.tried, is_complete=found.is_complete)
 
 
 def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:

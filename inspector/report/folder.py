@@ -13,12 +13,15 @@ from msgspec import Struct
 
 import inspector
 from inspector.replay.figure import HowKnown, weakest
+from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
 from inspector.report.catalogue import Count, FigureSet, Saving, Unit, about, figure, quantities
+from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import How
     from inspector.report.document import Report
 
@@ -26,12 +29,13 @@ if TYPE_CHECKING:
 class FolderReport(Struct, frozen=True, kw_only=True):
     """What many sessions cost, and what each plan would make of them."""
 
-    schema: Annotated[Literal[1], about("Version of this contract.")]
+    schema: Annotated[Literal[2], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     path: Annotated[str, about("The folder, with the home folder as `~`.")]
     baseline: Annotated[FigureSet, about("Sums over all sessions with an empty plan.")]
     plans: Annotated[list[FolderPlan], about("In the order they were asked for.")]
     sessions: Annotated[list[SessionRow], about("By path.")]
+    cache_misses: Annotated[FolderMissesFacts, about("What all sessions missed of the prompt cache, and why.")]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
 
@@ -77,6 +81,12 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     recorded: Annotated[FigureSet | None, about("What the provider reported; null when the file has no usage.")]
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
     plans: Annotated[list[SessionUnderPlan], about("In the order they were asked for.")]
+    misses: Annotated[
+        list[SessionMissFacts], about("Every call of it that missed the prompt cache, expected ones included.")
+    ]
+    lifetime: Annotated[
+        LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")
+    ]
 
 
 class SessionUnderPlan(Struct, frozen=True, kw_only=True):
@@ -95,8 +105,15 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
     problem: Annotated[str, about("Why, in a line.")]
 
 
-def session_row(report: Report) -> SessionRow:
-    """A session's line in the report on its folder, from the report on it alone."""
+def session_row(report: Report, whole: Replay, counted: Collection[int]) -> SessionRow:
+    """A session's line in the report on its folder.
+
+    Args:
+        report: The report on it alone, of the calls that count with it.
+        whole: All of it with nothing cut, calls that count with another session included.
+        counted: The responses, as indices of messages, of the calls that count.
+    """
+    misses, lifetime = session_misses(whole, counted)
     return SessionRow(
         path=report.session.path,
         format=report.session.format,
@@ -115,6 +132,8 @@ def session_row(report: Report) -> SessionRow:
             )
             for plan in report.plans
         ],
+        misses=misses,
+        lifetime=lifetime,
     )
 
 
@@ -132,12 +151,13 @@ def folder_report(
     rows = sorted(rows, key=lambda row: row.path)
     baseline = _summed([row.baseline for row in rows])
     return FolderReport(
-        schema=1,
+        schema=2,
         inspector=inspector.__version__,
         path=path,
         baseline=baseline,
         plans=[_folder_plan(name, index, rows, baseline) for index, name in enumerate(names)],
         sessions=rows,
+        cache_misses=folder_misses([row.misses for row in rows], [row.lifetime for row in rows], baseline.cost_usd),
         unread=sorted(unread, key=lambda each: each.path),
         warnings=_warnings(rows, unread),
     )

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.report.cache_document import MissCauseFacts
+from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import FigureSet, Output, Saving, quantities, quantity, totals_shown
 from inspector.report.folder import Distribution, FolderPlan
+from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, PageContent, Section
@@ -17,7 +21,10 @@ from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from inspector.report.folder import FolderReport
+    from inspector.report.folder_misses import FolderLifetimeFacts
     from inspector.report.pages.model import Part
 
 MOST_AND_LEAST = 10
@@ -26,6 +33,9 @@ MOST_AND_LEAST = 10
 ABOUT = "What these agent sessions cost, and what a plan would change. Every session was replayed by itself."
 
 TEXT_NAME_WIDTH = 28
+
+GROUP_COLUMNS = ("calls", "tokens", "extra_usd")
+"""What tables say of misses that have something in common: figures of `MissGroupFacts`."""
 
 OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "unchanged")
 """What the totals say of a plan: paths in `FolderPlan`."""
@@ -40,7 +50,13 @@ def folder_content(report: FolderReport) -> PageContent:
         about=ABOUT,
         lead=_lead(report, figures),
         figures=_large(report, figures),
-        sections=(_totals(report, figures), *plans, _sessions(report, figures), *_notes(report)),
+        sections=(
+            _totals(report, figures),
+            *_misses(report, figures),
+            *plans,
+            _sessions(report, figures),
+            *_notes(report),
+        ),
     )
 
 
@@ -97,6 +113,76 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
         rows.append((Cell(label), Cell(""), *cells))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
     return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
+
+
+def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
+    """Why prompt caches missed: by cause, by model, by the hour and the pause before, and the dearest."""
+    found = report.cache_misses
+    if not found.causes:
+        return []
+    parts: list[Part] = [_all_misses(report, figures)]
+    rows = [(Cell(cause_name(row)), *_miss_cells(figures, "causes", index)) for index, row in enumerate(found.causes)]
+    labels = [quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS]
+    parts.append(Table("Causes", ("cause", *labels), tuple(rows)))
+    prevented = (row for row in found.causes if row.prevention)
+    parts += [Line((Cell(f"Against {row.short}: {row.prevention}."),), is_item=True) for row in prevented]
+    parts += [Line((Cell(_lifetime(each)),), is_item=True) for each in found.lifetimes]
+    labels = [quantity(MissGroupFacts, name).short_label for name in GROUP_COLUMNS]
+    for name, title, by, groups in (
+        ("models", "model", "model", found.models),
+        ("gaps", "pause before", "time since the call before", found.gaps),
+        ("hours", "hour", "hour of the day, in UTC", found.hours),
+    ):
+        if groups:
+            rows = [
+                (name_cell(row.name), *_miss_cells(figures, name, index, GROUP_COLUMNS))
+                for index, row in enumerate(groups)
+            ]
+            parts.append(Table(f"Cache misses by {by}", (title, *labels), tuple(rows)))
+    if found.dearest:
+        parts.append(_dearest_misses(report, figures))
+    return [Section("cache-misses", "Why the prompt cache missed", tuple(parts))]
+
+
+def _all_misses(report: FolderReport, figures: FigureCells) -> Line:
+    found, at = report.cache_misses, "cache_misses"
+    words = "cache miss" if found.calls == 1 else "cache misses"
+    told = [figures.cell(at, "calls"), Cell(f" {words}: "), figures.cell(at, "tokens"), Cell(" tokens re-cached")]
+    if found.extra_usd is not None:
+        told += [Cell(" for "), figures.cell(at, "extra_usd"), Cell(" more than reading them would have cost")]
+    if found.share is not None:
+        told += [Cell(", "), figures.cell(at, "share"), Cell(" of the bill")]
+    return Line((*told, Cell(".")))
+
+
+def _miss_cells(
+    figures: FigureCells, name: str, index: int, columns: Sequence[str] = CAUSE_COLUMNS
+) -> tuple[Cell, ...]:
+    return tuple(figures.cell("cache_misses", name, index, column) for column in columns)
+
+
+def _dearest_misses(report: FolderReport, figures: FigureCells) -> Table:
+    rows = []
+    for each in report.cache_misses.dearest:
+        row = report.sessions[each.session]
+        miss = row.misses[each.miss]
+        steps = ("sessions", each.session, "misses", each.miss)
+        cells = (figures.cell(*steps, name) for name in ("extra_usd", "tokens"))
+        rows.append((_name(report, row.path), Cell(f"{miss.call:,}"), *cells, Cell(MissCause(miss.cause).short)))
+    extra = quantity(SessionMissFacts, "extra_usd").label
+    head = ("session", "call", extra, "tokens", "cause")
+    return Table("The dearest cache misses", head, tuple(rows), numbers=3)
+
+
+def _lifetime(each: FolderLifetimeFacts) -> str:
+    """What the other lifetime would have made of the sessions that had the one."""
+    who = f"With the {lifetime_label(each)}, {IN_TEXT.plural(each.sessions, 'session')}"
+    if each.saved_usd is None:
+        return f"{who} would have cost what no price tells."
+    word = "saved" if each.saved_usd >= 0 else "cost"
+    more = "" if each.saved_usd >= 0 else " more"
+    amount = dollars(abs(each.saved_usd), each.known, "saved_usd")
+    return f"{who} would have {word} {amount}{more} in all; it helps {each.helped:,} of them."
 
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:

@@ -12,37 +12,50 @@ from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
-from inspector.report.document import BlockFacts, CallFacts, CallFigures, Ledger, PlannedBlock, PlannedCall
-from inspector.report.numbers import DOLLAR_DIGITS
+from inspector.replay.pricing.rates import RateColumn
+from inspector.report.document import (
+    BaselineCall,
+    BlockFacts,
+    CallFacts,
+    CallFigures,
+    Ledger,
+    PlannedBlock,
+    PlannedCall,
+)
+from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.resend_cost import ResendCost
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
 
-def ledger_facts(baseline: Replay, planned: Sequence[Replay]) -> Ledger:
+def ledger_facts(baseline: Replay, planned: Sequence[Replay], misses: CacheMisses) -> Ledger:
     """Every call and every block of a session, without a plan and under each.
 
     Args:
         baseline: The session replayed with an empty plan.
         planned: The session replayed under every plan.
+        misses: The cache misses of the baseline.
     """
     return Ledger(
         window=baseline.inputs.window.size,
-        calls=_calls(baseline, planned),
+        calls=_calls(baseline, planned, misses),
         blocks=_blocks(baseline, planned),
     )
 
 
-def _calls(baseline: Replay, planned: Sequence[Replay]) -> list[CallFacts]:
+def _calls(baseline: Replay, planned: Sequence[Replay], misses: CacheMisses) -> list[CallFacts]:
     inputs, session = baseline.inputs, baseline.history.session
     reported = _reported(inputs)
-    before = _figures(baseline, [HowKnown.EXACT if each else inputs.scale.known for each in inputs.reported.tolist()])
+    before = _baseline(baseline, misses)
     under = [_planned(each) for each in planned]
     begun: set[int] = set()
     rows = []
@@ -54,7 +67,7 @@ def _calls(baseline: Replay, planned: Sequence[Replay]) -> list[CallFacts]:
             CallFacts(
                 call=index + 1,
                 message=call.response + 1,
-                time=_time(call.time),
+                time=utc_time(call.time),
                 model=call.model,
                 compacted=compacted,
                 recorded=reported[index],
@@ -65,7 +78,8 @@ def _calls(baseline: Replay, planned: Sequence[Replay]) -> list[CallFacts]:
     return rows
 
 
-def _time(seconds: float | None) -> str:
+def utc_time(seconds: float | None) -> str:
+    """A time as ISO 8601 in UTC; empty where there is none, or none a calendar has."""
     if seconds is None:
         return ""
     try:
@@ -112,6 +126,46 @@ def _figures(replay: Replay, known: Sequence[HowKnown]) -> list[CallFigures]:
             known, *(column.tolist() for column in columns), strict=True
         )
     ]
+
+
+def _baseline(replay: Replay, misses: CacheMisses) -> list[BaselineCall]:
+    inputs = replay.inputs
+    known = [HowKnown.EXACT if each else inputs.scale.known for each in inputs.reported.tolist()]
+    dollars = call_dollars(replay)
+    columns = (dollars[name].tolist() for name in ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd"))
+    missed = {miss.call: miss for miss in misses.all}
+    found = []
+    for call, (each, read, write, uncached, output) in enumerate(zip(_figures(replay, known), *columns, strict=True)):
+        miss = missed.get(call)
+        found.append(
+            BaselineCall(
+                **{name: getattr(each, name) for name in CallFigures.__struct_fields__},
+                cache_read_usd=_dollars(read),
+                cache_write_usd=_dollars(write),
+                uncached_usd=_dollars(uncached),
+                output_usd=_dollars(output),
+                miss_cause="" if miss is None else miss.cause.value,
+                recached_tokens=0 if miss is None else miss.tokens,
+                extra_usd=0.0 if miss is None else rounded(miss.extra_usd.value, DOLLAR_DIGITS),
+            )
+        )
+    return found
+
+
+def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
+    """Per call, dollars of each kind of token by its name in `CostParts`; NaN without a price."""
+    ledger = replay.ledger
+    rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
+    written = (
+        ledger.cache_write_5m * rates[:, RateColumn.CACHE_WRITE_5M]
+        + ledger.cache_write_1h * rates[:, RateColumn.CACHE_WRITE_1H]
+    )
+    return {
+        "cache_read_usd": ledger.cache_read * rates[:, RateColumn.CACHE_READ],
+        "cache_write_usd": written,
+        "uncached_usd": ledger.uncached * rates[:, RateColumn.UNCACHED],
+        "output_usd": ledger.output * rates[:, RateColumn.OUTPUT],
+    }
 
 
 def _planned(replay: Replay) -> list[PlannedCall]:

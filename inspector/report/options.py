@@ -15,11 +15,13 @@ class ReportOptions:
         runs_per_day: Project savings to so many runs like this session a day; None not to.
         next_calls: Project the session to so many calls more; None not to.
         explain: Say how every figure is calculated.
-        details: Say what fills the prompts, what cache misses cost and what would have become of compactions.
+        details: Say what the cost is made of, what the prompt cache missed, what fills the prompts and what would have
+            become of compactions.
         ledger: Hold a row for every call and every block.
         comparison: Replay every strategy alone, too.
         texts: Hold what the session says, secrets masked: its title, and how the heaviest results begin.
         days_per_month: On how many days of a month there are such runs.
+        best_plan: Try every plan for the one that saves most, as the screen does.
     """
 
     runs_per_day: RunsPerDay | None = None
@@ -30,3 +32,4 @@ class ReportOptions:
     comparison: bool = False
     texts: bool = False
     days_per_month: float = DAYS_PER_MONTH
+    best_plan: bool = False

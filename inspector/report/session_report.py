@@ -6,16 +6,21 @@ import math
 from typing import TYPE_CHECKING
 
 import inspector
+from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.reuse import find_reuse
+from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
+from inspector.report.cache_facts import cache_misses_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
 from inspector.report.facts import (
+    best_plan_facts,
     carried_facts,
+    cost_parts,
     explanation_facts,
     measured,
     plan_facts,
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
+    from inspector.report.document import BestPlanFacts
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -61,7 +67,7 @@ def report_of(
         inputs: The session, its token counts and prices.
         plans: What to replay it under.
         options: What to say beside the totals; every detail, and no projection, where not given.
-        progress: Told how many of all strategies are compared.
+        progress: Told how many of all strategies are compared, or of all plans tried for the best.
 
     Raises:
         DetectorMissingError: Texts are wanted, and what finds secrets in them is not installed.
@@ -75,6 +81,7 @@ def report_of(
     planned = [replay(inputs, plan) for plan in plans]
     heaviest = [] if carried is None else _heaviest(carried, redactor)
     session = _session_facts(inputs, redactor)
+    misses = cache_misses(baseline) if options.details or options.ledger else None
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
@@ -90,7 +97,10 @@ def report_of(
         explain=_explained(baseline) if options.explain else None,
         comparison=_comparison(inputs, baseline, progress) if options.comparison else [],
         masked=None if redactor is None else dict(redactor.masked),
-        ledger=ledger_facts(baseline, planned) if options.ledger else None,
+        ledger=ledger_facts(baseline, planned, misses) if options.ledger and misses else None,
+        cost=cost_parts(baseline) if options.details else None,
+        cache_misses=cache_misses_facts(misses) if options.details and misses else None,
+        best_plan=_best_plan(baseline, progress) if options.best_plan else None,
     )
 
 
@@ -142,6 +152,12 @@ def _comparison(inputs: ReplayInputs, baseline: Replay, progress: Callable[[int,
         progress(done, len(plans))
         found.append(plan_facts(replay(inputs, plan), baseline, None, totals))
     return found
+
+
+def _best_plan(baseline: Replay, progress: Callable[[int, int], None]) -> BestPlanFacts:
+    search = BestPlanSearch(baseline, ReuseScan(baseline.history))
+    found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  nobody waits
+    return best_plan_facts(found)
 
 
 def _heaviest(carried: Breakdown, redactor: SecretRedactor | None) -> list[CarriedBlockFacts]:

@@ -9,6 +9,21 @@ from rich.text import Text
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.unrecorded import UNRECORDED
+from inspector.report.cache_document import MissCauseFacts
+from inspector.report.cache_text import (
+    CAUSE_COLUMNS,
+    DEAREST,
+    accounting_text,
+    cause_name,
+    dearest,
+    dollars,
+    lifetime_label,
+    lifetime_text,
+    miss_texts,
+    next_call_text,
+    no_misses_text,
+    preventions,
+)
 from inspector.report.catalogue import CarriedFacts, Output, TierFacts, ToolCutFacts, legend, quantity
 from inspector.report.layout import (
     HEADING,
@@ -34,6 +49,7 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
+    from inspector.report.cache_document import CacheMissFacts
     from inspector.report.catalogue import (
         BandFacts,
         CarriedBlockFacts,
@@ -80,6 +96,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     for index, plan in enumerate(report.plans):
         page.line()
         _plan(page, plan_letter(index), plan)
+    cache_misses_table(page, report)
     carried_table(page, report)
     explanations(page, "How the baseline's figures are calculated", report.explain)
     for index, plan in enumerate(report.plans):
@@ -188,7 +205,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
 def _figure_table(
     page: Page,
     about: str,
-    rows: Sequence[tuple[str, CarriedFacts | TierFacts | ToolCutFacts]],
+    rows: Sequence[tuple[str, CarriedFacts | MissCauseFacts | TierFacts | ToolCutFacts]],
     kind: type[Struct],
     names: Sequence[str],
     *,
@@ -305,6 +322,31 @@ def next_calls_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 def _money(band: BandFacts) -> str:
     return f"about {about(band, IN_TEXT)} ({between(band, IN_TEXT)})"
+
+
+def cache_misses_table(page: Page, report: Report) -> None:
+    """Write why the prompt cache missed without a plan, the dearest misses, and what would have been otherwise."""
+    found = report.cache_misses
+    if found is None or not report.session.calls:
+        return
+    page.line()
+    page.line("Why the prompt cache missed, without a plan", HEADING)
+    if not found.calls:
+        page.line(f"{no_misses_text(report)}", indent=2)
+    _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
+    shown = dearest(found, DEAREST)
+    rows = [("of the bill", IN_TEXT.share(found.share))] if found.calls and found.share is not None else []
+    texts = zip(shown, miss_texts(shown), strict=True)
+    rows += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
+    rows += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
+    rows += [("not read", accounting_text(found))] if found.unread_tokens else []
+    rows += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
+    rows += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
+    page.pairs(rows)
+
+
+def _extra(miss: CacheMissFacts) -> str:
+    return "" if miss.extra_usd is None else f"{dollars(miss.extra_usd, miss.known, 'extra_usd')}, "
 
 
 def carried_table(page: Page, report: Report) -> None:

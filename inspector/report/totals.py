@@ -154,8 +154,13 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
 
 def marks_used(report: Report) -> set[str]:
     """How the figures that people are shown are known, and `LEAST` where some are a least."""
-    shown = (report.recorded, report.baseline, *report.plans, *report.carried, *report.heaviest, *report.comparison)
-    return set().union(*(_marks_in(each) for each in shown if each is not None))
+    listed = (*report.plans, *report.carried, *report.heaviest, *report.comparison)
+    return marks_in(report.recorded, report.baseline, report.cost, report.cache_misses, *listed)
+
+
+def marks_in(*facts: Struct | None) -> set[str]:
+    """The same of some parts of a report."""
+    return set().union(*(_marks_in(each) for each in facts if each is not None))
 
 
 def _marks_in(facts: Struct) -> set[str]:

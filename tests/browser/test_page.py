@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
-CHARTS = 4
+CHARTS = 5
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -108,8 +108,8 @@ def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Brow
     target = tmp_path / "page.html"
     assert main(["report", str(session), *PLANS, "--include-text", "--format", "html", "-o", str(target)]) == 0
     with visiting(chromium, target.as_uri(), viewport=PHONE) as visit:
-        # A model of no known name has no price, and so there is no chart of the cost.
-        visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 2).wait_for()
+        # A model of no known name has no price, and so there are no charts of the cost and the calls.
+        visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 3).wait_for()
         for chart in visit.page.locator(".chart svg").all():
             chart.hover()
         width = visit.page.evaluate("document.documentElement.scrollWidth")

@@ -40,6 +40,9 @@ def parts_with_known(value: object) -> list[dict]:
 COUNTED_IN_THE_FILE = {
     "blocks",
     "calls",
+    "seconds",
+    "lifetime_seconds",
+    "reported_tokens",
     "message",
     "avoided",
     "call",

@@ -81,7 +81,7 @@ def _reports() -> st.SearchStrategy[Report]:
     )
     document = st.fixed_dictionaries(
         {
-            "schema": st.just(1),
+            "schema": st.just(2),
             "inspector": texts,
             "session": st.fixed_dictionaries(
                 {

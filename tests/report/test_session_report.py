@@ -101,7 +101,7 @@ def test_where_placeholders_were_recorded_the_recorded_cost_is_a_least_and_the_b
     text = capsys.readouterr().out
     assert f">= ${report.recorded.cost_usd:.2f}" in text
     assert f"~${report.baseline.cost_usd:.2f}" in text
-    assert "~ estimated, >= at least" in text
+    assert "~ estimated or projected, >= at least" in text
 
 
 def test_what_a_plan_saves_is_the_baseline_less_the_plan(corpus: Path, capsys):

@@ -57,7 +57,7 @@ def report(*plans: PlanFacts, baseline: FigureSet | None = None, title: str = "A
         skipped_records=0,
     )
     return Report(
-        schema=1,
+        schema=2,
         inspector="0",
         session=session,
         tokens=TokenFacts(method="estimate", calibration=None),

@@ -95,6 +95,16 @@ class BestPlanSearch:
         count = self._baseline.history.call_count
         return same_terms and count <= baseline.history.call_count <= count * (1 + _GROWTH)
 
+    @property
+    def count(self) -> int:
+        """How many plans there are to try."""
+        return len(self._plans)
+
+    @property
+    def tried(self) -> int:
+        """How many were tried by now."""
+        return self._tried
+
     def run(self, is_cancelled: Callable[[], bool], give_way: Callable[[float], object]) -> BestPlan | None:
         """Try what has not been tried.
 

@@ -20,6 +20,8 @@ from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Figure, HowKnown
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from inspector.replay.analysis.cache_misses import CacheMisses
 
 
@@ -52,15 +54,20 @@ class LifetimeChange:
         return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
 
 
-def lifetime_change(found: CacheMisses) -> LifetimeChange | None:
+def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None) -> LifetimeChange | None:
     """The session with the other lifetime: an hour where most was written for five minutes, else the reverse.
 
     None where the provider has no such choice, or nothing was written.
+
+    Args:
+        found: The misses of the session.
+        counted: Per call, whether it counts, bool; all do where not given.
     """
     replay = found.replay
     inputs, ledger = replay.inputs, replay.ledger
     # Only Anthropic's entries have one of two lifetimes, at two prices.
-    mine = np.isin(inputs.caches.lifetime, (FIVE_MINUTES, HOUR)) & inputs.caches.writes
+    counts = np.ones(len(ledger.cost), dtype=np.bool_) if counted is None else counted
+    mine = np.isin(inputs.caches.lifetime, (FIVE_MINUTES, HOUR)) & inputs.caches.writes & counts
     short, long = (np.where(mine, each, 0) for each in (ledger.cache_write_5m, ledger.cache_write_1h))
     if not (short.sum() or long.sum()):
         return None
@@ -99,7 +106,7 @@ def lifetime_change(found: CacheMisses) -> LifetimeChange | None:
     per_miss = (dearer - then) / count if count else float("nan")
     write_usd = dearer - recorded
     break_even = ceil(abs(write_usd) / per_miss) if count and per_miss > 0 else None
-    total = float(ledger.cost.sum())
+    total = float(ledger.cost[counts].sum())
     return LifetimeChange(
         lifetime,
         Figure.of(total, replay.figures.cost_usd.known),

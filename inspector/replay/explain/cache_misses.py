@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 EXPIRED = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H, MissCause.TTL_EXPIRED)
+
+_NAMED_LIFETIMES = (MissCause.TTL_EXPIRED_5M, MissCause.TTL_EXPIRED_1H)
 
 _NOT_NAMED = {
     "unavailable": "the provider could not say",
@@ -30,8 +33,12 @@ def told(miss: CacheMiss, session: Session) -> str:
     shown = miss.evidence
     parts = [_by_cause(miss)]
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
-        kept = f", kept for {duration(shown.lifetime)}"
+        # The name of the cause says so of the two lifetimes that have names.
+        kept = "" if miss.cause in _NAMED_LIFETIMES else f", kept for {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
+    if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
+        before, now = shown.blocks
+        parts.append(f"from message {bisect_right(session.first_blocks, before if before >= 0 else now)} on")
     if miss.cause in _UNSEEN and miss.read:
         parts.append(f"{miss.read:,} tokens at the beginning were still read")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
@@ -42,6 +49,14 @@ def told(miss: CacheMiss, session: Session) -> str:
         parts.append(word)
     return "; ".join(part for part in parts if part)
 
+
+_DEPARTURES = (
+    MissCause.REWIND,
+    MissCause.MESSAGES_REWRITTEN,
+    MissCause.SYSTEM_PROMPT_CHANGED,
+    MissCause.TOOLS_CHANGED,
+)
+"""Causes of which it says something where the prompts part."""
 
 _UNSEEN = (MissCause.UNKNOWN, MissCause.LIKELY_SERVER_SIDE, MissCause.RESUMED, MissCause.LOOK_BACK)
 """Causes of which the time since the call before says something, too."""

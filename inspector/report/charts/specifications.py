@@ -7,6 +7,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.report.cache_text import DEAREST, dearest
+from inspector.report.catalogue import CostParts, quantity
 from inspector.report.charts.palette import DASHES, SERIES, config
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
@@ -16,6 +19,7 @@ from inspector.safe_text import clip_cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from inspector.report.cache_document import CacheMissFacts
     from inspector.report.charts.palette import Palette
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
@@ -29,6 +33,15 @@ NEAR_WINDOW = 0.4
 HEIGHT = 260
 
 MOST_BARS = 12
+
+MOST_CALL_BARS = 180
+"""Bars of what each call cost; more would be thinner than can be pointed at."""
+
+BILL = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
+"""What such a bar is made of, from below: fields of a call's baseline."""
+
+WORDS_HEIGHT = 16
+"""Pixels of a line of words above the bars."""
 
 MOST_STRATEGIES = 30
 """Of those, a third are the ones that cost most."""
@@ -53,6 +66,7 @@ def report_charts(report: Report, palette: Palette) -> dict[str, dict[str, Any]]
     drawn = {
         "context": context_chart(report, palette),
         "cost": cost_chart(report, palette),
+        "bill": bill_chart(report, palette),
         "composition": composition_chart(report, palette),
         "comparison": comparison_chart(report, palette),
     }
@@ -105,6 +119,91 @@ def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     ]
     layers = _lines(len(columns), palette, "linear", "dollars spent so far", "$~f")
     return _chart(rows, [*layers, _hover(len(columns), "$,.4~f", palette)], palette)
+
+
+def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
+    """Dollars of every call by kind of token, one upon the other, and the dearest cache misses by name.
+
+    Calls that share a bar are added up. None where calls have no price.
+    """
+    ledger = report.ledger
+    if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
+        return None
+    rows = []
+    for first, last in downsample(len(ledger.calls), MOST_CALL_BARS):
+        calls = [call.baseline for call in ledger.calls[first:last]]
+        tops = list(accumulate((sum(getattr(call, name) or 0.0 for call in calls) for name in BILL), initial=0.0))
+        dollars = {f"d{at}": round(tops[at + 1] - tops[at], 6) for at in range(len(BILL))}
+        edges = {f"y{at}": round(top, 6) for at, top in enumerate(tops)}
+        rows.append({"call": first + 1, "last": last, "from": first + 0.5, "to": last + 0.5, **dollars, **edges})
+    layers = _stacked([quantity(CostParts, name).label for name in BILL], palette)
+    named = [] if report.cache_misses is None else dearest(report.cache_misses, DEAREST)
+    if named:
+        # Room above the bars for a line of words a miss.
+        top = max(row[f"y{len(BILL)}"] for row in rows) * HEIGHT / (HEIGHT - WORDS_HEIGHT * (len(named) + 1))
+        layers[0]["encoding"]["y"]["scale"] = {"domainMax": top, "nice": False}
+        for place, miss in enumerate(named):
+            layers += _named_miss(miss, place, len(ledger.calls), rows, palette)
+    return _chart(rows, layers, palette)
+
+
+def _stacked(labels: Sequence[str], palette: Palette) -> list[dict[str, Any]]:
+    """A layer a kind of token; each answers the pointer with all of them."""
+    tooltip = [
+        {"field": "call", "title": "from call", "type": "quantitative", "format": ",d"},
+        {"field": "last", "title": "to call", "type": "quantitative", "format": ",d"},
+        *(
+            {"field": f"d{at}", "title": label, "type": "quantitative", "format": "$,.4~f"}
+            for at, label in enumerate(labels)
+        ),
+    ]
+    scale = {"domain": list(labels), "range": [palette.recorded, *palette.plans[: len(labels) - 1]]}
+    return [
+        {
+            # The picture as a whole is described beside it; a description of every piece is most of its size.
+            "mark": {"type": "rect", "aria": False},
+            "encoding": {
+                "x": {**_x(), "field": "from"},
+                "x2": {"field": "to"},
+                "y": _y(f"y{at}", "dollars", "$~f"),
+                "y2": {"field": f"y{at + 1}"},
+                "color": {
+                    "datum": label,
+                    "type": "nominal",
+                    "scale": scale,
+                    "legend": {"symbolType": "square", "columns": 2},
+                },
+                "tooltip": tooltip,
+            },
+        }
+        for at, label in enumerate(labels)
+    ]
+
+
+def _named_miss(
+    miss: CacheMissFacts, place: int, calls: int, rows: Sequence[dict[str, Any]], palette: Palette
+) -> list[dict[str, Any]]:
+    """A line from a call's bar up to what it missed, each miss at a height of its own."""
+    bar = next(row for row in rows if row["call"] <= miss.call <= row["last"])
+    cost = "" if miss.extra_usd is None else f", {IN_TEXT.dollars(miss.extra_usd)}"
+    said = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
+    is_late = miss.call > calls / 2
+    at = WORDS_HEIGHT * (place + 0.5)
+    x = {"field": "call", "type": "quantitative"}
+    data = {"values": [{"call": miss.call, "top": bar[f"y{len(BILL)}"]}]}
+    words = {"type": "text", "text": said, "align": "right" if is_late else "left", "dx": -4 if is_late else 4}
+    return [
+        {
+            "data": data,
+            "mark": {"type": "rule", "color": palette.loss, "strokeDash": [2, 2]},
+            "encoding": {"x": x, "y": {"field": "top", "type": "quantitative"}, "y2": {"value": at}},
+        },
+        {
+            "data": data,
+            "mark": {**words, "fontSize": 12, "color": palette.loss},
+            "encoding": {"x": x, "y": {"value": at}},
+        },
+    ]
 
 
 def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None:

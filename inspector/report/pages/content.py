@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.report.pages.cache_sections import bill_section, cost_section, misses_section
 from inspector.report.pages.method_sections import (
     deploy_sections,
     explanation_sections,
@@ -38,7 +39,10 @@ def page_content(report: Report) -> PageContent:
     figures = FigureCells(report)
     sections = (
         *calls_sections(report),
+        bill_section(report),
         totals_section(report, figures),
+        cost_section(report, figures),
+        misses_section(report, figures),
         composition_section(report, figures),
         *plan_sections(report, figures),
         comparison_section(report, figures),

@@ -1,0 +1,63 @@
+"""`inspector why`: why a session cost what it cost, on one screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.arguments import FORMATS, add_price_arguments
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import ProgressLine, check_output, deliver, narrate
+from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.resolve_paths import is_list, newest
+from inspector.session.files import is_folder
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which session, at which prices, in which form."""
+    parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="a session file or folder")
+    parser.add_argument(
+        "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
+    )
+    named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
+    parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
+    add_price_arguments(parser)
+
+
+def run(options: Namespace) -> int:
+    """Print or save the answer."""
+    from inspector.report.options import ReportOptions
+    from inspector.report.session_report import report_of
+    from inspector.report.why import why_text
+
+    options.path = _session(options)
+    check_output(options)
+    session = read_session(options.path)
+    with ProgressLine("trying plans") as progress:
+        report = report_of(priced_inputs(session, options), (), ReportOptions(best_plan=True), progress)
+    return deliver(report, options, why_text)
+
+
+def _session(options: Namespace) -> Path:
+    """What the line names: one session.
+
+    Raises:
+        CommandError: It names none, or many.
+    """
+    path: Path | None = options.path
+    if options.last:
+        found = newest(path).path
+        narrate(f"the newest session: {found}")
+        return found
+    if path is None:
+        raise CommandError(
+            "name a session, or say --last for the newest; see: inspector why --help", ExitCode.WRONG_USAGE
+        )
+    if is_folder(path) and is_list(path):
+        message = f"{path} holds many sessions: name one, or say --last; all of them: inspector report {path}"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    return path

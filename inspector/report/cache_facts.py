@@ -1,0 +1,142 @@
+"""From the cache misses of a replay, and what follows from them, to the types of a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.replay.analysis.cache_lifetime import lifetime_change
+from inspector.replay.analysis.next_call import next_call_cost
+from inspector.replay.explain.cache_misses import told
+from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.report.cache_document import (
+    CacheMissesFacts,
+    CacheMissFacts,
+    LifetimeFacts,
+    MissCauseFacts,
+    MissEvidenceFacts,
+    NextCallCostFacts,
+)
+from inspector.report.facts import measured
+from inspector.report.ledger_facts import utc_time
+from inspector.report.numbers import rounded
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
+    from inspector.replay.analysis.next_call import NextCallCost
+    from inspector.strategies.history.history import History
+
+SECOND_DIGITS = 3
+
+
+def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
+    """What a session's prompt cache missed, why, and what another lifetime and the next call would cost."""
+    replay, total = found.replay, found.total
+    known, cost = replay.figures.cache_read_tokens.known, replay.figures.cost_usd
+    extra = total.extra_usd
+    share = extra.value / cost.value if extra.value is not None and cost.value else None
+    change, following = lifetime_change(found), next_call_cost(replay)
+
+    def counted(count: int) -> Figure:
+        return Figure(count, known)
+
+    return measured(
+        CacheMissesFacts,
+        total,
+        calls=counted(total.calls),
+        tokens=counted(total.tokens),
+        share=Figure(share, weakest(extra.known, cost.known)),
+        unread_tokens=counted(found.unread_tokens),
+        new_tokens=counted(found.new_tokens),
+        noise_tokens=counted(found.noise_tokens),
+        beyond_tokens=counted(found.beyond_tokens),
+        uncompared_tokens=counted(found.uncompared_tokens),
+        causes=[_cause_facts(each, known) for each in found.causes],
+        misses=[miss_facts(miss, replay.history, known) for miss in found.all],
+        lifetime=None if change is None else lifetime_facts(change),
+        next_call=None if following is None else _next_call_facts(following),
+    )
+
+
+def _cause_facts(row: CauseTotal, known: HowKnown) -> MissCauseFacts:
+    cause = row.cause
+    return measured(
+        MissCauseFacts,
+        row,
+        cause=cause.value,
+        label=cause.label,
+        short=cause.short,
+        expected=cause.is_expected,
+        prevention=cause.prevention,
+        calls=Figure(row.calls, known),
+        tokens=Figure(row.tokens, known),
+    )
+
+
+def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
+    """One miss.
+
+    Args:
+        miss: The miss.
+        history: Of its session.
+        known: How what prompts read from the cache is known.
+    """
+    call, said = history.session.calls[miss.call], miss.reported
+    return measured(
+        CacheMissFacts,
+        miss,
+        call=miss.call + 1,
+        time=utc_time(call.time),
+        model=call.model,
+        cause=miss.cause.value,
+        cause_known=miss.known.value,
+        derived=miss.derived.value,
+        reported="" if said is None else said.reason,
+        reported_tokens=None if said is None else said.tokens,
+        expected=miss.cause.is_expected,
+        evidence=_evidence_facts(miss, history),
+        prevention=miss.cause.prevention,
+        could_read_tokens=Figure(miss.could_read, known),
+        read_tokens=Figure(miss.read, known),
+        tokens=Figure(miss.tokens, known),
+    )
+
+
+def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
+    shown = miss.evidence
+    before, now = (int(history.message[each]) + 1 if each >= 0 else None for each in shown.blocks)
+    return MissEvidenceFacts(
+        text=told(miss, history.session),
+        previous_call=shown.previous + 1 if shown.previous >= 0 else None,
+        gap_seconds=rounded(shown.gap_seconds, SECOND_DIGITS),
+        lifetime_seconds=shown.lifetime,
+        previous_model=shown.models[0],
+        previous_message=before,
+        message=now,
+        rule=shown.rule,
+    )
+
+
+def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
+    """The session with the other lifetime."""
+    return measured(
+        LifetimeFacts,
+        change,
+        seconds=round(change.lifetime),
+        misses=Figure(change.misses, HowKnown.PROJECTED),
+        break_even=Figure(change.break_even, HowKnown.PROJECTED),
+    )
+
+
+def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
+    return measured(
+        NextCallCostFacts,
+        following,
+        prompt_tokens=Figure(following.prompt_tokens, HowKnown.PROJECTED),
+        cached_tokens=Figure(following.cached_tokens, HowKnown.PROJECTED),
+        fresh_tokens=Figure(following.fresh_tokens, HowKnown.PROJECTED),
+        compacted_tokens=Figure(following.compacted_tokens, HowKnown.PROJECTED),
+        compact_pays_after=Figure(following.compact_pays_after, HowKnown.PROJECTED),
+        lifetime_seconds=following.lifetime,
+        expires=utc_time(following.expires_at),
+    )

@@ -1,0 +1,162 @@
+"""What a report says of the prompt cache in sentences: every form of it says the same.
+
+The sentences hold names of the session: whoever shows them makes them safe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.replay.cache.cache_models import CACHE_MODELS
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
+from inspector.report.catalogue import quantity
+from inspector.report.numbers import IN_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, NextCallCostFacts
+    from inspector.report.catalogue import How
+    from inspector.report.document import Report
+    from inspector.report.folder_misses import FolderLifetimeFacts
+
+DEAREST = 3
+"""So many misses are named in a text."""
+
+NOTHING_PREVENTS = "nothing known"
+
+HOUR = 3600
+
+
+def dearest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
+    """The misses that did not have to be, the dearest first; by tokens where there is no price."""
+    misses = [miss for miss in found.misses if not miss.expected]
+    misses.sort(key=lambda miss: (-(miss.extra_usd or 0.0), -(miss.tokens or 0), miss.call))
+    return misses[:most]
+
+
+def dollars(value: float | None, known: Mapping[str, How], name: str) -> str:
+    """Money with the mark of how it is known."""
+    return IN_TEXT.marked(IN_TEXT.dollars(value), known.get(name, ""))
+
+
+def misses_text(found: CacheMissesFacts) -> str:
+    """How many cache misses there were, of how many tokens, and what part of the bill; not what they cost."""
+    label = quantity(CacheMissesFacts, "tokens").label
+    tokens = IN_TEXT.marked(IN_TEXT.whole(found.tokens), found.known.get("tokens", ""))
+    share = "" if found.share is None else f"{IN_TEXT.share(found.share)} of the bill; "
+    rows = [row for row in found.causes if not row.expected]
+    of = ", ".join(f"{row.calls:,} {row.short}" for row in rows)
+    causes = f": {of}; " if len(rows) > 1 else ", "
+    if len(rows) == 1 and found.calls > DEAREST:
+        causes = f", all {rows[0].short}; "
+    return f"{share}{IN_TEXT.plural(found.calls, 'call')}{causes}{tokens} {label}"
+
+
+def no_misses_text(report: Report) -> str:
+    """Why there is no cache miss to tell of."""
+    if not report.session.calls:
+        return "there is no call"
+    if not (report.baseline.cache_read_tokens or report.baseline.cache_write_tokens):
+        return "no prompt cache was read or written: every prompt was paid for in full"
+    caches = report.prices.caches.values() if report.prices is not None else ()
+    if all(title == CACHE_MODELS["none"].title for title in caches):
+        return "cannot be told: no prompt cache is known for its model; name one with --cache or --model"
+    return "none: every call read what the cache held for it"
+
+
+def miss_text(miss: CacheMissFacts) -> str:
+    """Why a call missed, and what shows it."""
+    shown = miss.evidence.text
+    cause = MissCause(miss.cause)
+    return f"{cause.short}: {shown}" if shown else cause.label
+
+
+def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
+    """The same of several; words that were said of an earlier one of the same cause are not said again."""
+    said: set[tuple[str, str]] = set()
+    texts = []
+    for miss in misses:
+        parts = [(miss.cause, part) for part in miss.evidence.text.split("; ") if part]
+        shown = "; ".join(part for cause, part in parts if (cause, part) not in said)
+        cause = MissCause(miss.cause)
+        texts.append(f"{cause.short}: {shown}" if shown else cause.short if parts else cause.label)
+        said.update(each for each in parts if not any(character.isdigit() for character in each[1]))
+    return texts
+
+
+def preventions(misses: Sequence[CacheMissFacts]) -> list[str]:
+    """What would have prevented some misses, a sentence each with their calls, those that nothing would last."""
+    found: dict[str, list[int]] = {}
+    for miss in sorted(misses, key=lambda miss: not miss.prevention):
+        found.setdefault(miss.prevention or NOTHING_PREVENTS, []).append(miss.call)
+    return [f"{words} ({_calls(calls)})" for words, calls in found.items()]
+
+
+def _calls(calls: Sequence[int]) -> str:
+    named = " and ".join(filter(None, (", ".join(f"{call:,}" for call in calls[:-1]), f"{calls[-1]:,}")))
+    return f"call{'s' if len(calls) > 1 else ''} {named}"
+
+
+def lifetime_label(found: FolderLifetimeFacts | LifetimeFacts) -> str:
+    """The other lifetime, in two words."""
+    return "1-hour cache" if found.seconds == HOUR else "5-minute cache"
+
+
+def lifetime_text(found: LifetimeFacts) -> str:
+    """What another lifetime would have saved or cost, and why."""
+    saved = found.saved_usd
+    if saved is None:
+        return "there is no price to tell what it would have saved"
+    amount = dollars(abs(saved), found.known, "saved_usd")
+    word = "saved" if saved >= 0 else "cost"
+    more = "" if saved >= 0 else " more"
+    writes = dollars(abs(found.write_usd or 0.0), found.known, "write_usd")
+    misses = dollars(abs(found.miss_usd or 0.0), found.known, "miss_usd")
+    is_hour = found.seconds == HOUR
+    change = f"writes {writes} {'dearer' if is_hour else 'cheaper'}"
+    if found.misses:
+        fewer = "fewer" if is_hour else "more"
+        change = f"{IN_TEXT.plural(abs(found.misses), 'miss')} {fewer} ({misses}), {change}"
+    pays = ""
+    if found.break_even is not None and saved < 0 and is_hour:
+        pays = f"; it pays from {IN_TEXT.plural(found.break_even, 'such pause')} on"
+    return f"would have {word} {amount}{more}: {change}{pays}"
+
+
+def next_call_text(found: NextCallCostFacts) -> str:
+    """What the next call's prompt would cost, warm and cold."""
+    warm, cold = (dollars(getattr(found, name), found.known, name) for name in ("warm_usd", "cold_usd"))
+    when = f" (from {found.expires.replace('T', ' ')[:16]} UTC)" if found.expires else ""
+    if found.cold_usd is None:
+        return f"{IN_TEXT.short(found.prompt_tokens)} tokens, and no price for them"
+    return f"{cold} once the cache is cold{when}, {warm} before"
+
+
+def accounting_text(found: CacheMissesFacts) -> str:
+    """Where every token that was not read belongs."""
+    parts = [
+        (sum(each.tokens or 0 for each in found.causes if not each.expected), "in cache misses"),
+        (
+            sum(each.tokens or 0 for each in found.causes if each.expected),
+            "in first requests, compactions and clearing",
+        ),
+        *(
+            (getattr(found, name) or 0, quantity(CacheMissesFacts, name).label)
+            for name in ("new_tokens", "noise_tokens", "uncompared_tokens")
+        ),
+    ]
+    named = ", ".join(f"{IN_TEXT.whole(tokens)} {label}" for tokens, label in parts if tokens)
+    less = f", less {IN_TEXT.whole(found.beyond_tokens)} read beyond" if found.beyond_tokens else ""
+    total = f"{IN_TEXT.whole(found.unread_tokens)} prompt tokens were not read from the cache"
+    return f"{total}: {named}{less}" if named else total
+
+
+CAUSE_COLUMNS = ("calls", "tokens", "usd", "extra_usd")
+"""What tables say of every cause: figures of `MissCauseFacts`."""
+
+
+def cause_name(row: MissCauseFacts) -> str:
+    """A cause as a table names it; of one that had to be, that it is so."""
+    return f"{row.short} (expected)" if row.expected else row.short

@@ -1,0 +1,265 @@
+"""The cache misses of a folder's sessions: of each session those that count with it, and what all of them come to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from msgspec import Struct
+
+from inspector.replay.analysis.cache_lifetime import lifetime_change
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.figure import HowKnown, weakest
+from inspector.report.cache_document import LifetimeFacts, MissCauseFacts
+from inspector.report.cache_facts import lifetime_facts, miss_facts
+from inspector.report.catalogue import Count, How, Known, Unit, about, figure
+from inspector.report.numbers import DOLLAR_DIGITS, SHARE_DIGITS, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+    from inspector.replay.engine.replay import Replay
+
+MOST_DEAREST = 10
+
+FIVE_MINUTES, HOUR = 300.0, 3600.0
+
+GAPS = ("under 5 minutes", "5 to 60 minutes", "over an hour")
+"""How long after the call before a miss came."""
+
+NOT_KNOWN = "not known"
+
+
+class SessionMissFacts(Struct, frozen=True, kw_only=True):
+    """One call of a session that read less from the prompt cache than it could have."""
+
+    call: Annotated[Count, about("Counted from 1.")]
+    time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
+    model: Annotated[str, about("As recorded; empty when unknown.")]
+    cause: Annotated[str, about("Why, as the report on the session alone has it.")]
+    expected: Annotated[bool, about("The cache had to be written: it is not counted as a cache miss.")]
+    shown_by: Annotated[str, about("What shows the cause, in a line.")]
+    gap_seconds: Annotated[float | None, about("Time since the call before; null where a time is missing.")]
+    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens it did not read though it could have.")]
+    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+    ]
+    known: Known
+
+
+class FolderMissesFacts(Struct, frozen=True, kw_only=True):
+    """The cache misses of all sessions. A call that several sessions hold counts once."""
+
+    calls: Annotated[
+        Count, figure("cache misses", Unit.CALLS, "Calls that read less from the cache than they could have.")
+    ]
+    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
+    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+    ]
+    share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
+    causes: Annotated[list[MissCauseFacts], about("The causes there are, the dearest first, expected ones last.")]
+    models: Annotated[list[MissGroupFacts], about("By the model of the call, the dearest first.")]
+    hours: Annotated[list[MissGroupFacts], about("By the hour of the day in UTC, from `00`.")]
+    gaps: Annotated[list[MissGroupFacts], about("By the time since the call before, the shortest first.")]
+    dearest: Annotated[list[DearMissFacts], about("Those that cost most.")]
+    lifetimes: Annotated[
+        list[FolderLifetimeFacts], about("All sessions of one lifetime with the other one, by what is projected.")
+    ]
+    known: Known
+
+
+class MissGroupFacts(Struct, frozen=True, kw_only=True):
+    """The cache misses that have something in common."""
+
+    name: Annotated[str, about("What they have in common.")]
+    calls: Annotated[Count, figure("cache misses", Unit.CALLS, "How many.", short="misses")]
+    tokens: Annotated[int, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
+    usd: Annotated[float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these.")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
+    ]
+    known: Known
+
+
+class DearMissFacts(Struct, frozen=True, kw_only=True):
+    """Where a dear miss stands."""
+
+    session: Annotated[Count, about("Index among `sessions`.")]
+    miss: Annotated[Count, about("Index among that session's `misses`.")]
+
+
+class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
+    """All sessions that were mostly cached for one lifetime, with everything cached for the other: a projection."""
+
+    seconds: Annotated[int, about("How long everything is kept: 300 or 3600.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "How many.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Those it saves something on.")]
+    saved_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "Dollars saved in all; negative where it costs more.", saves=True)
+    ]
+    write_usd: Annotated[
+        float | None,
+        figure("writes cost more", Unit.DOLLARS, "What writes would have cost more; negative where less."),
+    ]
+    misses: Annotated[int, figure("misses fewer", Unit.CALLS, "Misses there would not have been; negative where more.")]
+    miss_usd: Annotated[
+        float | None, figure("misses cost less", Unit.DOLLARS, "What these cost beyond reading; negative where more.")
+    ]
+    known: Known
+
+
+def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[SessionMissFacts], LifetimeFacts | None]:
+    """A session's misses and the other lifetime's effect, of the calls that count with it.
+
+    Causes are looked for in the whole session: a call after a copied conversation is no first request.
+
+    Args:
+        baseline: The whole session with nothing cut.
+        counted: The responses, as indices of messages, of the calls that count.
+    """
+    found, calls = cache_misses(baseline), baseline.history.session.calls
+    counts = np.array([call.response in counted for call in calls], dtype=np.bool_)
+    change = lifetime_change(found, counts)
+    known = baseline.figures.cache_read_tokens.known
+    whole = (miss_facts(miss, baseline.history, known) for miss in found.all if counts[miss.call])
+    misses = [
+        SessionMissFacts(
+            call=miss.call,
+            time=miss.time,
+            model=miss.model,
+            cause=miss.cause,
+            expected=miss.expected,
+            shown_by=miss.evidence.text,
+            gap_seconds=miss.evidence.gap_seconds,
+            tokens=miss.tokens or 0,
+            usd=miss.usd,
+            extra_usd=miss.extra_usd,
+            known={name: how for name, how in miss.known.items() if name in ("tokens", "usd", "extra_usd")},
+        )
+        for miss in whole
+    ]
+    return misses, None if change is None else lifetime_facts(change)
+
+
+def folder_misses(
+    misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeFacts | None], cost_usd: float | None
+) -> FolderMissesFacts:
+    """Add up the misses of sessions.
+
+    Args:
+        misses: Of every session.
+        lifetimes: What the other lifetime would have made of each.
+        cost_usd: What all sessions cost.
+    """
+    every = [miss for mine in misses for miss in mine]
+    found = [miss for miss in every if not miss.expected]
+    calls, tokens, usd, extra, known = _sums(found)
+    share = extra / cost_usd if extra is not None and cost_usd else None
+    places = [(at, place) for at, mine in enumerate(misses) for place, miss in enumerate(mine) if not miss.expected]
+    places.sort(key=lambda where: _dearest_first(misses[where[0]][where[1]]))
+    return FolderMissesFacts(
+        calls=calls,
+        tokens=tokens,
+        usd=usd,
+        extra_usd=extra,
+        share=rounded(share, SHARE_DIGITS),
+        causes=_causes(every),
+        models=sorted(_groups(found, lambda miss: miss.model or NOT_KNOWN), key=lambda row: -(row.extra_usd or 0.0)),
+        hours=sorted(_groups(found, lambda miss: miss.time[11:13] or NOT_KNOWN), key=lambda row: row.name),
+        gaps=sorted(_groups(found, _gap), key=lambda row: (*GAPS, NOT_KNOWN).index(row.name)),
+        dearest=[DearMissFacts(session=at, miss=place) for at, place in places[:MOST_DEAREST]],
+        lifetimes=_lifetimes([each for each in lifetimes if each is not None]),
+        known={**known, **({"share": known["extra_usd"]} if share is not None else {})},
+    )
+
+
+def _dearest_first(miss: SessionMissFacts) -> tuple[float, int]:
+    return (-(miss.extra_usd or 0.0), -miss.tokens)
+
+
+def _gap(miss: SessionMissFacts) -> str:
+    if miss.gap_seconds is None:
+        return NOT_KNOWN
+    return GAPS[(miss.gap_seconds > FIVE_MINUTES) + (miss.gap_seconds > HOUR)]
+
+
+def _causes(every: Sequence[SessionMissFacts]) -> list[MissCauseFacts]:
+    rows = []
+    for cause in MissCause:
+        calls, tokens, usd, extra, known = _sums([miss for miss in every if miss.cause == cause.value])
+        if calls:
+            rows.append(
+                MissCauseFacts(
+                    cause=cause.value,
+                    label=cause.label,
+                    short=cause.short,
+                    expected=cause.is_expected,
+                    prevention=cause.prevention,
+                    calls=calls,
+                    tokens=tokens,
+                    usd=usd,
+                    extra_usd=extra,
+                    known=known,
+                )
+            )
+    return sorted(rows, key=lambda row: (row.expected, -(row.extra_usd or 0.0), -(row.tokens or 0)))
+
+
+def _groups(found: Sequence[SessionMissFacts], name_of: Callable[[SessionMissFacts], str]) -> list[MissGroupFacts]:
+    groups: dict[str, list[SessionMissFacts]] = {}
+    for miss in found:
+        groups.setdefault(name_of(miss), []).append(miss)
+    rows = []
+    for name, mine in groups.items():
+        calls, tokens, usd, extra, known = _sums(mine)
+        rows.append(MissGroupFacts(name=name, calls=calls, tokens=tokens, usd=usd, extra_usd=extra, known=known))
+    return rows
+
+
+def _sums(
+    misses: Sequence[SessionMissFacts],
+) -> tuple[int, int, float | None, float | None, dict[str, How]]:
+    """Calls, tokens, dollars of them and beyond reading, of those that have a price; how these are known."""
+    usd = _dollars(miss.usd for miss in misses)
+    extra = _dollars(miss.extra_usd for miss in misses)
+    values = {"tokens": len(misses), "usd": usd, "extra_usd": extra}
+    known: dict[str, How] = {}
+    for name, value in values.items():
+        hows = [HowKnown(miss.known[name]) for miss in misses if name in miss.known]
+        if value is not None:
+            known[name] = weakest(HowKnown.EXACT, *hows).value
+    return len(misses), sum(miss.tokens for miss in misses), usd, extra, {"calls": known["tokens"], **known}
+
+
+def _dollars(values: Iterable[float | None]) -> float | None:
+    found = list(values)
+    priced = [value for value in found if value is not None]
+    return round(sum(priced), DOLLAR_DIGITS) if priced or not found else None
+
+
+def _lifetimes(found: Sequence[LifetimeFacts]) -> list[FolderLifetimeFacts]:
+    rows = []
+    for seconds in sorted({each.seconds for each in found}):
+        mine = [each for each in found if each.seconds == seconds]
+        values = {
+            name: _dollars(getattr(each, name) for each in mine) for name in ("saved_usd", "write_usd", "miss_usd")
+        }
+        rows.append(
+            FolderLifetimeFacts(
+                seconds=seconds,
+                sessions=len(mine),
+                helped=sum((each.saved_usd or 0.0) > 0 for each in mine),
+                misses=sum(each.misses or 0 for each in mine),
+                **values,
+                known={
+                    "misses": HowKnown.PROJECTED.value,
+                    "helped": HowKnown.PROJECTED.value,
+                    **{name: HowKnown.PROJECTED.value for name, value in values.items() if value is not None},
+                },
+            )
+        )
+    return rows

@@ -1,0 +1,171 @@
+"""The prompt cache on a page: what each call cost and of what, why calls missed, what would have been otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.report.cache_document import (
+    CacheMissesFacts,
+    CacheMissFacts,
+    LifetimeFacts,
+    MissCauseFacts,
+    NextCallCostFacts,
+)
+from inspector.report.cache_text import (
+    CAUSE_COLUMNS,
+    accounting_text,
+    cause_name,
+    dearest,
+    lifetime_label,
+    lifetime_text,
+    miss_text,
+    next_call_text,
+    no_misses_text,
+)
+from inspector.report.catalogue import CostParts, quantities, quantity
+from inspector.report.charts.specifications import downsample
+from inspector.report.layout import plain
+from inspector.report.numbers import IN_TEXT
+from inspector.report.pages.model import Chart, Line, Section
+from inspector.report.tables import Cell, FigureCells, Table, word
+
+if TYPE_CHECKING:
+    from inspector.report.document import BaselineCall, Report
+    from inspector.report.pages.model import Part
+
+MOST_ROWS = 200
+
+MOST_MISSES = 10
+
+PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
+"""Dollars of a call by kind of token: fields of `BaselineCall`."""
+
+MISS_COLUMNS = ("extra_usd", "tokens", "could_read_tokens", "read_tokens")
+
+
+def bill_section(report: Report) -> Section | None:
+    """What every call cost, by kind of token; None without a price or without a row for every call."""
+    ledger = report.ledger
+    if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
+        return None
+    found = report.cache_misses
+    named = [] if found is None else dearest(found, 3)
+    told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
+    about = f"Bars: what each call cost, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in all."
+    table = _bill_table([call.baseline for call in ledger.calls])
+    return Section("bill", "What each call cost", (Chart("bill", plain(f"{about}{told}")), table))
+
+
+def _bill_table(calls: list[BaselineCall]) -> Table:
+    rows = []
+    for first, last in downsample(len(calls), MOST_ROWS):
+        sums = [sum(getattr(call, name) or 0.0 for call in calls[first:last]) for name in PARTS]
+        name = f"{last:,}" if last - first == 1 else f"{first + 1:,} to {last:,}"
+        rows.append((Cell(name), *(Cell(IN_TEXT.dollars(value), value=round(value, 6)) for value in sums)))
+    head = ("call", *(quantity(CostParts, name).label for name in PARTS))
+    return Table("Dollars of each call" if len(rows) == len(calls) else "Dollars of calls", head, tuple(rows))
+
+
+def cost_section(report: Report, figures: FigureCells) -> Section | None:
+    """What the cost is made of."""
+    if report.cost is None or report.baseline.cost_usd is None:
+        return None
+    rows = []
+    for name, entry in quantities(CostParts).items():
+        value = getattr(report.cost, name)
+        if value is not None and entry.part_of == "cost_usd":
+            share = IN_TEXT.share(value / report.baseline.cost_usd) if report.baseline.cost_usd else ""
+            rows.append((Cell(entry.label), figures.cell("cost", name), Cell(share)))
+    return Section(
+        "cost-parts",
+        "What the cost is made of",
+        (Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows)),),
+    )
+
+
+def misses_section(report: Report, figures: FigureCells) -> Section | None:
+    """Why calls missed the prompt cache, which cost most, and where every token belongs that was not read."""
+    found = report.cache_misses
+    if found is None or not report.session.calls:
+        return None
+    parts: list[Part] = [_summary(report, found, figures)]
+    if found.causes:
+        parts.append(_causes(found, figures))
+    if found.calls:
+        parts.append(_dearest(found, figures))
+    if found.unread_tokens:
+        parts.append(Line((Cell(f"{accounting_text(found)}."),)))
+    parts += _otherwise(found, figures)
+    return Section("cache-misses", "Why the prompt cache missed", tuple(parts))
+
+
+def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> Line:
+    if not found.calls:
+        return Line((Cell(f"Cache misses: {no_misses_text(report)}."),))
+    steps = ("cache_misses",)
+    label = quantity(CacheMissesFacts, "tokens").label
+    told = [
+        figures.cell(*steps, "calls"),
+        Cell(f" {'cache miss' if found.calls == 1 else 'cache misses'}: "),
+        figures.cell(*steps, "tokens"),
+        Cell(f" {label}"),
+    ]
+    if found.extra_usd is not None:
+        told += [Cell(" for "), figures.cell(*steps, "extra_usd"), Cell(" more than reading them would have cost, ")]
+        told += [figures.cell(*steps, "share"), Cell(" of the bill")]
+    return Line((*told, Cell(".")))
+
+
+def _causes(found: CacheMissesFacts, figures: FigureCells) -> Table:
+    rows = [
+        (
+            Cell(cause_name(row)),
+            Cell(row.label),
+            *(figures.cell("cache_misses", "causes", index, name) for name in CAUSE_COLUMNS),
+            Cell(row.prevention or "-"),
+        )
+        for index, row in enumerate(found.causes)
+    ]
+    labels = (quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS)
+    head = ("cause", "what it means", *labels, "what prevents it")
+    return Table("Causes", head, tuple(rows), words=2, numbers=len(CAUSE_COLUMNS))
+
+
+def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
+    places = {miss.call: index for index, miss in enumerate(found.misses)}
+    rows = [
+        (
+            Cell(f"call {miss.call:,}"),
+            word(miss_text(miss)),
+            *(figures.cell("cache_misses", "misses", places[miss.call], name) for name in MISS_COLUMNS),
+            Cell(miss.prevention or "-"),
+        )
+        for miss in dearest(found, MOST_MISSES)
+    ]
+    labels = (quantity(CacheMissFacts, name).label for name in MISS_COLUMNS)
+    head = ("call", "why", *labels, "what would have prevented it")
+    return Table("The dearest cache misses", head, tuple(rows), words=2, numbers=len(MISS_COLUMNS))
+
+
+def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
+    """The other lifetime and the next call, each in a sentence and a table."""
+    parts: list[Part] = []
+    if found.lifetime is not None:
+        label = lifetime_label(found.lifetime)
+        parts.append(Line((Cell(f"The {label} {lifetime_text(found.lifetime)}."),)))
+        rows = _figures("lifetime", LifetimeFacts, figures)
+        parts.append(Table(f"With a {label}", ("", "figure"), rows))
+    if found.next_call is not None:
+        parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
+        parts.append(Table("The next call", ("", "figure"), _figures("next_call", NextCallCostFacts, figures)))
+    return parts
+
+
+def _figures(
+    name: str, kind: type[LifetimeFacts | NextCallCostFacts], figures: FigureCells
+) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(
+        (Cell(f"{each.label}, {each.unit.value}" if each.unit.value == "tokens" else each.label), cell)
+        for field, each in quantities(kind).items()
+        if (cell := figures.cell("cache_misses", name, field)).value is not None
+    )

@@ -1,0 +1,164 @@
+"""Why a session cost what it cost, on one screen: its bill, its cache misses, what would have helped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from inspector.report.cache_text import (
+    DEAREST,
+    dearest,
+    dollars,
+    lifetime_label,
+    lifetime_text,
+    miss_texts,
+    misses_text,
+    next_call_text,
+    no_misses_text,
+    preventions,
+)
+from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
+from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
+from inspector.report.numbers import IN_TEXT, UNKNOWN
+from inspector.report.text import worth_knowing
+from inspector.report.totals import marks_in
+from inspector.safe_text import clip_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.report.cache_document import CacheMissesFacts
+    from inspector.report.catalogue import CarriedBlockFacts, How
+    from inspector.report.document import BestPlanFacts, Report, SavingPlanFacts
+
+CARRIED = 3
+"""Tool results that are named."""
+
+NAME_WIDTH = 24
+
+PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd", "requests_usd")
+
+MORE = "every figure: inspector report; every plan: inspector compare"
+
+Row = tuple[str, str, str]
+"""A label, dollars, and what is said of them."""
+
+
+def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
+    """The whole answer, from a report with details and the best plan."""
+    page = Page(width, color=color)
+    session, cost = report.session, report.baseline
+    written = quantity(FigureSet, "cost_usd").written(cost.cost_usd)
+    amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_least="cost_usd" in cost.at_least)
+    name = session.title or session.id
+    page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
+    models = ", ".join(session.models) or "model not named in the file"
+    page.line(f"{IN_TEXT.plural(session.calls, 'call')} of {models}", LABEL, indent=2)
+    if session.calls:
+        rows = [*_bill(report), *_misses(report), *_carried(report.heaviest)]
+        page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
+        page.pairs(_ways(report))
+        page.line(MORE, LABEL, indent=2)
+        marks = legend(marks_in(report.cost, report.cache_misses, report.best_plan, *report.heaviest[:CARRIED]))
+        if marks:
+            page.line(marks, LABEL, indent=2)
+    worth_knowing(page, report)
+    return page.text()
+
+
+def _bill(report: Report) -> list[Row]:
+    """The kinds of tokens, in dollars that add up to the whole; in tokens where there is no price."""
+    found, total = report.cost, report.baseline
+    if found is None:
+        return []
+    if total.cost_usd is None:
+        names = ("cache_read_tokens", "cache_write_tokens", "uncached_tokens", "output_tokens")
+        sizes = [
+            (
+                quantity(FigureSet, name).label,
+                "",
+                f"{IN_TEXT.marked(IN_TEXT.whole(getattr(total, name)), total.known.get(name, ''))} tokens",
+            )
+            for name in names
+        ]
+        return [("cost", UNKNOWN, "there is no price for its model: sizes alone"), *sizes]
+    parts = [(name, value) for name in PARTS if (value := getattr(found, name)) is not None]
+    written = IN_TEXT.dollars_of_parts(total.cost_usd, [value for _, value in parts])
+    rows: list[Row] = []
+    for (name, value), text in zip(parts, written, strict=True):
+        share = IN_TEXT.share(value / total.cost_usd if total.cost_usd else None)
+        marked = IN_TEXT.marked(text, found.known.get(name, ""), is_least=name in found.at_least)
+        rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
+    return rows
+
+
+def _misses(report: Report) -> list[Row]:
+    found = report.cache_misses
+    if found is None or not found.calls:
+        return [("cache misses", "", no_misses_text(report))]
+    shown = dearest(found, DEAREST)
+    extra = "more than reading would have cost, " if found.extra_usd is not None else ""
+    rows = [("cache misses", _priced(found.extra_usd, found.known), extra + misses_text(found))]
+    for miss, text in zip(shown, miss_texts(shown), strict=True):
+        rows.append((f"  call {miss.call:,}", _priced(miss.extra_usd, miss.known), text))
+    rows += [("  to prevent" if not at else "", "", words) for at, words in enumerate(preventions(shown))]
+    return rows
+
+
+def _priced(value: float | None, known: Mapping[str, How]) -> str:
+    return "" if value is None else dollars(value, known, "extra_usd")
+
+
+def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
+    rows = []
+    for place, row in enumerate(heaviest[:CARRIED]):
+        name = clip_cells(plain(row.tool or "tool"), NAME_WIDTH)
+        cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
+        tokens = IN_TEXT.marked(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
+        said = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
+        rows.append(("dearest to carry" if not place else "", cost, said))
+    return rows
+
+
+def _ways(report: Report) -> list[tuple[str, str]]:
+    """What would have been cheaper, and what comes next."""
+    rows = [] if report.best_plan is None else [_best(report.best_plan)]
+    found = report.cache_misses
+    if found is None:
+        return rows
+    if found.lifetime is not None and (_has_expired(found) or (found.lifetime.saved_usd or 0) > 0):
+        rows.append((lifetime_label(found.lifetime), lifetime_text(found.lifetime)))
+    if found.next_call is not None:
+        rows.append(("next call", next_call_text(found.next_call)))
+    return rows
+
+
+def _has_expired(found: CacheMissesFacts) -> bool:
+    """Whether what is named would have been prevented by an hour, so that what the hour costs has to be said."""
+    return any("hour" in miss.prevention for miss in dearest(found, DEAREST))
+
+
+def _best(found: BestPlanFacts) -> tuple[str, str]:
+    label = "best plan" if found.is_complete else f"best of {found.tried} plans"
+    if found.best is not None:
+        return (label, f"{_name(found.best)} saves {_saved(found.best)}, nothing it cuts was needed later")
+    if not found.is_complete:
+        return ("best plan", "it would take too long to try every plan here: inspector compare does")
+    if found.most is None:
+        return ("best plan", "no plan saves anything here")
+    needed = IN_TEXT.plural(found.most.needed, "later call")
+    most = f"{_name(found.most)} {_saved(found.most)}, {needed} needed what it cut"
+    return ("best plan", f"none saves without cutting needed text: {most}")
+
+
+def _name(found: SavingPlanFacts) -> str:
+    return found.name or " + ".join(found.strategies)
+
+
+def _saved(found: SavingPlanFacts) -> str:
+    saved = found.saved
+    share = IN_TEXT.percent(saved.percent)
+    if saved.usd is None:
+        return f"{share} of the tokens"
+    return f"{dollars(saved.usd, saved.known, 'usd')} ({share})"

@@ -1,0 +1,138 @@
+"""`inspector why`: the answer on one screen, and what it does where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inspector.cli import main
+from inspector.safe_text import cell_width
+from tests.conftest import ROOT
+from tests.hostile import DISTURBING, hostile_copy
+from tests.program import run_here
+
+SAMPLES = ROOT / "sample_sessions"
+SAMPLE = SAMPLES / "coding-agent.jsonl"
+
+ROWS, COLUMNS = 24, 80
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
+    outcome = run_here(capsys, "why", SAMPLE)
+    lines = outcome.out.splitlines()
+    said = squeezed(outcome.out)
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert len(lines) <= ROWS
+    assert lines[0].endswith("cost $1.75")
+    assert "cache reads $0.64 36.5 % of the bill cache writes $0.91 51.8 %" in said
+    assert "uncached input $0.00 0.0 % output $0.20 11.6 %" in said
+    assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
+    assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
+    assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
+    assert "dearest to carry $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
+    assert "best plan strands-offload saves $0.24 (13.4 %), nothing it cuts was needed later" in said
+    assert "1-hour cache would have cost ~$0.048 more: 1 miss fewer" in said
+    assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before" in said
+
+
+def test_the_parts_of_the_bill_add_up_as_they_are_printed(capsys) -> None:
+    for path in sorted(SAMPLES.glob("*.json*")):
+        lines = run_here(capsys, "why", path).out.splitlines()
+        parts = [
+            line.split()
+            for line in lines
+            if line.startswith(("  cache reads", "  cache writes", "  uncached", "  output"))
+        ]
+        found = [word.lstrip("~").removeprefix("$") for words in parts for word in words if "$" in word]
+        if not found:
+            continue
+        total = lines[0].rpartition(" ")[2].lstrip("~").removeprefix("$")
+        assert sum(map(float, found)) == pytest.approx(float(total), abs=1e-9), path.name
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in SAMPLES.glob("*.json*")))
+def test_every_line_fits_a_small_terminal(name: str, capsys) -> None:
+    outcome = run_here(capsys, "why", SAMPLES / name)
+
+    assert outcome.code == 0
+    assert max(map(cell_width, outcome.out.splitlines())) <= COLUMNS
+
+
+def test_texts_of_a_hostile_session_reach_no_terminal_as_they_are(tmp_path: Path, capsys) -> None:
+    outcome = run_here(capsys, "why", hostile_copy(SAMPLE, tmp_path / "hostile.jsonl", "\x1b[31m[b]\u202e\r\n"))
+
+    assert outcome.code == 0
+    assert not DISTURBING.search(outcome.out.replace("\n", ""))
+
+
+def test_as_json_it_is_the_report_with_the_best_plan(capsys) -> None:
+    found = json.loads(run_here(capsys, "why", SAMPLE, "--format", "json").out)
+
+    assert found["best_plan"]["best"]["name"] == "strands-offload"
+    assert found["best_plan"]["is_complete"] is True
+    assert found["cache_misses"]["calls"] == 1
+    main(["report", str(SAMPLE), "--format", "json"])
+    alone = json.loads(capsys.readouterr().out)
+    assert alone["best_plan"] is None
+    assert {**found, "best_plan": None} == alone
+
+
+def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
+    found = json.loads(run_here(capsys, "why", SAMPLE, "--format", "json").out)["best_plan"]
+    plans = json.loads(run_here(capsys, "compare", SAMPLE, "--format", "json").out)["plans"]
+    (same,) = (plan for plan in plans if plan["name"] == found["best"]["name"])
+
+    assert same["saved"] == found["best"]["saved"]
+    assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
+
+
+def test_a_session_without_a_price_is_answered_in_sizes(capsys) -> None:
+    said = squeezed(run_here(capsys, "why", SAMPLES / "local-agent.json").out)
+
+    assert "cost unknown there is no price for its model" in said
+    assert "cache misses no prompt cache was read or written" in said
+    assert "of the tokens" in said
+    assert "no price for qwen3-coder-30b-a3b-instruct" in said
+
+
+def test_the_newest_session_needs_no_name(tmp_path: Path, capsys) -> None:
+    for age, name in enumerate(("coding-agent.jsonl", "terminal-agent.jsonl")):
+        path = shutil.copy(SAMPLES / name, tmp_path)
+        os.utime(path, (2_000_000_000 - age, 2_000_000_000 - age))
+
+    outcome = run_here(capsys, "why", "--last", tmp_path)
+
+    assert outcome.err == f"inspector: the newest session: {tmp_path / 'coding-agent.jsonl'}\n"
+    assert outcome.out.startswith("Why 1880028d-a733-47d1-a718-3179ea814247 cost $1.75")
+
+
+def test_what_names_no_single_session_is_refused_with_what_to_do(tmp_path: Path, capsys) -> None:
+    nothing, many, missing = (
+        run_here(capsys, "why", *words) for words in ((), (SAMPLES,), (tmp_path / "missing.jsonl",))
+    )
+
+    assert nothing.code == 2
+    assert "name a session, or say --last" in nothing.err
+    assert many.code == 2
+    assert "holds many sessions: name one" in many.err
+    assert missing.code == 1
+    assert "no such file" in missing.err.lower()
+
+
+def test_an_answer_is_never_written_over_a_session(tmp_path: Path, capsys) -> None:
+    session = Path(shutil.copy(SAMPLE, tmp_path))
+    before = session.read_bytes()
+
+    assert run_here(capsys, "why", session, "-o", session).code == 2
+    assert run_here(capsys, "why", session, "-o", tmp_path / "why.txt").code == 0
+    assert session.read_bytes() == before
+    assert (tmp_path / "why.txt").read_text(encoding="utf-8").startswith("Why ")
