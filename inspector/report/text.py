@@ -41,7 +41,15 @@ from inspector.report.layout import (
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
 from inspector.report.tables import FigureCells
-from inspector.report.totals import carried_title, columns_of, marks_used, plan_letter, session_heading, totals_rows
+from inspector.report.totals import (
+    carried_title,
+    columns_of,
+    marks_used,
+    misses_title,
+    plan_letter,
+    session_heading,
+    totals_rows,
+)
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -330,7 +338,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     if found is None or not report.session.calls:
         return
     page.line()
-    page.line("Why the prompt cache missed, without a plan", HEADING)
+    page.line(misses_title(report), HEADING)
     if not found.calls:
         page.line(f"{no_misses_text(report)}", indent=2)
     _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)

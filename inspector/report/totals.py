@@ -62,7 +62,16 @@ def session_heading(session: SessionFacts) -> str:
 
 def carried_title(report: Report) -> str:
     """What stands over what fills the prompts; of plans only where there are some."""
-    return f"What fills the prompts, over all calls{', without a plan' if report.plans else ''}"
+    return f"What fills the prompts, over all calls{_without(report)}"
+
+
+def misses_title(report: Report) -> str:
+    """What stands over why the prompt cache missed; of plans only where there are some."""
+    return f"Why the prompt cache missed{_without(report)}"
+
+
+def _without(report: Report) -> str:
+    return ", without a plan" if report.plans else ""
 
 
 def series_names(plans: int) -> tuple[str, ...]:

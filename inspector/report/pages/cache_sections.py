@@ -28,6 +28,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, word
+from inspector.report.totals import misses_title
 
 if TYPE_CHECKING:
     from inspector.report.document import BaselineCall, Report
@@ -96,7 +97,7 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     if found.unread_tokens:
         parts.append(Line((Cell(f"{accounting_text(found)}."),)))
     parts += _otherwise(found, figures)
-    return Section("cache-misses", "Why the prompt cache missed", tuple(parts))
+    return Section("cache-misses", misses_title(report), tuple(parts))
 
 
 def _summary(report: Report, found: CacheMissesFacts, figures: FigureCells) -> Line:
