@@ -184,6 +184,8 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("$", has("esc back")),
     ("escape", has("Timeline")),
+    ("M", has("[Cc]ache misses", "What if")),
+    ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),
     ("o", has("[Ss]essions")),

@@ -269,6 +269,20 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         when=is_in_cost,
     ),
     UserAction(
+        "study.open-misses",
+        "M",
+        lambda main: main.study("misses"),
+        "cache misses",
+        "Show why the prompt cache was missed, and what that cost",
+        is_shown=True,
+        rank=2,
+        named=Named(
+            "Show the cache misses", "Why calls were not read from the prompt cache, and what that cost", has_outcome
+        ),
+        also="expensive cost why expired ttl model changed rewrite break invalidated warm cold",
+        when=is_in_cost,
+    ),
+    UserAction(
         "cost.explain",
         "E",
         lambda main: main.explain(),

@@ -121,6 +121,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 Change.PLAN: self._teach,
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
+                Change.ANSWERS: self._show_heading,
                 Change.SHOWN: self._show_standing,
             }
         )
@@ -374,7 +375,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.chart.go_to_call(int(answer) - 1)
 
     def study(self, name: str) -> None:
-        """Open a screen that studies the session: `compare`, `tune`, `composition` or `costs`."""
+        """Open a screen that studies the session: `compare`, `tune`, `composition`, `costs` or `misses`."""
         outcome = self.controller.outcome
         self._awaited_study = ""
         if outcome is None:
@@ -400,6 +401,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 from inspector.ui.cost.screen import CostsScreen
 
                 return CostsScreen(self.controller)
+            case "misses":
+                from inspector.ui.misses.screen import MissesScreen
+
+                return MissesScreen(self.controller)
         from inspector.ui.plan.entry import StrategyToggle
         from inspector.ui.plan.slider import LimitSlider
         from inspector.ui.tune.screen import TuneScreen
