@@ -78,7 +78,10 @@ def notes_of(miss: CacheMiss) -> tuple[str, ...]:
     glyph, cost = mark_of(miss.cause).glyph, dollars(miss.extra_usd)
     short = cost or ON_SCREEN.short(miss.tokens)
     whole = ", ".join(filter(None, (f"{glyph} cache miss: {miss.cause.short}", recached(miss), cost)))
-    return whole, f"{glyph} miss: {miss.cause.short} {short}", f"{glyph} {miss.cause.short} {short}", f"{glyph} {short}"
+    cause = miss.cause.short
+    word = cause.partition(" ")[0].removesuffix("'s")
+    narrower = (f"{glyph} {each} {short}" for each in (f"miss: {cause}", cause, word))
+    return whole, *narrower, f"{glyph} {short}"
 
 
 def none_missed(found: CacheMisses) -> str:

@@ -86,7 +86,8 @@ class Tried(TerminalProgram):
                 f"{name} ({key}): a change of {before}",
             )
         if shows:
-            self.until(lambda: shows in self.text, f"{name} ({key}): {shows}")
+            # What a letter of a menu does may be painted before the menu is gone, whose words are on the screen, too.
+            self.until(lambda: shows in self.text and "esc leaves" not in self.text, f"{name} ({key}): {shows}")
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 

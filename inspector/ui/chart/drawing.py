@@ -269,8 +269,9 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     misses = [(mark.glyph, "chart--miss", label) for mark, label in _misses_in_words(series)]
     room = width - layout.labels - len(first) - len(last) - 4
     shown: list[Cell] = []
+    needed = sum(len(label) + 4 for _, _, label in (*entries, *misses)) + len(MISSES) + 1
     for glyph, style, label in (*entries, *misses):
-        before = f"{MISSES} " if misses and (glyph, style, label) == misses[0] else ""
+        before = f"{MISSES} " if needed <= room and (glyph, style, label) in misses[:1] else ""
         if len(shown) + 4 + len(before) + len(label) > room:
             break
         shown += [*_cells(before, "chart--label", len(before)), (glyph, style)]

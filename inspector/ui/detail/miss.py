@@ -31,7 +31,7 @@ def detail_of_miss(content: DetailContent, miss: CacheMiss, history: History) ->
         history: The session.
     """
     told_above = (
-        f"{mark_of(miss.cause).glyph} cache miss: {miss.cause.label}",
+        f"{mark_of(miss.cause).glyph} cache miss: {miss.cause.short}",
         recached(miss),
         dollars(miss.extra_usd),
     )

@@ -138,8 +138,9 @@ class MissesScreen(StudyScreen):
         placeholder.word = Word(none_missed(found.misses))
         self.causes.display = not placeholder.display
         total = found.misses.total
-        title = ON_SCREEN.plural(total.calls, "cache miss") if not is_empty else none_missed(found.misses)
-        pane.border_title = Content(f"Cache misses: {title}" if is_empty else title.capitalize())
+        said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
+        pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
         pane.border_subtitle = Content(legend_of(table))
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
         self.causes.table = table
