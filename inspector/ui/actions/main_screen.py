@@ -17,6 +17,7 @@ from inspector.ui.actions.applies import (
     has_strategies,
     has_tabs,
     is_in_cost,
+    is_in_cost_with_none_on,
     is_in_detail,
     is_in_plan,
     is_in_plan_to_undo,
@@ -280,7 +281,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
             "Show the cache misses", "Why calls were not read from the prompt cache, and what that cost", has_outcome
         ),
         also="expensive cost why expired ttl model changed rewrite break invalidated warm cold",
-        when=is_in_cost,
+        when=is_in_cost_with_none_on,
     ),
     UserAction(
         "cost.explain",
