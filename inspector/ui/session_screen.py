@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from inspector.replay.engine.token_scale import TokenScale
+    from inspector.replay.figure import Figure
     from inspector.ui.controller.session import SessionController
 
 Left = TypeVar("Left")
@@ -125,6 +126,8 @@ def heading_of(controller: SessionController) -> Heading:
 
     last = session.calls[-1] if session.calls else None
     window = None if controller.outcome is None else controller.outcome.inputs.window
+    cache = controller.answers.cache
+    next_call = None if cache is None else cache.recorded_next_call
     identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)
     return Heading(
         title=session_name(session) or identifier,
@@ -136,7 +139,15 @@ def heading_of(controller: SessionController) -> Heading:
         tokens=how_tokens_are_known(controller),
         state=controller.state,
         changed=controller.changed,
+        cold_at=None if next_call is None else next_call.expires_at,
+        warm_call="" if next_call is None else _written(next_call.warm_usd),
+        cold_call="" if next_call is None else _written(next_call.cold_usd),
     )
+
+
+def _written(figure: Figure) -> str:
+    """Dollars with the mark for how they are known; empty without a price."""
+    return "" if figure.value is None else ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value)
 
 
 def how_tokens_are_known(controller: SessionController) -> str:

@@ -66,6 +66,7 @@ SCREENS = {
     "ExportScreen": "export",
     "HelpScreen": "help",
     "MenuScreen": "menu",
+    "MissesScreen": "misses",
     "Picker": "picker",
     "PictureDialog": "picture",
     "ReportDialog": "report",
@@ -924,6 +925,16 @@ class Running:
         """It is known where the money of the newest replay went."""
         spending = self._controller.answers.spending
         return spending is not None and spending.replay is self.baseline
+
+    @property
+    def cache(self) -> Any:
+        """What became of the prompt cache in the newest replay: `CacheAnswers`; None while unknown."""
+        return self._controller.answers.cache_of(self._controller.outcome)
+
+    @property
+    def explains_newest(self) -> bool:
+        """The cache misses of the newest replay itself are explained."""
+        return self.cache is not None and self.cache.outcome.replay is self.replay
 
     @property
     def costs(self) -> Any:

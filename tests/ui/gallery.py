@@ -8,8 +8,9 @@ import numpy as np
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.strategies.core.rendition import Action, Rendition, Slice
-from inspector.ui.chart.view import ChartSeries
+from inspector.ui.chart.view import ChartSeries, MarkedMiss
 from inspector.ui.chart.widget import ContextChart
 from inspector.ui.detail.content import CutNote, DetailContent
 from inspector.ui.detail.widget import Detail
@@ -51,7 +52,13 @@ class Gallery(ThemedApp):
             chart = ContextChart()
             chart.styles.height = 10
             starts = tuple(range(90, len(grown), 80))
-            chart.series = ChartSeries(grown, grown * 6 // 10, 200_000, starts[:1], starts[1:9])
+            chart.series = ChartSeries(
+                grown,
+                grown * 6 // 10,
+                200_000,
+                starts[:1],
+                tuple(MarkedMiss(call, MissCause.PLAN_EDIT) for call in starts[1:9]),
+            )
             yield chart
             return
         timeline = Timeline()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
     from tests.ui.facade import Running
 
-__all__ = ["BASELINE", "CURRENT", "Compare", "Composition", "Costs", "SessionList", "Tune", "table_on_top"]
+__all__ = ["BASELINE", "CURRENT", "Compare", "Composition", "Costs", "Misses", "SessionList", "Tune", "table_on_top"]
 
 
 class FiguresSeen:
@@ -312,6 +312,28 @@ class Composition(Study):
     @property
     def blocks(self) -> FiguresSeen:
         return FiguresSeen(self.run, self._screen.blocks)
+
+
+class Misses(Study):
+    """Why the prompt cache was missed."""
+
+    name, key = "misses", "M"
+
+    async def shown(self) -> None:
+        """Wait until it shows the misses of the newest replay."""
+        source = self._screen.controller
+        await self.run.until(
+            lambda: self._screen.found is not None and self._screen.found.outcome.replay is source.outcome.replay
+        )
+        await self.run.pause()
+
+    @property
+    def causes(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.causes)
+
+    @property
+    def calls(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.calls)
 
 
 class SessionList:

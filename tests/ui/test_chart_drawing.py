@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.ui.chart.cells import EIGHTHS, Cell
 from inspector.ui.chart.drawing import (
-    BREAK,
     LEGEND_HEIGHT,
     LEVEL,
     areas_of,
@@ -15,7 +15,8 @@ from inspector.ui.chart.drawing import (
     short_size,
     upper_end,
 )
-from inspector.ui.chart.view import ChartSeries, Level, columns_of
+from inspector.ui.chart.view import ChartSeries, Level, MarkedMiss, columns_of
+from inspector.ui.miss_marks import CHANGED, EXPIRED, MARKS, REWRITTEN, mark_of
 
 tokens = st.lists(st.integers(0, 300_000), max_size=300)
 calls = st.lists(st.integers(-5, 310), max_size=5).map(tuple)
@@ -24,6 +25,10 @@ calls = st.lists(st.integers(-5, 310), max_size=5).map(tuple)
 def series(recorded: list[int], planned: list[int] | None = None, **rest: object) -> ChartSeries:
     columns = [None if values is None else np.array(values, dtype=np.int64) for values in (recorded, planned)]
     return ChartSeries(*columns, **rest)  # type: ignore[arg-type]  # fields of ChartSeries
+
+
+def missed(*calls: int, cause: MissCause = MissCause.PLAN_EDIT) -> tuple[MarkedMiss, ...]:
+    return tuple(MarkedMiss(call, cause) for call in calls)
 
 
 def art(shown: ChartSeries, width: int, height: int, *, by_glyph: bool = False) -> list[str]:
@@ -62,14 +67,14 @@ def test_a_plan_is_drawn_solid_on_the_shade_of_what_was_recorded() -> None:
     recorded = [50, 100, 150, 200, 100, 200, 300, 400]
     planned = [50, 100, 100, 100, 50, 100, 150, 200]
 
-    shown = series(recorded, planned, window=400, compactions=(4,), breaks=(6,))
+    shown = series(recorded, planned, window=400, compactions=(4,), misses=missed(6))
 
     assert art(shown, 20, 6, by_glyph=True) == [
         "400 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄░░",
         "                ░░░░",
         "200     ::░░..░░▄▄██",
         "    ▄▄██████▄▄██████",
-        f"  0 ────────▲───{BREAK}───",
+        f"  0 ────────▲───{REWRITTEN.glyph}───",
         "    call 1         8",
     ]
 
@@ -203,11 +208,22 @@ def test_a_session_without_calls_has_an_axis() -> None:
 
 
 def test_the_legend_explains_the_glyphs_there_are() -> None:
-    assert art(series([10, 20], [5, 10], compactions=(1,), breaks=(1,)), 90, 6)[-1].split("  ")[-1].strip() == "2"
-    legend = art(series([10, 20], [5, 10], compactions=(1,), breaks=(1,)), 90, 6)[-1]
-    for word in ("call 1", "█ with the plan", "░ recorded", "▲ compaction", f"{BREAK} cache miss"):
+    assert art(series([10, 20], [5, 10], compactions=(1,), misses=missed(1)), 90, 6)[-1].split("  ")[-1].strip() == "2"
+    legend = art(series([10, 20], [5, 10], compactions=(1,), misses=missed(1)), 90, 6)[-1]
+    for word in (
+        "call 1",
+        "█ with the plan",
+        "░ recorded",
+        "▲ compaction",
+        f"cache misses: {REWRITTEN.glyph} plan's edit",
+    ):
         assert word in legend
     assert "added" not in legend
+    expired, changed = (missed(0, cause=cause) for cause in (MissCause.TTL_EXPIRED_5M, MissCause.MODEL_CHANGED))
+    for_one = art(series([10, 20], misses=(*expired, *changed)), 120, 6)[-1]
+    assert f"cache misses: {EXPIRED.glyph} expired (5 min)  {CHANGED.glyph} model changed" in for_one
+    for_two = art(series([10, 20], misses=(*missed(0, cause=MissCause.TOOLS_CHANGED), *changed)), 120, 6)[-1]
+    assert f"{CHANGED.glyph} {CHANGED.label}" in for_two
     assert "░ recorded" in art(series([10, 20], [5, 10]), 90, 6, by_glyph=True)[-1]
     assert "+ added by the plan" in art(series([10, 20], [20, 40]), 90, 6)[-1]
     assert "+ added by the plan" in art(series([10, 20], [20, 40]), 90, 6, by_glyph=True)[-1]
@@ -229,7 +245,7 @@ def test_every_row_is_exactly_as_wide_as_asked(
         [value // 2 for value in recorded] if planned else None,
         window=200_000,
         compactions=compactions,
-        breaks=breaks,
+        misses=missed(*breaks),
         cursor=cursor,
     )
 
@@ -256,11 +272,23 @@ def test_columns_keep_every_peak_and_every_call(recorded: list[int], width: int)
 def test_a_mark_stands_in_a_column_of_its_call(count: int, width: int, data: st.DataObject) -> None:
     call = data.draw(st.integers(0, count - 1))
 
-    columns = columns_of(series([1] * count, compactions=(call,), breaks=(call,), cursor=call), width)
+    columns = columns_of(series([1] * count, compactions=(call,), misses=missed(call), cursor=call), width)
 
     marked = np.flatnonzero(columns.compaction).tolist()
-    assert marked == np.flatnonzero(columns.is_break).tolist() == [columns.cursor]
+    assert marked == np.flatnonzero(columns.miss >= 0).tolist() == [columns.cursor]
     assert marked == [int(np.searchsorted(columns.call, call))]
+
+
+def test_of_several_misses_in_a_column_the_dearest_is_marked_which_comes_last() -> None:
+    shown = series([10] * 8, misses=(*missed(1), *missed(0, cause=MissCause.MODEL_CHANGED)))
+
+    assert columns_of(shown, 2).miss.tolist() == [MARKS.index(CHANGED), -1]
+
+
+def test_every_cause_has_a_glyph_of_one_cell_and_those_that_had_to_be_one_of_their_own() -> None:
+    assert {cell_len(mark_of(cause).glyph) for cause in MissCause} == {1}
+    assert all((mark_of(cause) in MARKS) is not cause.is_expected for cause in MissCause)
+    assert len({mark.glyph for mark in MARKS}) == len(MARKS)
 
 
 @pytest.mark.parametrize(
@@ -297,14 +325,14 @@ def test_labels_give_way_on_a_narrow_screen() -> None:
 def test_a_level_of_the_plan_is_a_line_that_is_seen_through_what_is_sent() -> None:
     recorded, planned = [100, 200, 300, 400], [100, 200, 200, 200]
 
-    shown = series(recorded, planned, levels=(Level(150, "budget"),), firings=(2,), breaks=(2, 3))
+    shown = series(recorded, planned, levels=(Level(150, "budget"),), firings=(2,), misses=missed(2, 3))
 
     assert art(shown, 24, 6, by_glyph=True) == [
         "400                ░░░░░",
         "              ░░░░░░░░░░",
         "150 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
         "    ████████████████████",
-        f"  0 ──────────△────{BREAK}────",
+        f"  0 ──────────△────{REWRITTEN.glyph}────",
         "    call 1             4",
     ]
 

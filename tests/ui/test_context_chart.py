@@ -6,7 +6,8 @@ import pytest
 from rich.color import Color
 from textual.app import ComposeResult
 
-from inspector.ui.chart.view import ChartSeries
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.ui.chart.view import ChartSeries, MarkedMiss
 from inspector.ui.chart.widget import ContextChart
 from inspector.ui.themes import ThemedApp
 from tests.conftest import ROOT
@@ -90,7 +91,14 @@ async def test_the_call_looked_at_is_marked_and_the_next_one_is_not() -> None:
 
 @pytest.mark.parametrize("size", [(12, 3), (40, 3), (80, 6), (200, 12)])
 async def test_every_strip_is_as_wide_as_the_chart_and_has_a_background(size: tuple[int, int]) -> None:
-    app = ChartApp(replace(SERIES, compactions=(30,), breaks=(7, 60), cursor=70))
+    app = ChartApp(
+        replace(
+            SERIES,
+            compactions=(30,),
+            misses=tuple(MarkedMiss(call, MissCause.PLAN_EDIT) for call in (7, 60)),
+            cursor=70,
+        )
+    )
     async with app.run_test(size=(size[0], 20)) as pilot:
         app.chart.styles.height = size[1]
         await pilot.pause()

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
+from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.reuse import ReuseScan
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import Replay, replay_session
 from inspector.replay.explain.spending import Spending, spending_of
+from inspector.replay.figure import Figure, HowKnown
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
-from inspector.ui.cost.answers import SEARCHING, answer_lines
+from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
 from tests.conftest import ROOT
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
@@ -30,6 +33,11 @@ def spending(path: Path = SAMPLE) -> Spending:
 
 
 @cache
+def misses(path: Path = SAMPLE) -> CacheMisses:
+    return cache_misses(plain(path))
+
+
+@cache
 def best(path: Path = SAMPLE) -> BestPlan | None:
     return BestPlanSearch(plain(path), ReuseScan(plain(path).history)).run(lambda: False, lambda _: None)
 
@@ -37,7 +45,7 @@ def best(path: Path = SAMPLE) -> BestPlan | None:
 def said(
     found: BestPlan | None, lines: int = 4, width: int = 116, *, is_searching: bool = False, path: Path = SAMPLE
 ) -> list[str]:
-    told = answer_lines(spending(path), found, (lines, width), is_searching=is_searching)
+    told = answer_lines(spending(path), misses(path), found, (lines, width), is_searching=is_searching)
     return ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
 
 
@@ -50,7 +58,7 @@ def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
 def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:
     least = replace(spending(), total=replace(spending().total, is_least=True))
 
-    money = answer_lines(least, None, (4, 116), is_searching=False)[0]
+    money = answer_lines(least, misses(), None, (4, 116), is_searching=False)[0]
 
     assert "".join(text for text, _ in money[0].said) == "cost ≥ $1.75"
 
@@ -74,8 +82,27 @@ def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_ther
     assert "10 later calls needed cut text" in line
 
 
-def test_cache_misses_and_expired_caches_are_told_with_their_cost() -> None:
-    assert said(None)[1] == "cache expired once $0.30   1 cache miss $0.012   54k tokens re-cached"
+def test_cache_misses_are_told_with_their_cost_and_their_causes_the_dearest_first() -> None:
+    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30   52k tokens re-cached   M says why"
+
+    dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
+    other = replace(misses().misses[0], cause=MissCause.MODEL_CHANGED, usd=dear, read_usd=cheap)
+    both = replace(misses(), all=(*misses().all, other))
+    told = answer_lines(spending(), both, None, (4, 116), is_searching=False)[1]
+    line = "   ".join("".join(text for text, _ in piece.said) for piece in told)
+    assert line.startswith("2 cache misses $0.70   model changed $0.40   expired (5 min) $0.30   105k tokens re-cached")
+
+
+def test_until_cache_misses_are_explained_their_line_is_kept_for_them() -> None:
+    told = answer_lines(spending(), None, None, (4, 116), is_searching=False)
+
+    assert told[1][0].said[0][0] == EXPLAINING
+
+
+def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
+    uncached = ROOT / "sample_sessions" / "mail-and-jobs.jsonl"
+
+    assert not any("miss" in line for line in said(None, path=uncached))
 
 
 def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
@@ -95,13 +122,13 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
     first, second = said(best(), 2, 78)
 
     assert first.startswith("cost $1.75")
-    assert second.startswith(
-        "best plan saves $0.24 (c)   expired once $0.30   1 miss $0.012   most: Bash results $0.63 (g $)"
-    )
+    assert second.startswith("best plan saves $0.24 (c)   1 miss $0.30   most: Bash results $0.63 (g $)")
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
-    told = answer_lines(spending(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price")
+    told = answer_lines(
+        spending(UNPRICED), misses(UNPRICED), best(UNPRICED), (3, 116), is_searching=False, advice="name a price"
+    )
     lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
 
     assert lines[0].startswith("cost unknown   most for resending: file_read results 42 % of the tokens")

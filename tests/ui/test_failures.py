@@ -50,7 +50,7 @@ WAYS = {
     "a line is drawn": Broken("timeline.widget.Timeline.draw_line", "timeline", ("up",), "The guard"),
     "a header is drawn": Broken("detail.widget.Detail.draw_header", "detail", ("down",), "raw"),
     "a chart is drawn": Broken("chart.widget.ContextChart.render_line", "chart", ("left",), "█"),
-    "a widget is drawn": Broken("main.cost_pane.CostPane._answers", "cost", ("d", "9", "enter"), "runs a day"),
+    "a widget is drawn": Broken("main.cost_pane.CostPane._answers", "cost", ("d", "9", "enter"), "all figures"),
     "a key is pressed": Broken("chart.widget.ContextChart.action_select", "chart", ("left",), "█"),
     "the wheel is turned": Broken("chart.widget.ContextChart.on_mouse_scroll_down", "chart", ("wheel",), "█"),
     "a widget is told something": Broken("plan.panel.PlanPanel.on_descendant_focus", "plan", ("down",), "tiered-stale"),

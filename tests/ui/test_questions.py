@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from inspector import open_session, replay_session
+from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
+from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import BlockKind, Session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -291,6 +293,28 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
 def block_in(replay: Any, block: int, call: int) -> bool:
     """Whether a block is in a call's prompt."""
     return bool(replay.state(call).in_prompt[block])
+
+
+@answers("Why did this call")
+async def test_why_a_call_cost_so_much_and_what_would_have_prevented_it(running, sample, tmp_path: Path) -> None:
+    misses = cache_misses(replayed(Plan())).misses
+    (miss,) = misses
+    previous = sample.calls[miss.call - 1]
+    minutes = (sample.calls[miss.call].time - previous.time) / 60
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.until(lambda: run.explains_newest)
+        await run.press("home", "g", "m")
+        assert run.notice.startswith("miss 1/1: the 5-minute cache expired, $")
+        await shows(run, "▶", "expired")
+        run.focus_part("detail")
+        await run.press("z", "z")
+        await shows(run, f"{int(minutes)} min", "after call 17, kept for 5 min")
+        await shows(run, f"{miss.tokens:,} tokens, for $")
+        await shows(run, miss.cause.prevention)
+        await run.press("z", "z")
+        await run.tap("M")
+        await shows(run, "1 cache miss")
+        await shows(run, "expired (5 min)", f"{miss.tokens:,}", ON_SCREEN.dollars(miss.extra_usd.value))
 
 
 @answers("What would have been needed later")

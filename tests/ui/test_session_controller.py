@@ -190,6 +190,44 @@ async def test_changes_while_a_replay_is_under_way_are_replayed_once_together(se
     assert controller.outcome.plan == controller.plan
 
 
+async def test_cache_misses_are_explained_in_a_thread_and_never_while_a_limit_is_dragged(session_file) -> None:
+    opened = await Opened.ready(session_file.path, STALE)
+    controller, bench = opened.controller, opened.bench
+    assert controller.outcome is not None
+    assert controller.answers.cache is not None
+    assert controller.answers.cache.outcome.replay is controller.outcome.replay
+
+    for value in (10, 20, 30, 40):
+        controller.set_value(0, "confirmation", value, is_final=False)
+        await bench.pass_time()
+        assert "cache misses" not in [group for group, *_ in bench.work]
+        await bench.work_once()
+        assert "cache misses" not in [group for group, *_ in bench.work]
+        assert controller.answers.cache_of(controller.outcome) is None, "those of another plan are not shown"
+
+    await bench.settle()
+    assert controller.answers.cache.outcome.replay is controller.outcome.replay
+
+
+async def test_the_misses_of_the_session_as_recorded_are_known_again_at_once(session_file) -> None:
+    opened = await Opened.ready(session_file.path)
+    controller, answers = opened.controller, opened.controller.answers
+    recorded = answers.cache
+    assert recorded is answers.recorded_cache is not None
+
+    assert controller.plan is not None
+    controller.edit_plan(STALE)
+    await opened.bench.settle()
+    assert answers.cache is not recorded
+    assert answers.recorded_cache is recorded
+
+    controller.undo()
+    while controller.outcome is None or controller.outcome.plan != controller.plan:
+        await opened.bench.pass_time()
+        await opened.bench.work_once()
+    assert answers.cache is recorded
+
+
 async def test_a_drag_is_one_change_to_take_back(session_file) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller = opened.controller

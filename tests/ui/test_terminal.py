@@ -100,7 +100,7 @@ def lacks(word: str) -> Callable[[str], bool]:
 
 def moved(before: str) -> Callable[[str], bool]:
     """The cursor is on another row, or another call is looked at, or it is told why neither is so."""
-    told = re.compile("/1[ ,]|nothing was compacted|no tool result|no row is pinned|! ")
+    told = re.compile("/1[ ,]|nothing was compacted|no cache miss|no tool result|no row is pinned|! ")
 
     def fact(text: str) -> bool:
         places = [re.findall("▶.*|next prompt, after [^─]*|call \\d+ of [^─]*", each) for each in (before, text)]
@@ -183,6 +183,8 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("v", has("esc back")),
     ("escape", has("Timeline")),
     ("$", has("esc back")),
+    ("escape", has("Timeline")),
+    ("M", has("[Cc]ache misses", "What if")),
     ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),

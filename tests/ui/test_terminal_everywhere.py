@@ -86,7 +86,8 @@ class Tried(TerminalProgram):
                 f"{name} ({key}): a change of {before}",
             )
         if shows:
-            self.until(lambda: shows in self.text, f"{name} ({key}): {shows}")
+            # What a letter of a menu does may be painted before the menu is gone, whose words are on the screen, too.
+            self.until(lambda: shows in self.text and "esc leaves" not in self.text, f"{name} ({key}): {shows}")
         if hides:
             self.until(lambda: hides not in self.text, f"{name} ({key}): a screen without {hides}")
 
@@ -306,6 +307,13 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
         act(f"costs.section-{place}", f"g {SECTION_LETTERS[place - 1]}", changes=r"╭─ [^─]+")
     act("costs.next-section", "tab", changes=r"╭─ [^─]+")
     act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
+    act("study.misses", "M", shows="What if (projected)")
+    act("misses.fold", "_", hides="had to be, folded")
+    act("misses.enter", "enter", changes=r"\? help .*")
+    act("misses.other", "tab", changes=r"\? help .*")
+    program.go("tab")
+    act("misses.jump", "enter", shows="╭─ Timeline")
+    program.go("$", shows="Totals over all calls")
     act("study.quit", "q", shows="╭─ Timeline")
 
 

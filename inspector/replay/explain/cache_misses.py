@@ -43,11 +43,16 @@ def told(miss: CacheMiss, session: Session) -> str:
         parts.append(f"{miss.read:,} tokens at the beginning were still read")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
         parts.append("it goes on from another session")
-    if miss.reported is not None:
-        missed = "" if miss.reported.tokens is None else f", {miss.reported.tokens:,} tokens missed"
-        word = _NOT_NAMED.get(miss.reported.reason, f"the provider says {miss.reported.reason}{missed}")
-        parts.append(word)
+    parts.append(provider_said(miss))
     return "; ".join(part for part in parts if part)
+
+
+def provider_said(miss: CacheMiss) -> str:
+    """What the provider said of a miss; empty where it said nothing. May hold text of the session."""
+    if miss.reported is None:
+        return ""
+    missed = "" if miss.reported.tokens is None else f", {miss.reported.tokens:,} tokens missed"
+    return _NOT_NAMED.get(miss.reported.reason, f"the provider says {miss.reported.reason}{missed}")
 
 
 _DEPARTURES = (

@@ -92,3 +92,8 @@ def is_in_detail(main: InspectScreen) -> bool:
 def is_in_cost(main: InspectScreen) -> bool:
     """The costs have the focus."""
     return main.pane_focus.is_in("cost")
+
+
+def is_in_cost_with_none_on(main: InspectScreen) -> bool:
+    """The costs have the focus, which say where the money went: no strategy of the plan is on."""
+    return is_in_cost(main) and has_none_on(main)

@@ -19,6 +19,7 @@ from inspector.ui.actions.applies import (
     has_strategies_or_is_in_plan,
     has_tabs,
     is_in_cost,
+    is_in_cost_with_none_on,
     is_in_detail,
     is_in_plan,
     is_in_plan_to_undo,
@@ -270,6 +271,20 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         named=Named("Show the costs", "Every figure of the plan, its forecast and its assumptions", has_outcome),
         also="expensive cost why price dollars money bill usage month figures tokens cache",
         when=is_in_cost,
+    ),
+    UserAction(
+        "study.open-misses",
+        "M",
+        lambda main: main.study("misses"),
+        "cache misses",
+        "Show why the prompt cache was missed, and what that cost",
+        is_shown=True,
+        rank=2,
+        named=Named(
+            "Show the cache misses", "Why calls were not read from the prompt cache, and what that cost", has_outcome
+        ),
+        also="expensive cost why expired ttl model changed rewrite break invalidated warm cold",
+        when=is_in_cost_with_none_on,
     ),
     UserAction(
         "cost.explain",

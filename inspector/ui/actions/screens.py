@@ -50,6 +50,14 @@ STUDY: Table = (
     UserAction(
         "study.window", "v", "study('composition')", "window", "Show what fills the window", also="expensive cost why"
     ),
+    UserAction(
+        "study.misses",
+        "M",
+        "study('misses')",
+        "cache misses",
+        "Show why the prompt cache was missed",
+        also="expensive why",
+    ),
 )
 """Every screen that studies the session."""
 
@@ -234,6 +242,26 @@ COSTS_FIGURES: Table = (
     ),
 )
 """The table of figures there."""
+
+MISSES: Table = (
+    UserAction("misses.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
+    UserAction("misses.fold", "underscore", "fold", "fold", "Show misses that had to be, or fold them"),
+)
+"""Why the prompt cache was missed."""
+
+MISSES_CAUSES: Table = (
+    UserAction(
+        "misses.enter", "enter", "screen.enter", "calls", "Go to the calls of this cause", is_shown=True, rank=0
+    ),
+)
+"""Its upper table."""
+
+MISSES_CALLS: Table = (
+    UserAction(
+        "misses.jump", "enter", "screen.jump", "to its row", "Go to this call in the timeline", is_shown=True, rank=0
+    ),
+)
+"""Its lower table."""
 
 SESSIONS: Table = (
     move("sessions.down", "down", "move(1)", "Down", "The next session", is_first=True),

@@ -23,17 +23,21 @@ from inspector.ui.chart.cells import (
     with_line,
 )
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
+from inspector.ui.miss_marks import COMPACTED, MARKS, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from inspector.ui.miss_marks import MissMark
+
 WINDOW: Final = "┄"
 LEVEL: Final = "╌"
-COMPACTION: Final = "▲"
+COMPACTION: Final = COMPACTED.glyph
 FIRING: Final = "△"
-BREAK: Final = "×"  # noqa: RUF001  a multiplication sign stands higher on its line than the letter
+MISSES: Final = "cache misses:"
+"""Stands before the glyphs of their causes."""
 CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
 HERE: Final = "◇"
@@ -233,8 +237,8 @@ def _marks(columns: ChartColumns) -> Iterable[Cell]:
             glyph, style = COMPACTION, "chart--compaction"
         elif columns.fires[column]:
             glyph, style = FIRING, "chart--firing"
-        elif columns.is_break[column]:
-            glyph, style = BREAK, "chart--break"
+        elif columns.miss[column] >= 0:
+            glyph, style = MARKS[int(columns.miss[column])].glyph, "chart--miss"
         else:
             glyph, style = AXIS, "chart--axis"
         if column == columns.cursor:
@@ -262,19 +266,31 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
         entries.append((COMPACTION, "chart--compaction", "compaction"))
     if len(series.firings):
         entries.append((FIRING, "chart--firing", "plan acts"))
-    if len(series.breaks):
-        entries.append((BREAK, "chart--break", "cache miss"))
+    misses = [(mark.glyph, "chart--miss", label) for mark, label in _misses_in_words(series)]
     room = width - layout.labels - len(first) - len(last) - 4
     shown: list[Cell] = []
-    for glyph, style, label in entries:
-        if len(shown) + 4 + len(label) > room:
+    needed = sum(len(label) + 4 for _, _, label in (*entries, *misses)) + len(MISSES) + 1
+    for glyph, style, label in (*entries, *misses):
+        before = f"{MISSES} " if needed <= room and (glyph, style, label) in misses[:1] else ""
+        if len(shown) + 4 + len(before) + len(label) > room:
             break
-        shown += [(glyph, style), *((letter, "chart--label") for letter in f" {label}  ")]
+        shown += [*_cells(before, "chart--label", len(before)), (glyph, style)]
+        shown += [(letter, "chart--label") for letter in f" {label}  "]
     blank = max(width - layout.labels - len(first) - len(last) - len(shown), 0)
     left = blank // 2
     text = [*((letter, "chart--label") for letter in " " * layout.labels + first + " " * left), *shown]
     text += [(letter, "chart--label") for letter in " " * (blank - left) + last]
     return text[:width]
+
+
+def _misses_in_words(series: ChartSeries) -> list[tuple[MissMark, str]]:
+    """What stands for the causes of cache misses there are, and what it says: the cause, where it is one."""
+    said = []
+    for mark in MARKS:
+        causes = {miss.cause for miss in series.misses if mark_of(miss.cause) is mark}
+        if causes:
+            said.append((mark, causes.pop().short if len(causes) == 1 else mark.label))
+    return said
 
 
 def _cells(text: str, style: str, width: int) -> Iterable[Cell]:

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.cache_misses import is_miss, readable_tokens
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.memo import once_a_history
+from inspector.ui.miss_marks import MARKS, mark_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Trigger
@@ -34,6 +38,18 @@ class Level(NamedTuple):
     name: str
 
 
+class MarkedMiss(NamedTuple):
+    """A call that missed the prompt cache.
+
+    Attributes:
+        call: The call.
+        cause: Why.
+    """
+
+    call: int
+    cause: MissCause
+
+
 @dataclass(frozen=True, eq=False)
 class ChartSeries:
     """What the context chart shows; equal only to itself.
@@ -43,7 +59,7 @@ class ChartSeries:
         planned: The same under the plan, or None where there is no plan.
         window: Tokens the model's window holds, or None where unknown.
         compactions: Calls that are the first after a recorded compaction.
-        breaks: Calls at which the plan loses cached tokens.
+        misses: Calls that missed the prompt cache and did not have to, the dearest last.
         cursor: The call looked at; None or the number of calls for the next one, not yet made.
         levels: Where strategies of the plan begin to act.
         firings: Calls at which those strategies act.
@@ -54,7 +70,7 @@ class ChartSeries:
     planned: NDArray[np.int64] | None = None
     window: int | None = None
     compactions: tuple[int, ...] = ()
-    breaks: NDArray[np.int32] | tuple[int, ...] = ()
+    misses: tuple[MarkedMiss, ...] = ()
     cursor: int | None = None
     levels: tuple[Level, ...] = ()
     firings: NDArray[np.int32] | tuple[int, ...] = ()
@@ -85,7 +101,7 @@ class ChartColumns:
         recorded: Per column, the most tokens of any of its calls, int64.
         planned: The same under the plan, or None.
         compaction: Per column, whether a context begins there.
-        is_break: Per column, whether cached tokens are lost there.
+        miss: Per column, which of `MARKS` stands for the dearest cache miss there, -1 for none, int64.
         fires: Per column, whether a strategy that waits for a prompt size acts there.
         call: Per column, the last of its calls, int64.
         cursor: The column of the call looked at, or None.
@@ -94,7 +110,7 @@ class ChartColumns:
     recorded: NDArray[np.int64]
     planned: NDArray[np.int64] | None
     compaction: NDArray[np.bool_]
-    is_break: NDArray[np.bool_]
+    miss: NDArray[np.int64]
     fires: NDArray[np.bool_]
     call: NDArray[np.int64]
     cursor: int | None
@@ -109,7 +125,7 @@ def columns_of(series: ChartSeries, width: int) -> ChartColumns:
     if not count or not width:
         none = np.zeros(width, dtype=np.int64)
         no = none.astype(np.bool_)
-        return ChartColumns(none, None, no, no, no, none - 1, None)
+        return ChartColumns(none, None, no, none - 1, no, none - 1, None)
     places = _places(series, width)
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     shown = np.maximum(np.searchsorted(places[starts], np.arange(width), side="right") - 1, 0)
@@ -120,7 +136,7 @@ def columns_of(series: ChartSeries, width: int) -> ChartColumns:
         recorded=np.maximum.reduceat(series.recorded, starts)[shown],
         planned=None if planned is None else np.maximum.reduceat(planned, starts)[shown],
         compaction=_marked(series.compactions, places, width),
-        is_break=_marked(series.breaks, places, width),
+        miss=_missed(series.misses, places, width),
         fires=_marked(series.firings, places, width),
         call=last[shown],
         cursor=None if cursor is None else int(places[cursor]),
@@ -149,12 +165,42 @@ def _marked(calls: NDArray[np.int32] | tuple[int, ...], places: NDArray[np.int64
     return marked
 
 
-def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> ChartSeries:
+def _missed(misses: tuple[MarkedMiss, ...], places: NDArray[np.int64], width: int) -> NDArray[np.int64]:
+    marked = np.full(width, -1, dtype=np.int64)
+    for call, cause in misses:
+        if 0 <= call < len(places):
+            marked[places[call]] = MARKS.index(mark_of(cause))
+    return marked
+
+
+def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMiss, ...]:
+    """What the chart marks of the calls that missed the prompt cache, the dearest last.
+
+    While a limit is moved, the plan's edits are those of the replay, and other causes as they were last known.
+
+    Args:
+        outcome: The replay.
+        known: The newest misses that were explained, of this replay or an earlier one; None before the first.
+    """
+    found = () if known is None else tuple(MarkedMiss(miss.call, miss.cause) for miss in reversed(known.dearest))
+    replay = outcome.replay
+    if (known is not None and known.replay is replay) or replay is outcome.baseline:
+        return tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT or replay is not outcome.baseline)
+    ledger = replay.ledger
+    edited = ledger.is_break & ~outcome.baseline.ledger.is_break & is_miss(readable_tokens(replay), ledger.cache_read)
+    others = tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT)
+    return (*others, *(MarkedMiss(call, MissCause.PLAN_EDIT) for call in np.flatnonzero(edited).tolist()))
+
+
+def chart_of(
+    outcome: Outcome, call: int | None, *, by_time: bool = False, known: CacheMisses | None = None
+) -> ChartSeries:
     """Every call's prompt, recorded and under the plan.
 
     Args:
         outcome: The replay.
         call: The call looked at; None for the next one, not yet made.
+        known: The newest cache misses that were explained; None before the first.
         by_time: Calls stand at the time they were made, where the session says it.
     """
     history, replay = outcome.replay.history, outcome.replay
@@ -164,7 +210,7 @@ def chart_of(outcome: Outcome, call: int | None, *, by_time: bool = False) -> Ch
         planned=replay.ledger.prompt_tokens if replay is not outcome.baseline else None,
         window=outcome.inputs.window.size,
         compactions=first_calls_after_compactions(history),
-        breaks=np.flatnonzero(replay.ledger.is_break & ~outcome.baseline.ledger.is_break).astype(np.int32),
+        misses=marked_misses(outcome, known),
         cursor=call,
         levels=tuple(dict.fromkeys(Level(trigger.tokens, trigger.name) for trigger in triggers)),
         firings=firings(replay, triggers),

@@ -53,7 +53,7 @@ class ContextChart(Widget, can_focus=True):
         & > .chart--axis { color: $text-disabled; }
         & > .chart--label { color: $text-muted; }
         & > .chart--compaction { color: $compaction; text-style: bold; }
-        & > .chart--break { color: $miss; text-style: bold; }
+        & > .chart--miss { color: $miss; text-style: bold; }
         & > .chart--cursor { color: $foreground; text-style: bold; }
         & > .chart--cursor-edge { color: $foreground; background: $recorded 50%; text-style: bold; }
         & > .chart--cursor-grown { color: $foreground; background: $grown 60%; text-style: bold; }

@@ -1,20 +1,24 @@
-"""What a session with no strategy on is asked first: where its money went, and what a plan could save of it.
+"""What a session is asked first: where its money went, why it missed the prompt cache, what a plan could save.
 
-Both are worked out in threads: the first as soon as a replay stands still, the second when nothing else is to be done.
+All is worked out in threads: most as soon as a replay stands still, the best plan when nothing else is to be done.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller.changes import Change
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
+    from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
+    from inspector.replay.analysis.next_call import NextCallCost
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.explain.spending import Spending
     from inspector.strategies.history.history import History
@@ -32,11 +36,61 @@ SECONDS_AT_WORK, SECONDS_TO_YIELD = 0.004, 0.002
 """How long it works at a stretch, and how long it lets other threads go first then."""
 
 
+@dataclass(frozen=True, eq=False)
+class CacheAnswers:
+    """What became of the prompt cache in one replay, and what else could have.
+
+    Attributes:
+        outcome: The replay.
+        misses: Every call that read less than it could have.
+        lifetime: What if the cache had been kept for longer, or shorter; None where there is no such choice.
+        next_call: What the next call would cost; None where no cache keeps anything.
+        recorded_next_call: The same of the session with nothing cut, which is what goes on.
+    """
+
+    outcome: Outcome
+    misses: CacheMisses
+    lifetime: LifetimeChange | None
+    next_call: NextCallCost | None
+    recorded_next_call: NextCallCost | None
+
+    @cached_property
+    def by_block(self) -> Mapping[int, CacheMiss]:
+        """The misses that did not have to be, by the block at which their calls are shown."""
+        from inspector.ui.timeline.jumps import place_of_call
+
+        history = self.outcome.replay.history
+        return {place_of_call(history, miss.call): miss for miss in self.misses.misses}
+
+    def tells_of(self, outcome: Outcome) -> bool:
+        """Whether it holds for another replay too: the same one, or one of the same plan and a session that grew."""
+        known = self.outcome
+        if known.replay is outcome.replay:
+            return True
+        return (known.plan.strategies, known.terms) == (outcome.plan.strategies, outcome.terms)
+
+
+def explain_cache(outcome: Outcome) -> CacheAnswers:
+    """Explain what became of the prompt cache."""
+    from inspector.replay.analysis.cache_lifetime import lifetime_change
+    from inspector.replay.analysis.cache_misses import cache_misses
+    from inspector.replay.analysis.next_call import next_call_cost
+
+    misses, next_call = cache_misses(outcome.replay), next_call_cost(outcome.replay)
+    recorded = next_call if outcome.replay is outcome.baseline else next_call_cost(outcome.baseline)
+    found = CacheAnswers(outcome, misses, lifetime_change(misses), next_call, recorded)
+    # Worked out here, and not while something is drawn.
+    _ = found.by_block, misses.dearest, misses.causes, misses.total
+    return found
+
+
 class SpendingAnswers:
-    """Where the money of the session with nothing cut went, and the plan that would save most of it.
+    """Where the money of the session with nothing cut went, why the prompt cache was missed, and the best plan.
 
     Attributes:
         spending: Where it went, as of the newest state of the session that was added up; None while unknown.
+        cache: What became of the prompt cache in the newest replay that was looked through; None while unknown.
+        recorded_cache: The same as of the newest one with nothing cut.
         best: What came of trying all plans; None while unknown.
         is_searching: Plans are being tried, or will be.
     """
@@ -56,6 +110,8 @@ class SpendingAnswers:
 
     def _know_nothing(self) -> None:
         self.spending: Spending | None = None
+        self.cache: CacheAnswers | None = None
+        self.recorded_cache: CacheAnswers | None = None
         self.best: BestPlan | None = None
         self.is_searching = False
         self._timers: list[Stoppable] = []
@@ -67,12 +123,18 @@ class SpendingAnswers:
         self._host.stop("spending")
         self._know_nothing()
 
+    def cache_of(self, outcome: Outcome | None) -> CacheAnswers | None:
+        """What became of the prompt cache in a replay; None while unknown."""
+        known = self.cache
+        return known if known is not None and outcome is not None and known.tells_of(outcome) else None
+
     def give_way(self) -> None:
         """Work on nothing: something else is to be replayed, after which there is `take`."""
         for timer in self._timers:
             timer.stop()
         self._timers = []
         self._host.stop("best plan")
+        self._host.stop("cache misses")
 
     def take(self, outcome: Outcome, *, is_counted: bool) -> None:
         """There is a newer replay. What it is not asked about any more, with a strategy on, is called off.
@@ -82,6 +144,13 @@ class SpendingAnswers:
             is_counted: No better token counts are to be expected.
         """
         self.give_way()
+        recorded = self.recorded_cache
+        if recorded is not None and recorded.outcome.replay is outcome.replay:
+            self._take_cache(recorded)
+        elif self.cache is None:
+            self._explain_cache(outcome)
+        elif self.cache.outcome.replay is not outcome.replay:
+            self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._explain_cache, outcome)))
         if outcome.plan.strategies:
             return
         if self.spending is None:
@@ -106,6 +175,18 @@ class SpendingAnswers:
 
     def _take_spending(self, spending: Spending) -> None:
         self.spending = spending
+        self._changes.publish(Change.ANSWERS)
+
+    def _explain_cache(self, outcome: Outcome) -> None:
+        def work(post: Post[CacheAnswers], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+            post(explain_cache(outcome))
+
+        self._host.run(work, self._take_cache, group="cache misses", description="explain cache misses")
+
+    def _take_cache(self, found: CacheAnswers) -> None:
+        self.cache = found
+        if found.outcome.replay is found.outcome.baseline:
+            self.recorded_cache = found
         self._changes.publish(Change.ANSWERS)
 
     def _look_for_best(self, outcome: Outcome) -> None:

@@ -42,7 +42,7 @@ class Change(Enum):
     RIVAL = auto()
     """`rival`: what the other plan would come to."""
     ANSWERS = auto()
-    """`answers`: where the money went, or which plan would save most of it."""
+    """`answers`: where the money went, why the cache was missed, or which plan would save most of it."""
     SUBAGENTS = auto()
     """`subagents`: others are unfolded, or more of them was read."""
     SHOWN = auto()

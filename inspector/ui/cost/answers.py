@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from inspector.replay.analysis.cache_misses import caches_at_all
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.ui.miss_marks import dollars, none_missed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from inspector.replay.analysis.best_plan import BestPlan, SavingPlan
     from inspector.replay.analysis.breakdown import BreakdownRow
-    from inspector.replay.explain.spending import RecachedTokens, Spending
+    from inspector.replay.analysis.cache_misses import CacheMisses, CauseTotal
+    from inspector.replay.explain.spending import Spending
     from inspector.replay.figure import Figure
 
 KEY_OF_CARRIED: Final = "g $"
 """Goes to what cost most to resend."""
 KEY_OF_COMPARE: Final = "c"
+KEY_OF_MISSES: Final = "M"
 
 CARRIED_TOLD: Final = 3
+CAUSES_TOLD: Final = 4
+RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
 CELLS_OF_LONG_WORDS: Final = 130
 """A line that says everything does so in few words where it has fewer."""
 
 SEARCHING: Final = "looking for the best plan …"
+EXPLAINING: Final = "explaining cache misses …"
 
 _PART_NAMES: Final = {
     "cache_read_usd": ("cache reads", "reads"),
@@ -61,12 +68,19 @@ Line = tuple[Said, ...]
 
 
 def answer_lines(
-    spending: Spending, best: BestPlan | None, room: tuple[int, int], *, is_searching: bool, advice: str = ""
+    spending: Spending,
+    misses: CacheMisses | None,
+    best: BestPlan | None,
+    room: tuple[int, int],
+    *,
+    is_searching: bool,
+    advice: str = "",
 ) -> tuple[Line, ...]:
     """What to say, what matters most first.
 
     Args:
         spending: Where the money went.
+        misses: The session's cache misses; None while unknown.
         best: What came of trying plans; None while unknown.
         room: Lines and cells there is room for.
         is_searching: Plans are being tried.
@@ -74,7 +88,7 @@ def answer_lines(
     """
     lines, width = room
     money = (*_money(spending), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
-    plan, lost, carried = _plan(best, is_searching=is_searching), _lost(spending), _carried(spending)
+    plan, lost, carried = _plan(best, is_searching=is_searching), _missed(misses), _carried(spending)
     if advice:
         # Without a price nothing cost anything: what was carried stands for it.
         money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
@@ -84,7 +98,7 @@ def answer_lines(
     elif lines == 3:
         found = (money, (*plan, *lost), carried)
     else:
-        both = (*plan[:1], *_later(lost[:2], 2), *_later(_with_key(carried, spending), 1))
+        both = (*plan[:1], *_later(_causes_of(lost), 2), *_later(_with_key(carried, spending), 1))
         found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
     return tuple(line for line in found if line)[:lines]
 
@@ -133,33 +147,38 @@ def _money(spending: Spending) -> Iterator[Said]:
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
 
 
-def _lost(spending: Spending) -> Line:
-    """What prompt caches had to take again, the dearer first."""
-    if not spending.replay.ledger.cache_read.any():
-        return ()
-    misses, expired = spending.misses, spending.expired
-    if not misses.calls and not expired.calls:
-        return (Said((("no cache misses", _TEXT),), 6),)
-    word = "expired" if spending.is_all_idle else "expired or dropped"
-    times = "once" if expired.calls == 1 else f"{ON_SCREEN.whole(expired.calls)} times"
-    word_of_misses = "miss" if misses.calls == 1 else "misses"
-    told = [
-        (
-            misses,
-            f"{ON_SCREEN.whole(misses.calls)} cache {word_of_misses}",
-            f"{ON_SCREEN.whole(misses.calls)} {word_of_misses}",
-        ),
-        (expired, f"cache {word} {times}", f"expired {times}"),
-    ]
-    told.sort(key=lambda each: -(each[0].usd.value or 0.0))
-    found = [_recached(*each, rank) for rank, each in enumerate(told, start=1) if each[0].calls]
-    tokens = (misses.tokens.value or 0) + (expired.tokens.value or 0)
-    return (*found, Said(((f"{ON_SCREEN.short(tokens)} tokens re-cached", _TEXT),), 7))
+def _missed(misses: CacheMisses | None) -> Line:
+    """How often the prompt cache was missed, what that cost beyond reading, and why, the dearest cause first."""
+    if misses is None:
+        return (Said(((EXPLAINING, _TEXT),), 6),)
+    if not misses.misses:
+        return (Said(((none_missed(misses), _TEXT),), 6),) if caches_at_all(misses.replay).any() else ()
+    told = misses.total
+    count, cost = ON_SCREEN.plural(told.calls, "cache miss"), _cost_of(told)
+    shorter = count.replace("cache ", "")
+    causes = [row for row in misses.causes if not row.cause.is_expected]
+    of_all = (Said(((f"{count} ", _TEXT), cost), 1, ((f"{shorter} ", _TEXT), cost)),)
+    if len(causes) == 1:
+        why = f"{count}, {causes[0].cause.short} "
+        of_all = (Said(((why, _TEXT), cost), 1, ((f"{shorter} ", _TEXT), cost)),)
+        causes = []
+    each = (
+        Said(((f"{row.cause.short} ", _TEXT), _cost_of(row)), place)
+        for place, row in enumerate(causes[:CAUSES_TOLD], start=2)
+    )
+    key = ((KEY_OF_MISSES, _FIGURE), (" says why", _TEXT))
+    recached = Said(((f"{ON_SCREEN.short(told.tokens)} tokens re-cached", _TEXT),), RANK_OF_TOKENS)
+    return (*of_all, *each, recached, Said(key, RANK_OF_TOKENS + 1, right=True))
 
 
-def _recached(lost: RecachedTokens, long: str, short: str, rank: int) -> Said:
-    cost = (_dollars(lost.usd), _FIGURE)
-    return Said(((f"{long} ", _TEXT), cost), rank, ((f"{short} ", _TEXT), cost))
+def _causes_of(missed: Line) -> Line:
+    """Of what is said of cache misses, how many there were and the dearest cause."""
+    return tuple(each for each in missed[:2] if each.rank < RANK_OF_TOKENS)
+
+
+def _cost_of(row: CauseTotal) -> tuple[str, str]:
+    """What misses cost beyond reading; without a price how many tokens were re-cached."""
+    return (dollars(row.extra_usd) or f"{ON_SCREEN.short(row.tokens)} tokens"), _FIGURE
 
 
 def _carried(spending: Spending) -> Line:

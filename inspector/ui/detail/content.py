@@ -142,6 +142,7 @@ class DetailContent:
         stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
         parts: The blocks of a message that is shown as one; empty for a single block.
         lead: What is said above the text, whatever the view; a line each, safe. Empty for nothing.
+        tail: The same below the text.
     """
 
     key: Hashable
@@ -157,10 +158,11 @@ class DetailContent:
     stored: Callable[[str], FullOutput | None] | None = None
     parts: tuple[DetailContent, ...] = ()
     lead: tuple[str, ...] = ()
+    tail: tuple[str, ...] = ()
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Whether another content is of the same block, sent in the same way for the same reasons."""
-        said = attrgetter("key", "title", "sent", "note", "absent", "lead")
+        said = attrgetter("key", "title", "sent", "note", "absent", "lead", "tail")
         if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
             return False
         return all(part.shows_the_same(there) for part, there in zip(self.parts, other.parts, strict=True))

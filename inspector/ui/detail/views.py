@@ -65,9 +65,9 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
         shown: Which view.
         width: Cells of a row, the first of them left out.
     """
-    if content.lead:
-        below = prepare(replace(content, lead=()), recorded, shown, width)
-        return Prepared(Joined.below(content.lead, below.page, width), below.recorded)
+    if content.lead or content.tail:
+        within = prepare(replace(content, lead=(), tail=()), recorded, shown, width)
+        return Prepared(Joined.around(content.lead, within.page, content.tail, width), within.recorded)
     if content.parts:
         return Prepared(_joined(content.parts, shown, width), None)
     try:
@@ -144,6 +144,16 @@ def _record(content: DetailContent, width: int) -> DetailPage:
     return Document.of((DetailSection(laid, SectionKind.RECORDED, TextForm.JSON),), width)
 
 
+def _remarks(lines: tuple[str, ...], width: int, *, blank_below: bool = False) -> Document:
+    """A heading, which may stand below a blank line, and lines."""
+    if not lines:
+        return Document.of((), width)
+    first = 1 if lines[0] else 2
+    heading = DetailSection("\n".join(lines[:first]) + "\n", SectionKind.NAME)
+    below = "\n".join((*lines[first:], "", "") if blank_below else lines[first:])
+    return Document.of((heading, DetailSection(below, SectionKind.RECORDED)), width)
+
+
 def _said(sentence: str, width: int) -> DetailPage:
     return Document.of((DetailSection(sentence, SectionKind.NOTE),), width)
 
@@ -180,13 +190,20 @@ class Joined:
         return cls(tuple(pages), tuple(place % 2 == 0 for place in range(len(pages))), tuple(first_rows))
 
     @classmethod
-    def below(cls, lead: tuple[str, ...], page: DetailPage, width: int) -> Joined:
-        """Put a page below what is said of it: a heading, and lines that are no part of the text either."""
-        first, *others = lead
-        heading = DetailSection(f"{first}\n", SectionKind.NAME)
-        said = DetailSection("\n".join((*others, "", "")), SectionKind.RECORDED)
-        above = Document.of((heading, said), width)
-        return cls((above, page), (True, False), (0, len(above), len(above) + len(page)))
+    def around(cls, lead: tuple[str, ...], page: DetailPage, tail: tuple[str, ...], width: int) -> Joined:
+        """Put a page between what is said of it: headings, and lines that are no part of the text either.
+
+        Args:
+            lead: A heading and lines above the page; none for nothing.
+            page: The page.
+            tail: The same below it.
+            width: Cells of a row, the first of them left out.
+        """
+        pages = (_remarks(lead, width, blank_below=len(lead) > 1), page, _remarks(("", *tail) if tail else (), width))
+        first_rows = [0]
+        for each in pages:
+            first_rows.append(first_rows[-1] + len(each))
+        return cls(pages, (True, False, True), tuple(first_rows))
 
     def __len__(self) -> int:
         return self.first_rows[-1]

@@ -42,7 +42,13 @@ class ChartPane(SessionPane):
         self._played_at = 0.0
         self._speed = USUAL
         self.listen(
-            controller, {Change.FORGOTTEN: self._stop, Change.OUTCOME: self.show_chart, Change.CALL: self.show_chart}
+            controller,
+            {
+                Change.FORGOTTEN: self._stop,
+                Change.OUTCOME: self.show_chart,
+                Change.CALL: self.show_chart,
+                Change.ANSWERS: self.show_chart,
+            },
         )
 
     async def open(self) -> None:
@@ -73,7 +79,9 @@ class ChartPane(SessionPane):
 
         outcome = self.controller.outcome
         if outcome is not None and self._chart is not None:
-            self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time)
+            cache = self.controller.answers.cache
+            known = None if cache is None else cache.misses
+            self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
             self.show_place()
             said = (moment_of(outcome, self.controller.call), prompts_known(outcome))
             subtitle(self, " · ".join(filter(None, said)))

@@ -41,9 +41,9 @@ class CostPane(CostBar, FailingPart):
     HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
 
     With none on: what each kind of token cost; what the best plan would save that cuts nothing a later call used,
-    found in the background; what prompt caches had to take again, because the prompt changed (misses) or because they
-    no longer held it (expired or dropped), for how much more than reading it; and what cost most to resend from prompt
-    to prompt. ~ stands before what is estimated or projected."""
+    found in the background; how often a call read less from the prompt cache than it could have (cache misses), why,
+    and how much more than reading that cost; and what cost most to resend from prompt to prompt. ~ stands before what
+    is estimated or projected."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         """Show a session's costs.
@@ -101,8 +101,10 @@ class CostPane(CostBar, FailingPart):
         if summary.is_on or answers.spending is None:
             return []
         until = [] if summary.until is None else [self._until(summary, summary.until)]
+        cache = answers.recorded_cache
         said = answer_lines(
             answers.spending,
+            None if cache is None else cache.misses,
             answers.best,
             (max(room - len(until), 1), self.content_size.width),
             is_searching=answers.is_searching,

@@ -40,6 +40,7 @@ class DetailPane(SessionPane):
                 Change.SESSION: self.show_block,
                 Change.OUTCOME: self.show_block,
                 Change.CALL: self.show_block,
+                Change.ANSWERS: self.show_block,
                 Change.SHOWN: self.show_block,
             },
         )
@@ -86,6 +87,11 @@ class DetailPane(SessionPane):
             content = detail_of_message(session, table, outcome, blocks)
         else:
             content = detail_of(session, table, outcome, block)
+        miss = view.miss_at(row)
+        if miss is not None:
+            from inspector.ui.detail.miss import detail_of_miss
+
+            content = detail_of_miss(content, miss, view.rows.history)
         if view.rows.boundary[row] >= 0:
             content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
         if not content.shows_the_same(self._detail.content):

@@ -151,23 +151,34 @@ class RowJumps:
         self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
     def to_break(self, step: int) -> None:
-        """To another call at which cached tokens were lost."""
-        from inspector.ui.timeline.jumps import breaks_of
+        """To another call that missed the prompt cache, and say why."""
+        from inspector.ui.miss_marks import none_missed
+        from inspector.ui.timeline.jumps import misses_of
 
-        self._jump_in_outcome("cache miss", breaks_of, step, "no call loses what a cache held")
+        found = self._controller.answers.cache_of(self._controller.outcome)
+        if found is None:
+            self._pane.tell("cache misses are still being explained")
+        else:
+            self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=": ")
 
     def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
-        import numpy as np
-
-        outcome, view = self._controller.outcome, self._pane.view
-        if outcome is None or view is None:
+        outcome = self._controller.outcome
+        if outcome is None:
             return
         known = self._known
         if known is None or known[0] is not outcome.replay or known[1] is not find:
             known = self._known = (outcome.replay, find, find(outcome))
-        texts = {jump.block: jump.text for jump in known[2]}
+        self._jump_to(noun, known[2], step, none)
+
+    def _jump_to(self, noun: str, jumps: tuple[Jump, ...], step: int, none: str, *, link: str = " · ") -> None:
+        import numpy as np
+
+        view = self._pane.view
+        if view is None:
+            return
+        texts = {jump.block: jump.text for jump in jumps}
         wanted = view.rows_of_blocks(np.array(list(texts), dtype=np.int64))
-        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""))
+        self._jump(noun, wanted, step, none, says=lambda block: texts.get(block, ""), link=link)
 
     def _jump(
         self,
@@ -177,6 +188,7 @@ class RowJumps:
         none: str,
         *,
         says: Callable[[int], str] = lambda _: "",
+        link: str = " · ",
         tells: bool = True,
     ) -> Landing | None:
         """Go to the next of some rows, around the end, and say which of them it is.
@@ -187,6 +199,7 @@ class RowJumps:
             step: 1 for the next one, -1 for the one before, 0 for the first from the cursor on.
             none: What is said where there is none.
             says: What is said of a block.
+            link: What stands before that.
             tells: Say anything at all.
 
         Returns:
@@ -204,7 +217,7 @@ class RowJumps:
             self._pane.timeline.move_to(found.position)
         if tells and found is not None:
             more = says(int(view.rows.block[found.row]))
-            self._pane.tell(f"{found.sentence(noun)} · {more}" if more else found.sentence(noun))
+            self._pane.tell(f"{found.sentence(noun)}{link}{more}" if more else found.sentence(noun))
         elif tells:
             self._pane.tell(
                 none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away"

@@ -120,6 +120,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 Change.PLAN: self._teach,
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
+                Change.ANSWERS: self._show_heading,
                 Change.SHOWN: self._show_standing,
             }
         )
@@ -378,7 +379,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """Open a screen that studies the session.
 
         Args:
-            name: `compare`, `tune`, `composition` or `costs`.
+            name: `compare`, `tune`, `composition`, `costs` or `misses`.
             over: The study it is opened from; None for the session.
         """
         outcome, asking = self.controller.outcome, over or self
@@ -411,6 +412,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 from inspector.ui.cost.screen import CostsScreen
 
                 return CostsScreen(self.controller)
+            case "misses":
+                from inspector.ui.misses.screen import MissesScreen
+
+                return MissesScreen(self.controller)
         from inspector.ui.plan.entry import StrategyToggle
         from inspector.ui.plan.slider import LimitSlider
         from inspector.ui.tune.screen import TuneScreen

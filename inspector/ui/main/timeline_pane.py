@@ -61,6 +61,7 @@ class TimelinePane(SessionPane):
                 Change.SESSION: self._show_session,
                 Change.OUTCOME: self._show_outcome,
                 Change.CALL: self._show_call,
+                Change.ANSWERS: self.show_rows,
                 Change.SUBAGENTS: self._show_subagents,
                 Change.READY: self._begin,
             },
@@ -191,6 +192,9 @@ class TimelinePane(SessionPane):
         rows, table = self.controller.rows, self.controller.table
         if rows is not None and table is not None and self._timeline is not None:
             view = view_of(self.controller.subagents.among(rows), table, self.controller.outcome)
+            cache = self.controller.answers.cache_of(self.controller.outcome)
+            if cache is not None:
+                view = replace(view, misses=cache.by_block)
             self._timeline.view = self._arranged_view(self.search.marked(view))
 
     @property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.report.numbers import ABOUT, ON_SCREEN, elapsed
 from inspector.safe_text import cell_width, clip_cells, fit_cells, one_line
 from inspector.strategies.core.rendition import Action
+from inspector.ui.miss_marks import notes_of
 from inspector.ui.timeline.arrangement import Order
 from inspector.ui.toolkit.bars import bar, outside_bar
 
@@ -52,6 +53,8 @@ LEAST_BAR = 5
 LONGEST_BAR = 48
 """Where nothing stands right of it."""
 LEAST_WHAT = 12
+LEAST_PREVIEW = 8
+"""Cells of what a row holds, where something else is said before it."""
 WIDE_WHAT = 20
 """From here on two blanks stand before it."""
 
@@ -287,23 +290,37 @@ def _change(cell: CellOfRow, width: int) -> list[Piece]:
 
 
 def _what(cell: CellOfRow, width: int) -> list[Piece]:
+    """Why the call missed the cache, why the row is not sent whole, and what it holds, as far as there is room."""
     blanks = "  " if width > WIDE_WHAT else " "
     width -= len(blanks)
     view, row = cell.view, cell.row
     preview = view.preview(row.index)
     preview_class = cell.faint or ("timeline--error" if row.is_error else "timeline--preview")
-    if cell.amount.action is Action.WHOLE:
-        return [(blanks, ""), (fit_cells(preview, width), preview_class)]
-    reason = clip_cells(one_line(view.reason_at(row.index), 200) or cell.amount.action.label, width)
-    left = width - cell_width(reason) - 3
-    if left < 8 or not preview:
-        return [(blanks, ""), (fit_cells(reason, width), "timeline--reason")]
-    return [
-        (blanks, ""),
-        (reason, "timeline--reason"),
-        (" · ", preview_class),
-        (fit_cells(preview, left), preview_class),
-    ]
+    pieces: list[Piece] = [(blanks, "")]
+    told = [(_miss_told(view, row.index, width), "timeline--miss")]
+    if cell.amount.action is not Action.WHOLE:
+        told.append((one_line(view.reason_at(row.index), 200) or cell.amount.action.label, "timeline--reason"))
+    for text, style in told:
+        if text:
+            text = clip_cells(text, width)
+            left = width - cell_width(text) - 3
+            if left < LEAST_PREVIEW or not preview:
+                return [*pieces, (fit_cells(text, width), style)]
+            pieces += [(text, style), (" · ", preview_class)]
+            width = left
+    return [*pieces, (fit_cells(preview, width), preview_class)]
+
+
+def _miss_told(view: TimelineView, row: int, width: int) -> str:
+    """What is said of the cache miss of a row's call: the longest with the cause that leaves room, else that fits."""
+    notes = _notes(view, row)
+    roomy = [note for note in notes[:-1] if cell_width(note) + 3 + LEAST_PREVIEW <= width]
+    return next(iter(roomy or [note for note in notes if cell_width(note) <= width] or notes[-1:]), "")
+
+
+def _notes(view: TimelineView, row: int) -> tuple[str, ...]:
+    miss = view.miss_at(row)
+    return () if miss is None else notes_of(miss)
 
 
 def _named(name: str, *, right: bool = False) -> Callable[[HeadOfColumn, int], str]:
@@ -351,6 +368,6 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
     ),
     TimelineColumn("tokens", _tokens_width, _tokens_head, _tokens, leaves=4),
     TimelineColumn("change", lambda space: _tokens_width(space) + 1, _named("change", right=True), _change, leaves=2),
-    TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what),
+    TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what, key=_notes),
 )
 """All columns, from left to right. Those called `bar` and `what` share the cells that the others leave."""

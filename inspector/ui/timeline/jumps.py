@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.ui.miss_marks import costs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.cache_misses import CacheMiss
     from inspector.strategies.history.history import History
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.view import TimelineView
@@ -120,23 +125,14 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
     return tuple(sorted(jumps))
 
 
-def breaks_of(outcome: Outcome) -> tuple[Jump, ...]:
-    """The answers to calls at which cached tokens were lost, by the plan or as recorded; in order of their blocks."""
-    history, ledger = outcome.replay.history, outcome.replay.ledger
-    jumps = []
-    for call in np.flatnonzero(ledger.is_break).tolist():
-        block = _place_of_call(history, call)
-        changed = int(ledger.first_changed[call])
-        where = f"changed from message {ON_SCREEN.whole(int(history.message[changed]) + 1)} on"
-        said = where if changed >= 0 else "the prompt changed"
-        anew = ledger.uncached[call] + ledger.cache_write_5m[call] + ledger.cache_write_1h[call]
-        text = f"call {ON_SCREEN.whole(call + 1)}: {said}"
-        if block < len(history.kind):
-            jumps.append(Jump(block, f"{text}, {ON_SCREEN.short(anew)} tokens not read from the cache"))
-    return tuple(sorted(jumps))
+def misses_of(misses: Mapping[int, CacheMiss]) -> tuple[Jump, ...]:
+    """The cache misses that did not have to be, by the blocks at which their calls are shown; in order of these."""
+    return tuple(
+        Jump(block, f"{miss.cause.label}, {costs(miss)}") for block, miss in sorted(misses.items(), key=itemgetter(0))
+    )
 
 
-def _place_of_call(history: History, call: int) -> int:
+def place_of_call(history: History, call: int) -> int:
     """The first block of a call's answer; where the answer holds none, the last block the call sent."""
     response = history.session.calls[call].response
     first, end = (int(history.message_first_block[message]) for message in (response, response + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,11 @@ from inspector.ui.timeline.arrangement import Order, blocks_of_message, folded_a
 from inspector.ui.timeline.tokens import BlockAmount, row_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.cache_misses import CacheMiss
     from inspector.replay.engine.replay import Replay
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.outcome import Outcome
@@ -63,6 +64,7 @@ class TimelineView:
         pins: Blocks the user marked.
         uncounted: Per block, whether its tokens are an estimate, not counted yet; None where all were counted.
         folded_threads: Subagents in the session itself that are folded to the row they begin at.
+        misses: The calls that missed the prompt cache and did not have to, by the block they are shown at.
     """
 
     rows: Rows
@@ -80,6 +82,7 @@ class TimelineView:
     pins: frozenset[int] = frozenset()
     uncounted: NDArray[np.bool_] | None = None
     folded_threads: frozenset[int] = frozenset()
+    misses: Mapping[int, CacheMiss] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
@@ -186,6 +189,16 @@ class TimelineView:
         block = int(self.rows.block[index])
         first, end = blocks_of_message(self.rows.history, block) if self.is_folded(index) else (block, block + 1)
         return int(self.carried[first:end].sum())
+
+    def miss_at(self, index: int) -> CacheMiss | None:
+        """The cache miss of the call a row's block, or its folded message, is the response of; None for none."""
+        if not self.misses or not self.rows.is_block[index]:
+            return None
+        block = int(self.rows.block[index])
+        if not self.is_folded(index):
+            return self.misses.get(block)
+        blocks = range(*blocks_of_message(self.rows.history, block))
+        return next((self.misses[each] for each in blocks if each in self.misses), None)
 
     def reason_at(self, index: int) -> str:
         """Why a row is not sent whole; of a folded message, why its first such block is not, and how many are not."""

@@ -51,6 +51,7 @@ Timeline {
     & > .timeline--cut { color: $cut; }
     & > .timeline--grown { color: $grown; }
     & > .timeline--reason { color: $foreground; }
+    & > .timeline--miss { color: $miss; }
     & > .timeline--preview { color: $text-muted; }
     & > .timeline--error { color: $failed; }
     & > .timeline--outside { color: $outside; }

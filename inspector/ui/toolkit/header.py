@@ -9,18 +9,21 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.report.numbers import ABOUT, ON_SCREEN, age, window_size
+from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
 from inspector.safe_text import clip_cells, one_line
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
 LIVE, STILL, GONE = "●", "○", "✕"
+COLD = "cold"
 LEAST_OF_TITLE = 20
 """Cells of a title that stay before another part of the line gives way."""
 
 LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable": "file unreadable"}
 """What became of a file whose last reading is shown."""
 LONGEST_TITLE = 48
+SECONDS_COLD = 86_400
+"""A cache that has been cold for longer is not told of: nobody expects it to be warm."""
 SECONDS_TO_IDLE = 300
 """A file left alone for longer is followed all the same, but no longer called live."""
 
@@ -38,6 +41,9 @@ class Heading(NamedTuple):
         tokens: How tokens are known, in a few words; empty before they are.
         state: `live`, `loading`, `not followed`, or what became of the file: a key of `LOST`.
         changed: Seconds since the epoch of the last change of the file, None when unknown.
+        cold_at: When the prompt cache goes cold, seconds since the epoch; None when unknown.
+        warm_call: What the next call costs until then, dollars; empty without a price.
+        cold_call: What it costs from then on.
     """
 
     title: str
@@ -49,11 +55,31 @@ class Heading(NamedTuple):
     tokens: str = ""
     state: str = "loading"
     changed: float | None = None
+    cold_at: float | None = None
+    warm_call: str = ""
+    cold_call: str = ""
 
 
 def is_recent(changed: float | None) -> bool:
     """Whether a file that was changed then, in seconds since the epoch, is one that is being written."""
     return changed is not None and time() - changed <= SECONDS_TO_IDLE
+
+
+def cache_in_words(heading: Heading, now: float) -> tuple[str, str]:
+    """How the prompt cache of a session that is followed stands, and the same in few letters; empty for nothing.
+
+    Args:
+        heading: What is known.
+        now: Seconds since the epoch; 0 while that is unknown.
+    """
+    if heading.cold_at is None or not now or heading.state != "live" or now - heading.cold_at > SECONDS_COLD:
+        return "", ""
+    if now < heading.cold_at:
+        left = elapsed(heading.cold_at - now)
+        return f"cache warm {left}", f"warm {left}"
+    if not heading.cold_call:
+        return "cache cold", COLD
+    return f"cache cold: next call {heading.cold_call} instead of {heading.warm_call}", f"{COLD} {heading.cold_call}"
 
 
 class SessionHeader(Widget):
@@ -90,11 +116,19 @@ class SessionHeader(Widget):
                 LinePiece(model, 3),
                 LinePiece(window, 4),
                 LinePiece(Content.styled(counts, faint) if heading.messages else Content(""), 6),
+                self._cache(),
                 LinePiece(self._state(), 1, right=True),
                 LinePiece(Content.styled(heading.tokens, faint), 5, right=True),
             ],
             self.content_size.width,
         )
+
+    def _cache(self) -> LinePiece:
+        """For how long the prompt cache is warm, or what a call costs because it is not."""
+        heading = self.heading
+        said, short = cache_in_words(heading, self.now)
+        style = self.get_visual_style("header--gone" if short.startswith(COLD) else "header--faint")
+        return LinePiece(Content.styled(said, style), 3, right=True, shorter=Content.styled(short, style))
 
     def _state(self) -> Content:
         heading = self.heading

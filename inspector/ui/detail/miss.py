@@ -1,0 +1,85 @@
+"""What the detail says of a call that missed the prompt cache: in a line above its response, and in full below it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.explain.cache_misses import provider_said, told
+from inspector.replay.figure import HowKnown
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
+from inspector.ui.miss_marks import dollars, mark_of, recached
+from inspector.ui.timeline.previews import preview
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.cache_misses import CacheMiss
+    from inspector.strategies.history.history import History
+    from inspector.ui.detail.content import DetailContent
+
+LONGEST_TEXT: Final = 200
+"""Characters of a text that was, or is, where two prompts part."""
+
+
+def detail_of_miss(content: DetailContent, miss: CacheMiss, history: History) -> DetailContent:
+    """A call's response, with what is known of the cache miss of the call above and below it.
+
+    Args:
+        content: The response, or the block the call is shown at.
+        miss: The miss.
+        history: The session.
+    """
+    told_above = (
+        f"{mark_of(miss.cause).glyph} cache miss: {miss.cause.short}",
+        recached(miss),
+        dollars(miss.extra_usd),
+    )
+    head = ", ".join(filter(None, told_above))
+    return replace(content, lead=(head,), tail=miss_lines(miss, history))
+
+
+def miss_lines(miss: CacheMiss, history: History) -> tuple[str, ...]:
+    """A heading, and what is known of a cache miss, a safe line each."""
+    unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
+    rows = [
+        ("cause", miss.cause.label),
+        ("known", _how_known(miss)),
+        ("shown by", told(replace(miss, reported=None), history.session)),
+        *_parting(miss, history),
+        ("provider", provider_said(miss)),
+        ("cache held", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
+        ("re-cached", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
+        ("read instead", dollars(miss.read_usd)),
+        ("extra cost", dollars(miss.extra_usd)),
+        ("prevented by", miss.cause.prevention or "nothing that is known"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    lines = (f"{name:<{width}}  {one_line(text)}" for name, text in rows if text)
+    return (f"Cache miss at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
+
+
+def _how_known(miss: CacheMiss) -> str:
+    cause = "the provider named the cause" if miss.known is HowKnown.EXACT else "worked out from the file"
+    tokens = "the provider's token counts" if miss.usd.known is HowKnown.EXACT else f"tokens {miss.usd.known.value}"
+    return f"{cause}; {tokens}"
+
+
+def _parting(miss: CacheMiss, history: History) -> list[tuple[str, str]]:
+    """The texts at which two prompts part: what stood there, and what stands there now."""
+    before, now = miss.evidence.blocks
+    if miss.cause is MissCause.PLAN_EDIT:
+        return [("changed", _text_at(history, now))]
+    return [("before", _text_at(history, before)), ("now", _text_at(history, now))]
+
+
+def _text_at(history: History, block: int) -> str:
+    """Which message a block is of, and how its text begins; empty for none."""
+    session = history.session
+    if not 0 <= block < len(session.all_blocks):
+        return ""
+    found = session.all_blocks[block]
+    message = int(history.message[block]) + 1
+    name = " ".join(filter(None, (found.kind.label, found.tool_name)))
+    text = one_line(preview(found, session.working_directory), LONGEST_TEXT)
+    return f"message {ON_SCREEN.whole(message)}, {one_line(name)}: {text}"

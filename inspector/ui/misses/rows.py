@@ -1,0 +1,170 @@
+"""What the screen of cache misses says: causes and calls as rows of figures, and in lines what else could have been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.explain.cache_misses import duration, told
+from inspector.replay.figure import Figure, weakest
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell
+from inspector.ui.miss_marks import dollars, mark_of
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
+    from inspector.replay.analysis.next_call import NextCallCost
+    from inspector.ui.controller.answers import CacheAnswers
+
+ALL: Final = "all"
+"""Key of the row of all misses that did not have to be."""
+FOLDED: Final = "folded"
+"""Key of the row that stands for those that had to be."""
+
+CAUSE_COLUMNS: Final = (
+    Column("name", "", 19, 30, is_text=True, falls=False),
+    Column("calls", "calls", 6),
+    Column("tokens", "tokens re-cached", 9, 16, short="re-cached"),
+    Column("cost", "cost", 8, rank=3),
+    Column("extra", "extra cost", 10),
+    Column("share", "share of the bill", 8, 17, short="of bill", rank=1),
+    Column("prevented", "prevented by", 26, 80, is_text=True, falls=False, rank=4),
+)
+
+CALL_COLUMNS: Final = (
+    Column("number", "call", 6, falls=False),
+    Column("cause", "cause", 18, 24, is_text=True, falls=False),
+    Column("tokens", "tokens re-cached", 9, 16, short="re-cached", rank=2),
+    Column("cost", "cost", 8, rank=3),
+    Column("extra", "extra cost", 10),
+    Column("why", "shown by", 28, 200, is_text=True, falls=False, rank=1),
+)
+
+
+def cause_table(found: CacheMisses, *, is_folded: bool) -> Table:
+    """All misses, their causes, and below them those that had to be.
+
+    Args:
+        found: The misses.
+        is_folded: One row stands for those that had to be.
+    """
+    bill = found.replay.figures.cost_usd
+    causes = [row for row in found.causes if not row.cause.is_expected]
+    expected = [row for row in found.causes if row.cause.is_expected]
+    rows = [_total(found.total, bill), *(_cause(row, bill) for row in causes)] if causes else []
+    if is_folded and expected:
+        names = ", ".join(f"{row.cause.short} {ON_SCREEN.whole(row.calls)}" for row in expected)
+        rows.append(FigureRow(FOLDED, {}, words=f"had to be, folded: {names}", style="table--faint"))
+    else:
+        rows += [_cause(row, bill) for row in expected]
+    return Table(CAUSE_COLUMNS, tuple(rows))
+
+
+def _total(row: CauseTotal, bill: Figure) -> FigureRow:
+    cells = {"name": Cell("all cache misses", style="table--name", order=""), **_sums(row, bill)}
+    return FigureRow(ALL, cells, is_first=True)
+
+
+def _cause(row: CauseTotal, bill: Figure) -> FigureRow:
+    name = f"{mark_of(row.cause).glyph} {row.cause.short}"
+    cells = {"name": Cell(name, order=row.cause.short), **_sums(row, bill)}
+    cells["prevented"] = Cell(row.cause.prevention, style="table--faint", order=row.cause.prevention)
+    return FigureRow(row.cause, cells, style="table--faint" if row.cause.is_expected else "")
+
+
+def _sums(row: CauseTotal, bill: Figure) -> dict[str, Cell]:
+    return {
+        "calls": Cell(ON_SCREEN.whole(row.calls), order=float(row.calls)),
+        "tokens": Cell(ON_SCREEN.whole(row.tokens), ON_SCREEN.short(row.tokens), order=float(row.tokens)),
+        "cost": figure_cell(row.usd, ON_SCREEN.dollars),
+        "extra": figure_cell(row.extra_usd, ON_SCREEN.dollars),
+        "share": _share(row.extra_usd, bill),
+    }
+
+
+def _share(figure: Figure, bill: Figure) -> Cell:
+    if figure.value is None or not bill.value:
+        return Cell("·", style="table--faint")
+    share = Figure(figure.value / bill.value, weakest(figure.known, bill.known))
+    return number_cell(ON_SCREEN.share(share.value), "", share)
+
+
+def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:
+    """The misses a row of the table of causes stands for, the dearest first."""
+    if key in (ALL, None):
+        return found.dearest
+    misses = tuple(miss for miss in found.all if key == miss.cause or (key == FOLDED and miss.cause.is_expected))
+    return tuple(sorted(misses, key=lambda miss: (-(miss.extra_usd.value or 0.0), -miss.tokens, miss.call)))
+
+
+def call_table(found: CacheMisses, misses: tuple[CacheMiss, ...]) -> Table:
+    """A row a miss."""
+    return Table(CALL_COLUMNS, tuple(_call(found, miss) for miss in misses))
+
+
+def _call(found: CacheMisses, miss: CacheMiss) -> FigureRow:
+    why = one_line(told(miss, found.replay.history.session))
+    cells = {
+        "number": Cell(ON_SCREEN.whole(miss.call + 1), order=float(miss.call)),
+        "cause": Cell(f"{mark_of(miss.cause).glyph} {miss.cause.short}", order=miss.cause.short),
+        "tokens": Cell(ON_SCREEN.whole(miss.tokens), ON_SCREEN.short(miss.tokens), order=float(miss.tokens)),
+        "cost": figure_cell(miss.usd, ON_SCREEN.dollars),
+        "extra": figure_cell(miss.extra_usd, ON_SCREEN.dollars),
+        "why": Cell(why, order=why, style="table--faint"),
+    }
+    return FigureRow(miss.call, cells)
+
+
+def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
+    """What else could have been, or can be: lines of so many cells where they can be so short; all is projected."""
+    lines: list[tuple[str, ...]] = []
+    if cache.lifetime is not None:
+        lines.append(_other_lifetime(cache.lifetime))
+    if cache.next_call is not None and cache.next_call.cold_usd.value is not None:
+        lines += [_next_call(cache.next_call), _instead(cache.next_call)]
+    return tuple(next((each for each in line if len(each) <= width), line[-1]) for line in lines)
+
+
+def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
+    kept = f"cache kept for {duration(change.lifetime)}"
+    if change.usd.value is None:
+        misses = ON_SCREEN.plural(abs(change.misses), "cache miss")
+        said = f"{kept}: {misses} {'fewer' if change.misses >= 0 else 'more'}"
+        return (said,)
+    size = dollars(_size(change.saved_usd))
+    saved = f"saves {size}" if (change.saved_usd.value or 0.0) >= 0 else f"costs {size} more"
+    short = f"{kept}: {dollars(change.usd)}, {saved}"
+    dearer = (change.write_usd.value or 0.0) >= 0
+    parts = [f"writes {dollars(_size(change.write_usd))} {'more' if dearer else 'less'}"]
+    if change.misses:
+        fewer = "fewer" if change.misses > 0 else "more"
+        parts.append(f"{ON_SCREEN.plural(abs(change.misses), 'miss')} {fewer} {dollars(_size(change.miss_usd))}")
+    if change.break_even is not None:
+        pauses = ON_SCREEN.plural(change.break_even, "such pause")
+        longer = f"{short} ({', '.join(parts)}); breaks even at {pauses}"
+        return longer, f"{short}; breaks even at {pauses}", f"{short}; even at {pauses}"
+    return f"{short} ({', '.join(parts)})", short
+
+
+def _next_call(cost: NextCallCost) -> tuple[str, ...]:
+    lived = f"kept for {duration(cost.lifetime)}"
+    short = f"next call: {dollars(cost.warm_usd)} while the cache is warm, {dollars(cost.cold_usd)} once it is cold"
+    return f"{short} ({ON_SCREEN.whole(cost.prompt_tokens)} tokens, {lived} after the last call)", short
+
+
+def _instead(cost: NextCallCost) -> tuple[str, ...]:
+    fresh = f"new conversation {dollars(cost.fresh_usd)}"
+    compact = f"compact first {dollars(cost.compact_first_usd)}"
+    pays = cost.compact_pays_after
+    when = "never pays" if pays is None else f"pays after {ON_SCREEN.plural(pays, 'call')}"
+    short = f"{fresh}; {compact}, {when}"
+    sizes = f"prompts of {ON_SCREEN.short(cost.fresh_tokens)} and {ON_SCREEN.short(cost.compacted_tokens)} tokens"
+    longer = f"instead of a cold call: {short}"
+    return f"{longer} ({sizes})", longer, short
+
+
+def _size(figure: Figure) -> Figure:
+    return Figure(None if figure.value is None else abs(figure.value), figure.known)

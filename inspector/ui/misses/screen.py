@@ -1,0 +1,200 @@
+"""The screen of cache misses: why calls missed the prompt cache, what that cost, and what else could have been."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widgets import Static
+
+from inspector.report.numbers import ON_SCREEN
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
+from inspector.ui.controller.changes import Change
+from inspector.ui.figure_table.table import Table, legend_of
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.miss_marks import none_missed
+from inspector.ui.misses.rows import ALL, FOLDED, call_table, cause_table, misses_of, what_ifs
+from inspector.ui.study import Leaving, StudyScreen
+from inspector.ui.timeline.jumps import place_of_call
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from inspector.ui.controller.answers import CacheAnswers
+    from inspector.ui.controller.session import SessionController
+
+
+LEAST_ROWS, AROUND_ROWS = 2, 3
+"""Rows the table of causes has room for at least, and lines of its frame and its head."""
+
+
+class Causes(FigureTable):
+    """The table of causes."""
+
+    HELP = """Why calls read less from the prompt cache than it held. Tokens re-cached are those that were written to
+    the cache again, or sent uncached, though the call before had left them there; cost is what that came to, extra
+    cost what of it is more than reading them would have cost, and what share of the bill that is. What had to be (the
+    first request, a compaction) is folded away and no part of the sum. ~ is an estimate or a projection."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CAUSES)
+
+
+class Calls(FigureTable):
+    """The table of calls."""
+
+    HELP = """The calls that missed the cache for the cause above, the dearest first, and what the file shows of why."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CALLS)
+
+
+class MissesScreen(StudyScreen):
+    """Causes above, the calls of the one under the cursor below, and under them what else could have been."""
+
+    name_of_study = "misses"
+
+    DEFAULT_CSS = """
+    MissesScreen {
+        #causes-pane { max-height: 45%; }
+        #calls-pane { height: 1fr; }
+        #what-ifs-pane { height: 5; }
+        #what-ifs { padding: 0 1; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES)
+
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
+        self.found: CacheAnswers | None = None
+        """What is shown; None before it is known."""
+        self.is_folded = True
+        """One row stands for the misses that had to be."""
+        self._stop_listening_to_answers: Callable[[], None] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The causes, the calls of one of them, and what else could have been."""
+        yield SessionHeader()
+        with Pane("Cache misses", id="causes-pane"):
+            yield Causes(id="causes")
+            yield Placeholder()
+        with Pane("Calls", id="calls-pane"):
+            yield Calls(id="calls")
+        with Pane("What if (projected)", id="what-ifs-pane"):
+            yield Static(id="what-ifs", markup=False)
+        yield StatusBar()
+
+    @property
+    def causes(self) -> Causes:
+        """The table of causes."""
+        return self.query_one(Causes)
+
+    @property
+    def calls(self) -> Calls:
+        """The table of calls."""
+        return self.query_one(Calls)
+
+    def on_mount(self) -> None:
+        """Begin with the causes, and wait for what is not known yet."""
+
+        def show_next() -> None:
+            self.call_next(self._show_newest)
+
+        self._stop_listening_to_answers = self.controller.changes.listen({Change.ANSWERS: show_next})
+        self.causes.focus()
+
+    def on_unmount(self) -> None:
+        """Wait no more."""
+        if self._stop_listening_to_answers is not None:
+            self._stop_listening_to_answers()
+
+    def on_resize(self) -> None:
+        """Say as much as there is room for."""
+        self._show_what_ifs()
+
+    def show_outcome(self) -> None:
+        """What is known of the replay that is on; it is worked out in the background."""
+        found = self.controller.answers.cache_of(self.outcome)
+        pane = self.query_one("#causes-pane", Pane)
+        if found is None:
+            pane.border_subtitle = Content("calculating…")
+        elif found is not self.found or not self.causes.table.columns:
+            self.found = found
+            self._show_causes(found)
+            self._show_what_ifs()
+
+    def _show_causes(self, found: CacheAnswers) -> None:
+        table = cause_table(found.misses, is_folded=self.is_folded)
+        pane, placeholder = self.query_one("#causes-pane", Pane), self.query_one(Placeholder)
+        is_empty = not found.misses.misses
+        placeholder.display = is_empty and not table.rows
+        placeholder.word = Word(none_missed(found.misses))
+        self.causes.display = not placeholder.display
+        total = found.misses.total
+        said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
+        planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
+        pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
+        pane.border_subtitle = Content(legend_of(table))
+        pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
+        self.causes.table = table
+        self._show_calls()
+
+    @on(FigureTable.Highlighted, "#causes")
+    def _show_calls(self) -> None:
+        found = self.found
+        if found is None:
+            return
+        key = self.causes.cursor_key
+        misses = misses_of(found.misses, key)
+        name = next((row.cells["name"].text for row in self.causes.rows if row.key == key and not row.words), "")
+        name = {ALL: "all causes", FOLDED: "had to be"}.get(str(key), name)
+        calls = ON_SCREEN.plural(len(misses), "call")
+        self.query_one("#calls-pane", Pane).border_title = Content(
+            f"{name}: {calls}, the dearest first" if name else ""
+        )
+        self.calls.table = call_table(found.misses, misses) if misses else Table()
+
+    def _show_what_ifs(self) -> None:
+        if self.found is None:
+            return
+        said = self.query_one("#what-ifs", Static)
+        lines = what_ifs(self.found, said.content_size.width)
+        said.update(Content("\n".join(lines or ("nothing can be projected here",))))
+
+    @on(FigureTable.Clicked, "#causes")
+    def _cause_clicked(self) -> None:
+        self.action_enter()
+
+    @on(FigureTable.Clicked, "#calls")
+    def _call_clicked(self) -> None:
+        self.action_jump()
+
+    def action_other(self) -> None:
+        """To the other table."""
+        (self.causes if self.calls.has_focus else self.calls).focus()
+
+    def action_fold(self) -> None:
+        """Show the misses that had to be, or fold them."""
+        self.is_folded = not self.is_folded
+        if self.found is not None:
+            self._show_causes(self.found)
+
+    def action_enter(self) -> None:
+        """To the calls of the cause; what is folded is shown."""
+        if self.causes.cursor_key == FOLDED:
+            self.action_fold()
+        else:
+            self.calls.focus()
+
+    def action_jump(self) -> None:
+        """To the call in the timeline."""
+        call = self.calls.cursor_key
+        if isinstance(call, int) and self.found is not None:
+            self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, call)))

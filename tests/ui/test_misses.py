@@ -1,0 +1,269 @@
+"""Why calls missed the prompt cache, wherever the screen says it: chart, rows, jumps, texts, costs, header, a table."""
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector import open_session, replay_session
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.figure import Figure, HowKnown
+from inspector.report.numbers import ON_SCREEN
+from inspector.strategies.plan import Plan
+from inspector.ui.miss_marks import EXPIRED, MARKS, REWRITTEN, mark_of, notes_of
+from inspector.ui.misses.rows import ALL, FOLDED, what_ifs
+from inspector.ui.toolkit.header import Heading, cache_in_words
+from tests.conftest import ROOT
+from tests.ui.facade import Running, stop_clock
+from tests.ui.studies import Misses
+
+STALE = Plan.from_specs(["tiered-stale"])
+REPORTED = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
+"""A session whose provider said why calls missed the cache, where it knew."""
+
+
+@pytest.fixture
+def paused(tmp_path: Path) -> Path:
+    """A session with a pause longer than its cache lives, and a compaction."""
+    path = tmp_path / "session.jsonl"
+    shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", path)
+    os.utime(path, (1e9, 1e9))
+    return path
+
+
+async def explained(run: Running) -> None:
+    await run.until(lambda: run.explains_newest)
+
+
+async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(running, paused: Path) -> None:
+    async with running(paused) as run:
+        await explained(run)
+        misses = run.cache.misses.misses
+        assert [(miss.call, miss.cause) for miss in run.chart.series.misses] == [(17, MissCause.TTL_EXPIRED_5M)]
+        await run.until_shown(f"cache misses: {EXPIRED.glyph} expired (5 min)")
+        assert "▲ compaction" in run.text()
+        assert len(misses) == 1
+
+        await run.press("1")
+        await run.until(lambda: run.explains_newest and REWRITTEN.glyph in run.text())
+        causes = {miss.cause for miss in run.chart.series.misses}
+        assert causes == {miss.cause for miss in run.cache.misses.misses}
+        assert MissCause.PLAN_EDIT in causes
+        assert "plan's edit" in run.text()
+
+
+async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, paused: Path) -> None:
+    async with running(paused, size=(200, 50)) as run:
+        await explained(run)
+        await run.press("g", "m")
+        assert run.notice == "miss 1/1: the 5-minute cache expired, $0.30"
+        (miss,) = run.cache.misses.misses
+        assert run.timeline.cursor_block == next(iter(run.cache.by_block))
+        whole, *shorter = notes_of(miss)
+        assert whole == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached, $0.30"
+        assert whole in run.line_with("▶")
+
+        await run.resize(80, 24)
+        await run.until(lambda: shorter[1] in run.line_with("▶"))
+
+        await run.press("z", "f")
+        await run.until(lambda: shorter[1] in run.line_with("▶"))
+
+
+async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, paused: Path) -> None:
+    async with running(paused, plan=STALE) as run:
+        await explained(run)
+        misses = run.cache.misses.misses
+        assert len(misses) > 2
+        await run.press("home")
+        gone_to, causes = [], []
+        for place in range(1, len(misses) + 1):
+            await run.press("g", "m")
+            assert run.notice.startswith(f"miss {place}/{len(misses)}: ")
+            gone_to.append(run.timeline.cursor_block)
+            causes.append(run.notice.partition(": ")[2])
+        await run.press("n")
+        assert run.notice.startswith(f"miss 1/{len(misses)}, again from the top: ")
+        assert gone_to == sorted(run.cache.by_block)
+        assert causes == [
+            f"{miss.cause.label}, {ON_SCREEN.dollars(miss.extra_usd.value)}"
+            for miss in (run.cache.by_block[block] for block in gone_to)
+        ]
+
+
+async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, paused: Path) -> None:
+    async with running(paused, size=(120, 50)) as run:
+        await explained(run)
+        await run.press("g", "m")
+        miss = run.cache.by_block[run.timeline.cursor_block]
+        content = run.detail.content
+        assert content.lead == (f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached, $0.30",)
+        told = dict(line.split("  ", 1) for line in content.tail[1:])
+        said = {name.strip(): text.strip() for name, text in told.items()}
+        assert content.tail[0] == "Cache miss at call 18"
+        assert said["cause"] == miss.cause.label
+        assert said["shown by"] == "11 min 3 s after call 17, kept for 5 min"
+        assert said["cache held"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
+        assert said["re-cached"] == f"{miss.tokens:,} tokens, for $0.33"
+        assert said["extra cost"] == "$0.30"
+        assert said["prevented by"] == miss.cause.prevention
+        assert "cache miss" not in run.detail.text
+        run.focus_part("detail")
+        await run.press("z", "z")
+        await run.until_shown("prevented by")
+        assert run.detail.recorded.strip() in run.detail.text
+
+
+async def test_what_a_plan_edited_is_quoted_where_it_made_a_call_miss(running, paused: Path) -> None:
+    async with running(paused, plan=STALE, size=(120, 50)) as run:
+        await explained(run)
+        await run.press("home", "g", "m")
+        content = run.detail.content
+        edit = next(line for line in content.tail if line.startswith("changed"))
+        miss = run.cache.by_block[run.timeline.cursor_block]
+        assert miss.cause is MissCause.PLAN_EDIT
+        assert f"message {run.history.message[miss.evidence.blocks[1]] + 1}, " in edit
+
+
+async def test_the_screen_of_misses_tells_causes_and_calls_and_goes_to_them(running, paused: Path) -> None:
+    async with running(paused, plan=STALE) as run:
+        await explained(run)
+        study = await Misses.opened(run)
+        found = run.cache.misses
+        causes = [row for row in found.causes if not row.cause.is_expected]
+        assert [row.key for row in study.causes.rows] == [ALL, *(row.cause for row in causes), FOLDED]
+        assert study.causes.text(ALL, "calls") == str(found.total.calls)
+        assert study.causes.text(ALL, "extra") == ON_SCREEN.dollars(found.total.extra_usd.value)
+        assert [row.key for row in study.calls.rows] == [miss.call for miss in found.dearest]
+
+        await run.tap("underscore")
+        await run.until(lambda: MissCause.COMPACTION in study.causes.row_of)
+        assert study.causes.text(MissCause.FIRST_REQUEST, "extra") == "$0.00"
+        study.causes.go_to(MissCause.COMPACTION)
+        await run.until(lambda: [row.key for row in study.calls.rows] == [25])
+
+        study.causes.go_to(MissCause.PLAN_EDIT)
+        edits = [miss.call for miss in found.dearest if miss.cause is MissCause.PLAN_EDIT]
+        await run.until(lambda: [row.key for row in study.calls.rows] == edits)
+        await run.tap("enter")
+        await run.until(lambda: study.calls.has_focus)
+        await run.tap("tab", "tab", "enter")
+        await run.until_open("session")
+        await run.pause()
+        assert run.cache.by_block[run.timeline.cursor_block].call == edits[0]
+
+
+async def test_what_could_have_been_is_projected_line_by_line(running, paused: Path) -> None:
+    async with running(paused, size=(80, 24)) as run:
+        await explained(run)
+        change, ahead = run.cache.lifetime, run.cache.next_call
+        await Misses.opened(run)
+        for amount in (change.usd, ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
+            assert f"~{ON_SCREEN.dollars(amount.value)}" in run.text()
+        assert "costs ~$0.048 more; " in run.text()
+        assert f"pays after {ahead.compact_pays_after} calls" in run.text()
+        assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
+
+
+async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
+    async with running(paused) as run:
+        await explained(run)
+        await run.press("1")
+        await explained(run)
+        study = await Misses.opened(run)
+        assert MissCause.PLAN_EDIT in study.causes.row_of
+        await run.tap("ctrl+z")
+        await run.until(lambda: MissCause.PLAN_EDIT not in study.causes.row_of)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("terminal-agent.jsonl", "no cache misses"), ("mail-and-jobs.jsonl", "this session reports no cache usage")],
+)
+async def test_a_session_without_misses_says_so(running, tmp_path: Path, name: str, said: str) -> None:
+    path = tmp_path / name
+    shutil.copy(ROOT / "sample_sessions" / name, path)
+    async with running(path) as run:
+        await explained(run)
+        await run.press("g", "m")
+        assert run.notice == said
+        await Misses.opened(run)
+        await run.until(lambda: said in run.text().lower())
+
+
+async def test_the_cost_pane_the_table_and_the_engine_say_the_same(running, paused: Path) -> None:
+    async with running(paused, size=(120, 42)) as run:
+        await explained(run)
+        total = cache_misses(run.baseline).total
+        cost = ON_SCREEN.dollars(total.extra_usd.value)
+        await run.until_shown(f"{total.calls} cache miss, expired (5 min) {cost}")
+        assert "M says why" in run.text()
+
+
+async def test_what_the_provider_said_stands_with_what_the_file_shows(running, corpus: Path, tmp_path: Path) -> None:
+    if not (corpus / REPORTED).exists():
+        pytest.skip("the session is not in the corpus")
+    path = tmp_path / "session.jsonl"
+    shutil.copy(corpus / REPORTED, path)
+    async with running(path, size=(120, 42)) as run:
+        await explained(run)
+        await run.press("home", "g", "m")
+        assert "the model changed" in run.notice
+        tail = "\n".join(run.detail.content.tail)
+        assert "the provider says model_changed, 117,962 tokens missed" in tail
+        assert "the provider named the cause" in tail
+        assert "claude-fable-5 before, claude-opus-4-8 now" in tail
+        await run.until_shown("4 cache misses $5.49")
+        glyphs = [mark_of(miss.cause).glyph for miss in run.cache.misses.misses]
+        axis = next(line for line in run.lines() if line.count("─") > 60 and "0 ─" in line)
+        assert [glyph for glyph in axis if glyph in {mark.glyph for mark in MARKS}] == glyphs
+
+
+WARM = Heading("a session", state="live", cold_at=1_000.0, warm_call="~$0.20", cold_call="~$2.48")
+
+
+def test_a_note_gets_shorter_word_by_word() -> None:
+    miss = cache_misses(replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())).misses[0]
+    notes = notes_of(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
+
+    assert notes == (
+        "? cache miss: provider's side, 52k tokens re-cached, $0.30",
+        "? miss: provider's side $0.30",
+        "? provider's side $0.30",
+        "? provider $0.30",
+        "? $0.30",
+    )
+    unpriced = replace(miss, usd=Figure(None, HowKnown.EXACT), read_usd=Figure(None, HowKnown.EXACT))
+    assert notes_of(unpriced)[0] == f"{EXPIRED.glyph} cache miss: expired (5 min), 52k tokens re-cached"
+    assert notes_of(unpriced)[-1] == f"{EXPIRED.glyph} 52k"
+
+
+def test_the_header_counts_down_to_a_cold_cache_and_then_says_what_it_costs() -> None:
+    assert cache_in_words(WARM, 808.0) == ("cache warm 3:12", "warm 3:12")
+    assert cache_in_words(WARM, 1_000.0) == ("cache cold: next call ~$2.48 instead of ~$0.20", "cold ~$2.48")
+    assert cache_in_words(WARM._replace(cold_call="", warm_call=""), 1_001.0) == ("cache cold", "cold")
+
+
+def test_the_header_says_nothing_of_a_cache_long_gone_unknown_or_of_a_file_that_is() -> None:
+    assert cache_in_words(WARM, 1_000.0 + 3 * 86_400) == ("", "")
+    assert cache_in_words(WARM._replace(cold_at=None), 1.0) == ("", "")
+    assert cache_in_words(WARM._replace(state="vanished"), 1.0) == ("", "")
+    assert cache_in_words(WARM, 0.0) == ("", "")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+@pytest.mark.parametrize(("since_cold", "said"), [(-192, "warm 3:12"), (60, "cold")])
+async def test_a_session_being_written_says_how_its_cache_stands(
+    running, session_file, monkeypatch, size: tuple[int, int], since_cold: int, said: str
+) -> None:
+    async with running(session_file.path, size=size) as run:
+        await explained(run)
+        ahead = run.cache.recorded_next_call
+        stop_clock(monkeypatch, ahead.expires_at + since_cold)
+        run.forget_notice()
+        cold = ON_SCREEN.dollars(ahead.cold_usd.value) if since_cold > 0 else ""
+        await run.until(lambda: said in run.header_line and cold in run.header_line)
+        assert "claude-opus" in run.header_line
