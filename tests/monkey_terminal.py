@@ -172,7 +172,7 @@ async def play_in_terminal(seed: str, folder: Path) -> int:
     """
     chance = random.Random(seed)  # noqa: S311  # nothing secret
     files = monkey.Files(chance, folder / "sessions")
-    size = chance.choice(monkey.SIZES[:3])
+    size = monkey.size_of(chance, monkey.STARTS)
     says = folder / "said.json"
     paths = [str(path) for path in files.paths]
     (folder / "here").mkdir()
@@ -182,7 +182,7 @@ async def play_in_terminal(seed: str, folder: Path) -> int:
     ):
         program.until(lambda: "Timeline" in program.text or not program.child.isalive(), "the timeline")
         hands = TerminalHands(program, size)
-        todo = monkey.deeds(chance, chance.randint(20, monkey.MOST_DEEDS))
+        todo = monkey.deeds(chance, monkey.length(chance))
         done = await monkey.do_all(hands, files, todo, hands)
         if not hands.is_over:
             check_screen(program, says)

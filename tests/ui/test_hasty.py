@@ -179,6 +179,20 @@ async def test_a_click_where_the_list_of_commands_was_before_the_terminal_became
         assert run.has_line
 
 
+async def test_sizes_that_are_told_late_lay_screens_out_no_more_than_once_each(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path) as run:
+        await run.press("plus")
+        await run.until(lambda: run.has_dialog)
+        for _ in range(3):
+            run.send_late_sizes((60, 20), (200, 60), (80, 24))
+            await run.pause()
+            told = run.sizes_told
+            await run.pause()
+            assert run.sizes_told == told
+
+
 @pytest.mark.parametrize("keys", [("c",), ("c", "escape")])
 async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_it_was_called_off(
     running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, keys: tuple[str, ...]
