@@ -49,6 +49,8 @@ FRAMES_A_PAINTED_ONE: Final = 8
 SECONDS_OF_RUN = 300
 """After which it hangs, on whatever machine: it says where, and ends."""
 SECONDS_TO_REST = 120.0
+RUNS_TOLD: Final = 50
+"""After so many it is told how many there were: a long series may be cut short."""
 
 STARTS: Final = tuple(SIZES)[:3]
 """Sizes of the terminal a run begins with."""
@@ -423,6 +425,8 @@ def main(arguments: list[str] | None = None) -> int:
             failed.append(seed)
             runs += 1
             tell(f"seed {seed}\n{traceback.format_exc()}")
+        if runs % RUNS_TOLD == 0:
+            tell(f"{runs} runs, {count:,} deeds, {len(failed)} failed, the last of seed {seed}")
     faulthandler.cancel_dump_traceback_later()
     minutes = (time.monotonic() - started) / 60
     tell(

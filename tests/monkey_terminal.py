@@ -235,10 +235,10 @@ def at_rest(program: TerminalProgram, says: Path) -> dict[str, Any] | None:
 
 
 def line_without_clock(line: str) -> str:
-    """What stands in a line before how long ago something was, as the emulator shows it."""
-    from tests.ui.facade import LIVE
+    """What a line says that stays the same while time goes on, as the emulator shows it."""
+    from tests.ui.facade import without_clock
 
-    return emulated(line.partition(LIVE)[0]).rstrip()
+    return emulated(without_clock(line)).rstrip()
 
 
 def emulated(line: str) -> str:

@@ -102,6 +102,8 @@ MOUSE: dict[str, Any] = {
 
 LIVE = "● live"
 """Stands before how long ago a session was written."""
+BESIDE_CLOCK = 12
+"""Cells at the beginning of a line with that clock that stay as they are: its length says where a title is cut."""
 AGE = re.compile(r" +\d+ (?:s|min)\b")
 """How long ago a session of a list was written."""
 
@@ -116,6 +118,11 @@ HAPPENINGS: dict[type, str] = {
     FileChanged: "file changed",
 }
 """What comes of work in threads, and what it tells. That work has failed is told as `failed`."""
+
+
+def without_clock(line: str) -> str:
+    """What a line says that stays the same while time goes on: little where it tells how long ago it was written."""
+    return line[:BESIDE_CLOCK] if LIVE in line else AGE.sub(" ago", line)
 
 
 def happening(message: Message) -> str:
@@ -236,6 +243,11 @@ class TimelinePart(Part):
     def tokens(self) -> list[int]:
         """What the rows shown take as recorded, from the top."""
         return [self.view.amount_at(self.view.row_at(place)).recorded for place in range(self.count)]
+
+    def ask_late(self, row: int, block: int) -> None:
+        """Ask to fold a row and to pin a block, which may be gone by then."""
+        self._widget.post_message(self._widget.FoldAsked(row))
+        self._widget.post_message(self._widget.PinAsked(block))
 
     def all_lines(self) -> list[str]:
         """What all rows shown say, those below the screen too."""
@@ -593,8 +605,7 @@ class Running:
         return [strip.text for strip in self._strips()]
 
     def _lines_without_clock(self) -> list[str]:
-        """The lines of the screen; of each that tells how long ago its session was written, what stands before that."""
-        return [AGE.sub(" ago", strip.text.partition(LIVE)[0]) for strip in self._strips()]
+        return [without_clock(strip.text) for strip in self._strips()]
 
     def check_figures(self) -> None:
         """The figures on the main screen are those of the plan it shows."""

@@ -99,6 +99,18 @@ async def test_what_was_held_of_a_longer_session_fails_nothing(
         assert 0 <= run.timeline.cursor_block < fewer
 
 
+async def test_what_was_asked_of_a_row_that_is_gone_meanwhile_does_nothing(running, session_file: Recording) -> None:
+    async with running(session_file.path) as run:
+        row, block = len(run.rows) - 1, len(run.session.all_blocks) - 1
+        session_file.path.write_bytes(fewer_lines(session_file.path.read_bytes()))
+        await run.until(lambda: len(run.session.all_blocks) < block)
+        await run.settled()
+        run.timeline.ask_late(row, block)
+        await run.pause()
+        assert not run.failed_parts
+        assert block not in run.pins
+
+
 @pytest.mark.parametrize("study", ["c", "t", "v", "dollar_sign"])
 async def test_a_study_goes_on_while_its_file_becomes_shorter(running, session_file: Recording, study: str) -> None:
     async with running(session_file.path, plan=STALE) as run:
