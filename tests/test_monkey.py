@@ -10,8 +10,8 @@ from tests.monkey_terminal import play_in_terminal
 from tests.ui.waiting import use_in_textual
 
 RUNS, RUNS_A_TEST, RUNS_IN_TERMINAL = 300, 10, 1
-"""Each run of the first takes some third of a second of processor."""
-DEEDS = 60
+"""Each run of the first takes half a second of processor."""
+DEEDS = 45
 
 
 @pytest.mark.parametrize("first", range(0, RUNS, RUNS_A_TEST))
