@@ -302,6 +302,14 @@ def test_too_little_memory_is_said_in_a_line_and_is_no_bug(
     assert "too little memory" in outcome.complaint
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+def test_with_too_little_address_space_for_the_tokenizer_tokens_are_estimated_and_a_line_says_why() -> None:
+    done = limited(f"-v {205 << 10}", "report", str(SAMPLE))
+    assert done.returncode == 0, done.stderr
+    assert "ulimit -v" in done.stdout + done.stderr
+    assert "estimated" in done.stdout + done.stderr
+
+
 PAGE = ("report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script")
 
 

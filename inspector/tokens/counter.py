@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
@@ -12,6 +14,9 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+ADDRESS_SPACE_NEEDED = 96 << 20
+"""Bytes that building the tokenizer takes beside what is taken before: 87 MB, most of them for a moment."""
 
 
 class Counter(Protocol):
@@ -115,12 +120,34 @@ class EstimateCounter:
         """Nothing to prepare."""
 
 
+def too_little_memory() -> str:
+    """Why the tokenizer cannot be built here, in a line; empty where it can, or where the system does not tell.
+
+    It is written in a language that ends the process where it gets no memory.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    try:
+        taken = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return ""
+    if taken + ADDRESS_SPACE_NEEDED <= limit:
+        return ""
+    return (
+        f"too little memory for the tokenizer: it needs {ADDRESS_SPACE_NEEDED >> 20} MB of address space beside the "
+        f"{taken >> 20} MB taken, and the limit is {limit >> 20} MB; raise it with ulimit -v"
+    )
+
+
 def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
-    """A counter for `encoding`; an `EstimateCounter` that says why when no verified vocabulary is at hand.
+    """A counter for `encoding`; an `EstimateCounter` that says why where no verified vocabulary or no memory is at hand.
 
     Reads and checks the vocabulary (about 0.1 s); the tokenizer itself (about 0.3 s, 60 MB) is built by the first
     count or by `prepare`. Call it from a worker. Never raises and never touches the network.
     """
+    if problem := too_little_memory():
+        return EstimateCounter(f"token counts are estimated: {problem}")
     try:
         vocabulary = find_vocabulary(encoding)
         from inspector.tokens.tokenizer import TokenizerCounter

@@ -57,7 +57,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         super().__init__()
         self.controller = controller
         self._stop_listening: Callable[[], None] | None = None
-        self._known: Outcome | None = None
+        self._known = controller.outcome
 
     @property
     def outcome(self) -> Outcome:
