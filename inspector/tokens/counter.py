@@ -141,7 +141,7 @@ def too_little_memory() -> str:
 
 
 def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
-    """A counter for `encoding`; an `EstimateCounter` that says why where no verified vocabulary or no memory is at hand.
+    """A counter for `encoding`; an `EstimateCounter` that says why where vocabulary or memory for it is missing.
 
     Reads and checks the vocabulary (about 0.1 s); the tokenizer itself (about 0.3 s, 60 MB) is built by the first
     count or by `prepare`. Call it from a worker. Never raises and never touches the network.
