@@ -152,11 +152,11 @@ async def test_the_palette_shows_what_commands_say_as_it_is_written(
         await run.until_shown("[/CACHE-READ[/CACHE-WRITE]")
 
 
-async def test_paging_through_commands_that_have_no_room_does_nothing(
+async def test_paging_through_a_list_that_has_no_room_does_nothing(
     running: Callable[..., Any], session_file: Recording
 ) -> None:
     async with running(session_file.path, size=(20, 3)) as run:
-        for opens in (lambda: run.send("ctrl+p"), run.choose_theme):
+        for opens in (lambda: run.send("ctrl+p"), run.choose_theme, lambda: run.send("plus")):
             opens()
             await run.until(lambda: run.has_line)
             await run.pause()
