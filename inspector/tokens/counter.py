@@ -6,6 +6,7 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
 
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from inspector.tokens.tokenizer import TokenizerCounter
 
 ADDRESS_SPACE_NEEDED = 96 << 20
 """Bytes that building the tokenizer takes beside what is taken before: 87 MB, most of them for a moment."""
@@ -140,17 +143,23 @@ def too_little_memory() -> str:
     )
 
 
+_shared: WeakValueDictionary[tuple[str, Path, tuple[Path, ...]], TokenizerCounter] = WeakValueDictionary()
+"""Tokenizers in use, by their vocabulary and what was refused on the way to it: one is enough for all sessions."""
+
+
 def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
     """A counter for `encoding`; an `EstimateCounter` that says why where vocabulary or memory for it is missing.
 
     Reads and checks the vocabulary (about 0.1 s); the tokenizer itself (about 0.3 s, 60 MB) is built by the first
-    count or by `prepare`. Call it from a worker. Never raises and never touches the network.
+    count or by `prepare`, and is shared while anything uses it. Call it from a worker. Never raises and never touches
+    the network.
     """
-    if problem := too_little_memory():
+    if not _shared and (problem := too_little_memory()):
         return EstimateCounter(f"token counts are estimated: {problem}")
     try:
         vocabulary = find_vocabulary(encoding)
         from inspector.tokens.tokenizer import TokenizerCounter
     except (VocabularyError, ImportError) as error:
         return EstimateCounter(f"token counts are estimated: {error}")
-    return TokenizerCounter(vocabulary, advice=refusal_notice(vocabulary))
+    known = (vocabulary.encoding, vocabulary.source, vocabulary.refused)
+    return _shared.setdefault(known, TokenizerCounter(vocabulary, advice=refusal_notice(vocabulary)))
