@@ -15,13 +15,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import faulthandler
+import gc
 import os
 import random
 import sys
 import tempfile
 import time
 import traceback
-from contextlib import chdir, contextmanager, suppress
+from contextlib import chdir, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from unittest import mock
@@ -34,17 +35,25 @@ if TYPE_CHECKING:
 
     from tests.ui.facade import Running
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-
 SMALLEST, LARGEST = (20, 5), (300, 100)
-SIZES: Final = ((80, 24), (120, 36), (200, 60), SMALLEST, LARGEST)
+SIZES: Final = {(80, 24): 24, (120, 36): 8, (200, 60): 2, SMALLEST: 4, LARGEST: 1}
+"""How often the terminal has which size: what a frame takes is even with its cells."""
 SECONDS_OF_HANG = 2.0
 """Of the processor, in the thread that takes input: how long others have it says nothing."""
 MOST_DEEDS = 150
+SHARE_OF_LONG_RUNS: Final = 0.2
+"""Runs that may have as many; the others have up to a third of them: most of what breaks does so early."""
+SHARE_PAINTED: Final = 0.2
+"""Runs in which every frame is worked out; in the others one in so many, and the last one."""
+FRAMES_A_PAINTED_ONE: Final = 8
 SECONDS_OF_RUN = 300
 """After which it hangs, on whatever machine: it says where, and ends."""
 SECONDS_TO_REST = 120.0
+RUNS_TOLD: Final = 50
+"""After so many it is told how many there were: a long series may be cut short."""
 
+STARTS: Final = tuple(SIZES)[:3]
+"""Sizes of the terminal a run begins with."""
 LEAVES: Final = frozenset({"q", "ctrl+q", "ctrl+c"})
 """Keys that may end the application: a run is to go on for a while."""
 OPENS: Final = ("plus", "O", "s", "e", "P", "c", "t", "v", "dollar_sign", "E", "question_mark", "ctrl+p", "i", "o", "A")
@@ -187,10 +196,24 @@ def of_kind(kind: str, chance: random.Random, known: Sequence[str], there: list[
         case "paste":
             yield Deed("paste", (chance.choice(PASTED),))
         case "resize":
-            odd = (chance.randint(SMALLEST[0], LARGEST[0]), chance.randint(SMALLEST[1], LARGEST[1]))
-            yield Deed("resize", chance.choice((*SIZES, odd)))
+            odd = (
+                int(chance.triangular(SMALLEST[0], LARGEST[0], 80)),
+                int(chance.triangular(SMALLEST[1], LARGEST[1], 24)),
+            )
+            yield Deed("resize", odd if chance.random() < 0.3 else size_of(chance, list(SIZES)))
         case _:
             yield Deed(kind, (chance.choice((0.0, 0.02, 0.1, 0.3)),) if kind == "wait" else ())
+
+
+def size_of(chance: random.Random, sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """One of some sizes in `SIZES`."""
+    return chance.choices(sizes, [SIZES[size] for size in sizes])[0]
+
+
+def length(chance: random.Random) -> int:
+    """How many deeds of a kind a run has."""
+    most = MOST_DEEDS if chance.random() < SHARE_OF_LONG_RUNS else MOST_DEEDS // 3
+    return chance.randint(min(20, most), most)
 
 
 def key_of(character: str) -> str:
@@ -208,7 +231,7 @@ class Files:
         self.folder = folder
         folder.mkdir()
         self._made = [
-            recording(folder / f"{number}.jsonl", turns=chance.choice((1, 4, 12, 30)))
+            recording(folder / f"{number}.jsonl", turns=chance.choice((1, 4, 4, 4, 12, 30)))
             for number in range(chance.choice((1, 1, 1, 2, 3)))
         ]
 
@@ -313,17 +336,19 @@ async def play(seed: str, folder: Path) -> int:
     """
     from inspector.ui.settings import Settings
     from tests.ui.facade import started
+    from tests.ui.waiting import few_frames
 
     chance = random.Random(seed)  # noqa: S311  # nothing secret
     files = Files(chance, folder / "sessions")
     (folder / "here").mkdir()
-    size = chance.choice(SIZES[:3])
+    size = size_of(chance, STARTS)
     is_listed = chance.random() < 0.15
     options = {"settings": Settings(), "folders": [files.folder], "size": size, "ready": chance.random() < 0.6}
-    with chdir(folder / "here"):
+    paints = nullcontext() if chance.random() < SHARE_PAINTED else few_frames(FRAMES_A_PAINTED_ONE)
+    with chdir(folder / "here"), paints:
         async with started([] if is_listed else files.paths, listing=is_listed, **options) as run:
             async with Watch() as watch:
-                done = await do_all(PilotHands(run), files, deeds(chance, chance.randint(20, MOST_DEEDS)), run)
+                done = await do_all(PilotHands(run), files, deeds(chance, length(chance)), run)
                 if not run.is_over:
                     await run.at_rest(SECONDS_TO_REST)
             assert watch.longest < SECONDS_OF_HANG, f"it computed for {watch.longest:.1f} s without a look at its input"
@@ -400,6 +425,8 @@ def main(arguments: list[str] | None = None) -> int:
             failed.append(seed)
             runs += 1
             tell(f"seed {seed}\n{traceback.format_exc()}")
+        if runs % RUNS_TOLD == 0:
+            tell(f"{runs} runs, {count:,} deeds, {len(failed)} failed, the last of seed {seed}")
     faulthandler.cancel_dump_traceback_later()
     minutes = (time.monotonic() - started) / 60
     tell(
@@ -420,11 +447,15 @@ def run_once(seed: str, *, in_terminal: bool = False) -> int:
 
 
 def prepare() -> None:
-    """Build the tokenizer once, and wait for what is due instead of for a quiet processor."""
+    """Build the tokenizer once, and wait for what is due instead of for a quiet processor.
+
+    What is there by now stays to the end: the garbage of a run is looked for in what it made.
+    """
     from textual.app import App
 
     import inspector.tokens.counter
     from inspector.tokens.counter import load_counter
+    from tests.conftest import COLLECTED_AFTER
     from tests.ui.waiting import wait_for_idle
 
     # What failed is told below; drawn with all its variables it takes longer than a run.
@@ -434,6 +465,9 @@ def prepare() -> None:
     for module in ("textual.app", "textual.pilot"):
         with suppress(ImportError):
             __import__(module, fromlist=["wait_for_idle"]).wait_for_idle = wait_for_idle
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED_AFTER)
 
 
 def tell(line: str) -> None:

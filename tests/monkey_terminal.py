@@ -172,7 +172,7 @@ async def play_in_terminal(seed: str, folder: Path) -> int:
     """
     chance = random.Random(seed)  # noqa: S311  # nothing secret
     files = monkey.Files(chance, folder / "sessions")
-    size = chance.choice(monkey.SIZES[:3])
+    size = monkey.size_of(chance, monkey.STARTS)
     says = folder / "said.json"
     paths = [str(path) for path in files.paths]
     (folder / "here").mkdir()
@@ -182,7 +182,7 @@ async def play_in_terminal(seed: str, folder: Path) -> int:
     ):
         program.until(lambda: "Timeline" in program.text or not program.child.isalive(), "the timeline")
         hands = TerminalHands(program, size)
-        todo = monkey.deeds(chance, chance.randint(20, monkey.MOST_DEEDS))
+        todo = monkey.deeds(chance, monkey.length(chance))
         done = await monkey.do_all(hands, files, todo, hands)
         if not hands.is_over:
             check_screen(program, says)
@@ -235,10 +235,10 @@ def at_rest(program: TerminalProgram, says: Path) -> dict[str, Any] | None:
 
 
 def line_without_clock(line: str) -> str:
-    """What stands in a line before how long ago something was, as the emulator shows it."""
-    from tests.ui.facade import LIVE
+    """What a line says that stays the same while time goes on, as the emulator shows it."""
+    from tests.ui.facade import without_clock
 
-    return emulated(line.partition(LIVE)[0]).rstrip()
+    return emulated(without_clock(line)).rstrip()
 
 
 def emulated(line: str) -> str:

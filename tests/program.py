@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import pytest
@@ -44,15 +44,19 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run_program(
-    *arguments: str | os.PathLike[str], cwd: Path | None = None, env: Mapping[str, str] | None = None
+    *arguments: str | os.PathLike[str],
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    first: Callable[[], None] | None = None,
 ) -> Outcome:
-    """Run `inspector` with these arguments and no terminal."""
+    """Run `inspector` with these arguments and no terminal; what is done first is done in its process."""
     done = subprocess.run(
         [*COMMAND, *map(os.fspath, arguments)],
         cwd=cwd,
         env=environment(**(env or {})),
         stdin=subprocess.DEVNULL,
         capture_output=True,
+        preexec_fn=first,
         timeout=120,
         check=False,
     )

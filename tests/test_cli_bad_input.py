@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
+from tests.permissions import permissions_hold, without_privileges
 from tests.program import run_here, run_program
 
 SMALL = "claude-code/acc53d32-5580-4747-9273-e2acff2ba566.jsonl"
@@ -75,8 +76,6 @@ def _locked(folder: Path) -> Path:
     path = folder / "locked.jsonl"
     path.write_text("{}\n")
     path.chmod(0)
-    if os.access(path, os.R_OK):
-        pytest.skip("this user may read everything")
     return path
 
 
@@ -84,7 +83,10 @@ def _locked(folder: Path) -> Path:
 def test_a_path_that_cannot_be_opened_is_one_line_that_names_it(make, tmp_path: Path, capsys):
     path = make(tmp_path)
 
-    for outcome in (run_program("report", path), run_here(capsys, "formats", path), run_here(capsys, path)):
+    outcomes = [run_program("report", path, first=without_privileges())]
+    with permissions_hold():
+        outcomes += [run_here(capsys, "formats", path), run_here(capsys, path)]
+    for outcome in outcomes:
         assert outcome.code == 1
         assert str(path) in outcome.complaint
         assert outcome.out == ""

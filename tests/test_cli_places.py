@@ -7,7 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,15 +16,15 @@ import pytest
 from inspector.atomic_files import write_as_asked
 from inspector.report.charts.drawing import ADDRESS_SPACE_NEEDED
 from tests.conftest import ROOT
-from tests.program import COMMAND, environment, run_here
+from tests.permissions import IS_ADMINISTRATOR, NOBODY, without_privileges
+from tests.program import COMMAND, environment, run_here, run_program
 from tests.terminal import TerminalProgram
 from tests.test_cli_streams import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SAMPLE = ROOT / "sample_sessions" / "benchmark-trial.json"
-NOBODY = 65_534
 LINES = [
     ["report", str(SAMPLE), "--strategy", "clear-old"],
     ["check", str(SAMPLE)],
@@ -38,18 +38,17 @@ NO_ROOM = "File too large"
 """What the system says to who may not write as much; of a full disk it says so in the same place."""
 
 
-def run_all(homes: dict[str, str], folder: Path, user: int | None = None) -> None:
+def run_all(homes: dict[str, str], folder: Path, first: Callable[[], None] | None = None) -> None:
     """Run every command there, in a folder in which nothing may appear, and see that each does its work."""
     work = folder / "work"
     work.mkdir()
     inherited = {name: value for name, value in environment().items() if name not in HOMES}
-    # Where they end is told on standard output: who somebody else is may write nothing here.
     script = RUN.replace("Path(sys.argv[2]).write_text(json.dumps(codes))", "print('\\n' + json.dumps(codes))")
     done = subprocess.run(
         [sys.executable, "-c", script, json.dumps(LINES)],
-        cwd=work if user is None else "/",
+        cwd=work,
         env={**inherited, **homes},
-        user=user,
+        preexec_fn=first,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -79,24 +78,20 @@ def test_a_home_and_folders_of_the_desktop_that_are_no_whole_paths(tmp_path: Pat
     run_all(dict.fromkeys(HOMES, "somewhere"), tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to the administrator")
 def test_a_home_that_is_read_only(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o500)
-    run_all({"HOME": str(home)}, tmp_path)
+    run_all({"HOME": str(home)}, tmp_path, without_privileges())
+    assert list(home.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only the administrator can be somebody else")
+@pytest.mark.skipif(not IS_ADMINISTRATOR, reason="only the administrator can give a folder to somebody else")
 def test_a_home_of_another_user(tmp_path: Path) -> None:
-    """The folder of a test is its user's alone."""
-    tmp_path.chmod(0o700)
-    try:
-        subprocess.run(
-            [*COMMAND, "--version"], cwd="/", env=environment(), user=NOBODY, capture_output=True, check=True
-        )
-    except (PermissionError, subprocess.CalledProcessError):
-        pytest.skip("another user may not run the program")
-    run_all({"HOME": str(tmp_path)}, tmp_path, NOBODY)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    os.chown(home, NOBODY, NOBODY)
+    run_all({"HOME": str(home)}, tmp_path, without_privileges())
+    assert list(home.iterdir()) == []
 
 
 @contextmanager
@@ -135,6 +130,39 @@ def test_without_room_a_file_stays_as_it_was_and_a_line_says_why(
         assert outcome.complaint == f"inspector: {target}: cannot be written: {NO_ROOM}"
     assert old.read_text() == "old"
     assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk that is full, with a file on it; to make one takes an administrator of the whole system."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
+    if sys.platform != "linux" or not IS_ADMINISTRATOR or subprocess.call(made, stderr=subprocess.DEVNULL):
+        pytest.skip("this user may not mount a disk")
+    try:
+        (disk / "old.md").write_text("old")
+        with suppress(OSError), (disk / "ballast").open("wb", buffering=0) as ballast:
+            while True:
+                ballast.write(bytes(4_096))
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("name", ["old.md", "new.md"])
+def test_on_a_full_disk_a_file_stays_as_it_was_and_a_line_says_why(name: str, full_disk: Path) -> None:
+    before = sorted(full_disk.iterdir())
+    outcome = run_program("report", SAMPLE, "--format", "md", "-o", full_disk / name)
+    assert outcome.code == 1
+    assert outcome.complaint == f"inspector: {full_disk / name}: cannot be written: No space left on device"
+    assert (full_disk / "old.md").read_text() == "old"
+    assert sorted(full_disk.iterdir()) == before
+
+
+def test_with_a_home_on_a_full_disk_every_command_does_its_work(full_disk: Path, tmp_path: Path) -> None:
+    run_all({"HOME": str(full_disk)}, tmp_path)
+    assert [path.name for path in full_disk.rglob("*") if path.is_file() and not path.stat().st_size] == []
 
 
 def limited(limit: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -272,6 +300,14 @@ def test_too_little_memory_is_said_in_a_line_and_is_no_bug(
     outcome = run_here(capsys, "report", str(SAMPLE))
     assert outcome.code == 1
     assert "too little memory" in outcome.complaint
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+def test_with_too_little_address_space_for_the_tokenizer_tokens_are_estimated_and_a_line_says_why() -> None:
+    done = limited(f"-v {205 << 10}", "report", str(SAMPLE))
+    assert done.returncode == 0, done.stderr
+    assert "ulimit -v" in done.stdout + done.stderr
+    assert "estimated" in done.stdout + done.stderr
 
 
 PAGE = ("report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script")

@@ -179,6 +179,14 @@ def is_folder(path: Path) -> bool:
     return stat.S_ISDIR(_mode(path))
 
 
+def found_by(folder: Path, pattern: str) -> list[Path]:
+    """What is in a folder by names with wildcards, in order; nothing where nobody may look."""
+    try:
+        return sorted(folder.glob(pattern))
+    except OSError:
+        return []
+
+
 def is_link(path: Path) -> bool:
     """Whether a symbolic link is there."""
     try:

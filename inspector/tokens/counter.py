@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
 
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
@@ -12,6 +15,11 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from inspector.tokens.tokenizer import TokenizerCounter
+
+ADDRESS_SPACE_NEEDED = 96 << 20
+"""Bytes that building the tokenizer takes beside what is taken before: 87 MB, most of them for a moment."""
 
 
 class Counter(Protocol):
@@ -115,15 +123,43 @@ class EstimateCounter:
         """Nothing to prepare."""
 
 
+def too_little_memory() -> str:
+    """Why the tokenizer cannot be built here, in a line; empty where it can, or where the system does not tell.
+
+    It is written in a language that ends the process where it gets no memory.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    try:
+        taken = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return ""
+    if taken + ADDRESS_SPACE_NEEDED <= limit:
+        return ""
+    return (
+        f"too little memory for the tokenizer: it needs {ADDRESS_SPACE_NEEDED >> 20} MB of address space beside the "
+        f"{taken >> 20} MB taken, and the limit is {limit >> 20} MB; raise it with ulimit -v"
+    )
+
+
+_shared: WeakValueDictionary[tuple[str, Path, tuple[Path, ...]], TokenizerCounter] = WeakValueDictionary()
+"""Tokenizers in use, by their vocabulary and what was refused on the way to it: one is enough for all sessions."""
+
+
 def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
-    """A counter for `encoding`; an `EstimateCounter` that says why when no verified vocabulary is at hand.
+    """A counter for `encoding`; an `EstimateCounter` that says why where vocabulary or memory for it is missing.
 
     Reads and checks the vocabulary (about 0.1 s); the tokenizer itself (about 0.3 s, 60 MB) is built by the first
-    count or by `prepare`. Call it from a worker. Never raises and never touches the network.
+    count or by `prepare`, and is shared while anything uses it. Call it from a worker. Never raises and never touches
+    the network.
     """
+    if not _shared and (problem := too_little_memory()):
+        return EstimateCounter(f"token counts are estimated: {problem}")
     try:
         vocabulary = find_vocabulary(encoding)
         from inspector.tokens.tokenizer import TokenizerCounter
     except (VocabularyError, ImportError) as error:
         return EstimateCounter(f"token counts are estimated: {error}")
-    return TokenizerCounter(vocabulary, advice=refusal_notice(vocabulary))
+    known = (vocabulary.encoding, vocabulary.source, vocabulary.refused)
+    return _shared.setdefault(known, TokenizerCounter(vocabulary, advice=refusal_notice(vocabulary)))

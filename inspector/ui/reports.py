@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.errors import InspectorError
-from inspector.session.files import expanded
+from inspector.session.files import expanded, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
@@ -91,7 +91,7 @@ def reports_folder() -> Path:
     from platformdirs import user_data_path, user_downloads_path
 
     downloads = user_downloads_path()
-    return downloads if downloads.is_dir() else user_data_path(APPLICATION) / "reports"
+    return downloads if is_folder(downloads) else user_data_path(APPLICATION) / "reports"
 
 
 def suggested_report(session: Path, form: ReportForm, now: datetime, folder: Path | None = None) -> Path:

@@ -67,7 +67,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         self.open_study: Callable[[str, StudyScreen], None] = lambda _, __: None
         self._is_below_another = self._was_come_back_to = False
         self._stop_listening: Callable[[], None] | None = None
-        self._known: Outcome | None = None
+        self._known = controller.outcome
 
     @property
     def outcome(self) -> Outcome:

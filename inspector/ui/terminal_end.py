@@ -39,6 +39,19 @@ ASIDE = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
 class EndingApp(App[None]):
     """An application that ends with its terminal, and tells of a failure in a line."""
 
+    _is_put_aside_early = False
+
+    def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
+        driver = super()._build_driver(headless, inline, mouse, size)
+        if not headless and ASIDE["SIGTSTP"] in dir(driver):
+            # Textual would stop there and then what it has not started; it is put aside once it is.
+            signal.signal(signal.SIGTSTP, self._put_aside_early)
+            signal.signal(signal.SIGCONT, signal.SIG_DFL)
+        return driver
+
+    def _put_aside_early(self, *_: object) -> None:
+        self._is_put_aside_early = True
+
     def on_mount(self) -> None:
         """Watch the terminal, or the pipe from the server: one that was killed tells nothing but by its end.
 
@@ -52,6 +65,8 @@ class EndingApp(App[None]):
         for name, handler in ASIDE.items():
             if (do := getattr(self._driver, handler, None)) is not None:
                 loop.add_signal_handler(signal.Signals[name], do)
+        if self._is_put_aside_early:
+            os.kill(os.getpid(), signal.SIGTSTP)
 
     @on(Driver.SignalResume)
     def _paint_again(self) -> None:

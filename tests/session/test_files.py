@@ -1,9 +1,9 @@
-import os
 from pathlib import Path
 
 import pytest
 
-from inspector.session.files import exists, is_file, is_folder, is_link
+from inspector.session.files import exists, found_by, is_file, is_folder, is_link
+from tests.permissions import permissions_hold
 
 
 def test_what_is_there_is_told_apart(tmp_path: Path) -> None:
@@ -31,14 +31,16 @@ def test_where_nobody_may_look_nothing_is_there(tmp_path: Path, monkeypatch: pyt
         assert not ask(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
 def test_a_file_in_a_locked_folder_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir()
     (folder / "file").write_text("x")
     folder.chmod(0)
     try:
-        assert not exists(folder / "file")
-        assert not is_file(folder / "file")
+        with permissions_hold():
+            assert not exists(folder / "file")
+            assert not is_file(folder / "file")
+            assert found_by(folder, "*") == []
+            assert found_by(folder, "*/*") == []
     finally:
         folder.chmod(0o755)

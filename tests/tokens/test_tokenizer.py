@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.tokens import tokenizer
+from inspector.tokens.counter import load_counter
 from tests.examples import examples
 from tests.tokens.texts import TEXTS
 
@@ -126,3 +127,10 @@ def test_several_threads_may_count_with_a_counter_nobody_prepared(counter_of, re
     for thread in threads:
         thread.join()
     assert counts == [expected] * 4
+
+
+def test_sessions_share_one_tokenizer() -> None:
+    first = load_counter()
+    if not first.is_exact_tokenizer:
+        pytest.skip(first.advice)
+    assert load_counter() is first

@@ -7,6 +7,7 @@ stands on the screen (texts, cells, cursors, colours), or is a value of a module
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
@@ -102,6 +103,10 @@ MOUSE: dict[str, Any] = {
 
 LIVE = "● live"
 """Stands before how long ago a session was written."""
+BESIDE_CLOCK = 12
+"""Cells at the beginning of a line with that clock that stay as they are: its length says where a title is cut."""
+AGE = re.compile(r" +\d+ (?:s|min)\b")
+"""How long ago a session of a list was written."""
 
 ENDLESS = frozenset({"dialog", "find", "follow"})
 """Groups of workers that wait for something from outside."""
@@ -114,6 +119,11 @@ HAPPENINGS: dict[type, str] = {
     FileChanged: "file changed",
 }
 """What comes of work in threads, and what it tells. That work has failed is told as `failed`."""
+
+
+def without_clock(line: str) -> str:
+    """What a line says that stays the same while time goes on: little where it tells how long ago it was written."""
+    return line[:BESIDE_CLOCK] if LIVE in line else AGE.sub(" ago", line)
 
 
 def happening(message: Message) -> str:
@@ -234,6 +244,11 @@ class TimelinePart(Part):
     def tokens(self) -> list[int]:
         """What the rows shown take as recorded, from the top."""
         return [self.view.amount_at(self.view.row_at(place)).recorded for place in range(self.count)]
+
+    def ask_late(self, row: int, block: int) -> None:
+        """Ask to fold a row and to pin a block, which may be gone by then."""
+        self._widget.post_message(self._widget.FoldAsked(row))
+        self._widget.post_message(self._widget.PinAsked(block))
 
     def all_lines(self) -> list[str]:
         """What all rows shown say, those below the screen too."""
@@ -507,6 +522,21 @@ class Running:
         self._app._driver._size = size
         self._app.post_message(Resize(size, size))
 
+    def send_late_sizes(self, *sizes: tuple[int, int]) -> None:
+        """Tell every screen of sizes the terminal had before it got the one it has, without waiting at all.
+
+        Other things are told in between: of sizes that stand beside each other the first ones are dropped.
+        """
+        for width, height in (*sizes, tuple(self._app.size)):
+            for screen in self._app.screen_stack:
+                screen.post_message(Resize(Size(width, height), Size(width, height)))
+                screen.call_later(lambda: None)
+
+    @property
+    def sizes_told(self) -> int:
+        """How often anything was told of a size."""
+        return sum(isinstance(message, Resize) for message in self._messages)
+
     def send_focus(self, *, is_here: bool) -> None:
         """Say that the terminal has the user's attention, or that it does not, without waiting at all."""
         self._app.post_message(AppFocus() if is_here else AppBlur())
@@ -573,12 +603,10 @@ class Running:
         for screen in (*self._app._background_screens, self._top):
             for widget in screen.walk_children(with_self=True):
                 widget._styles_cache.clear()
-        visible_screen_stack.set(self._app._background_screens)
         return [strip.text for strip in self._strips()]
 
     def _lines_without_clock(self) -> list[str]:
-        """The lines of the screen; of each that tells how long ago something was, what stands before that."""
-        return [strip.text.partition(LIVE)[0] for strip in self._strips()]
+        return [without_clock(strip.text) for strip in self._strips()]
 
     def check_figures(self) -> None:
         """The figures on the main screen are those of the plan it shows."""
@@ -641,6 +669,7 @@ class Running:
 
     def _strips(self) -> list[Strip]:
         _, height = self._app.size
+        visible_screen_stack.set(self._app._background_screens)
         return self._top._compositor.render_strips()[:height]
 
     def all_colors(self) -> set[str]:

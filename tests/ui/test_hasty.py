@@ -152,11 +152,11 @@ async def test_the_palette_shows_what_commands_say_as_it_is_written(
         await run.until_shown("[/CACHE-READ[/CACHE-WRITE]")
 
 
-async def test_paging_through_commands_that_have_no_room_does_nothing(
+async def test_paging_through_a_list_that_has_no_room_does_nothing(
     running: Callable[..., Any], session_file: Recording
 ) -> None:
     async with running(session_file.path, size=(20, 3)) as run:
-        for opens in (lambda: run.send("ctrl+p"), run.choose_theme):
+        for opens in (lambda: run.send("ctrl+p"), run.choose_theme, lambda: run.send("plus")):
             opens()
             await run.until(lambda: run.has_line)
             await run.pause()
@@ -177,6 +177,20 @@ async def test_a_click_where_the_list_of_commands_was_before_the_terminal_became
         run.send_click(93, 90)
         await run.pause()
         assert run.has_line
+
+
+async def test_sizes_that_are_told_late_lay_screens_out_no_more_than_once_each(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path) as run:
+        await run.press("plus")
+        await run.until(lambda: run.has_dialog)
+        for _ in range(3):
+            run.send_late_sizes((60, 20), (200, 60), (80, 24))
+            await run.pause()
+            told = run.sizes_told
+            await run.pause()
+            assert run.sizes_told == told
 
 
 @pytest.mark.parametrize("is_called_off", [False, True])

@@ -295,7 +295,7 @@ def block_in(replay: Any, block: int, call: int) -> bool:
     return bool(replay.state(call).in_prompt[block])
 
 
-@answers("Why did this call")
+@answers("Why did this cost so much")
 async def test_why_a_call_cost_so_much_and_what_would_have_prevented_it(running, sample, tmp_path: Path) -> None:
     misses = cache_misses(replayed(Plan())).misses
     (miss,) = misses

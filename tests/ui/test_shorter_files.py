@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from inspector.strategies.plan import Plan
+from inspector.ui import study as studies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,6 +98,36 @@ async def test_what_was_held_of_a_longer_session_fails_nothing(
         assert run.call is None or run.call < run.replay.history.call_count
         assert all(block < fewer for block in run.pins)
         assert 0 <= run.timeline.cursor_block < fewer
+
+
+async def test_what_was_asked_of_a_row_that_is_gone_meanwhile_does_nothing(running, session_file: Recording) -> None:
+    async with running(session_file.path) as run:
+        row, block = len(run.rows) - 1, len(run.session.all_blocks) - 1
+        session_file.path.write_bytes(fewer_lines(session_file.path.read_bytes()))
+        await run.until(lambda: len(run.session.all_blocks) < block)
+        await run.settled()
+        run.timeline.ask_late(row, block)
+        await run.pause()
+        assert not run.failed_parts
+        assert block not in run.pins
+
+
+@pytest.mark.parametrize("study", ["c", "t", "v", "dollar_sign"])
+async def test_a_study_of_a_file_that_is_written_anew_before_it_is_shown_shows_what_was_there(
+    running, session_file: Recording, monkeypatch: pytest.MonkeyPatch, study: str
+) -> None:
+    mount = studies.StudyScreen.on_mount
+
+    def mount_late(screen: Any) -> None:
+        screen.controller.outcome = None
+        mount(screen)
+
+    async with running(session_file.path) as run:
+        monkeypatch.setattr(studies.StudyScreen, "on_mount", mount_late)
+        await run.tap(study)
+        await run.pause()
+        assert run.on_top != "session"
+        assert not run.toasts
 
 
 @pytest.mark.parametrize("study", ["c", "t", "v", "dollar_sign"])

@@ -67,6 +67,24 @@ EndingApp.on_mount = watch_late
 sys.exit(main(sys.argv[1:]))
 """
 
+EARLY = """
+import os
+import signal
+import sys
+from inspector.cli import main
+from inspector.ui.terminal_end import EndingApp
+
+build = EndingApp._build_driver
+
+def put_aside(self, **given):
+    driver = build(self, **given)
+    os.kill(os.getpid(), signal.SIGTSTP)
+    return driver
+
+EndingApp._build_driver = put_aside
+sys.exit(main(sys.argv[1:]))
+"""
+
 
 class OnTerminal:
     """A program on a terminal that nobody controls it by, so that no signal tells it of its end."""
@@ -211,6 +229,20 @@ def test_a_program_put_aside_again_and_again_goes_on() -> None:
             program.process.send_signal(signal.SIGCONT)
             program.read_until(b"\x1b[?1049h")
         program.read_until(b"Timeline")
+        program.type(b"q")
+        program.read_until(b"\x1b[?1049l")
+        assert program.process.wait(SECONDS) == 0
+        assert termios.tcgetattr(program.theirs) == program.before
+
+
+def test_a_program_put_aside_before_its_first_frame_is_once_it_has_begun_and_goes_on() -> None:
+    with OnTerminal([sys.executable, "-c", EARLY, str(SAMPLE)]) as program:
+        program.until_stopped()
+        program.read_until(b"\x1b[?1049l")
+        assert termios.tcgetattr(program.theirs) == program.before
+        program.process.send_signal(signal.SIGCONT)
+        program.read_until(b"\x1b[?1049h")
+        program.read_until(b"local estimate")
         program.type(b"q")
         program.read_until(b"\x1b[?1049l")
         assert program.process.wait(SECONDS) == 0

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 from textual._compositor import Compositor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pytest
     from rich.console import RenderableType
@@ -53,7 +55,7 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
 
     Args:
         min_sleep: Not needed here.
-        max_sleep: Seconds after which to return though something is always due, such as an animation.
+        max_sleep: Seconds after which to return though something is always to be done, such as an animation.
     """
     loop: Any = asyncio.get_running_loop()
     end = loop.time() + max_sleep
@@ -61,6 +63,8 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
     while quiet < TURNS:
         await asyncio.sleep(0)
         if loop._ready:
+            if loop.time() > end:
+                return
             quiet = 0
             continue
         quiet += 1
@@ -92,6 +96,27 @@ def paint_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
         return render_update(compositor, full, screen_stack, simplify)
 
     monkeypatch.setattr(Compositor, "render_update", seldom)
+
+
+@contextmanager
+def few_frames(asked: int) -> Iterator[None]:
+    """Work out only one in so many of the frames that are asked for; what changed in the others is painted with it."""
+    render_update = Compositor.render_update
+    since: dict[Compositor, int] = {}
+
+    def seldom(
+        compositor: Compositor,
+        full: bool = False,
+        screen_stack: list[Screen[Any]] | None = None,
+        simplify: bool = False,
+    ) -> RenderableType | None:
+        since[compositor] = since.get(compositor, 0) + 1
+        if not full and since[compositor] % asked:
+            return None
+        return render_update(compositor, full, screen_stack, simplify)
+
+    with mock.patch.object(Compositor, "render_update", seldom):
+        yield
 
 
 def use_in_textual(monkeypatch: pytest.MonkeyPatch) -> None:

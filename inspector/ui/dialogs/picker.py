@@ -130,8 +130,10 @@ class Picker(Dialog[str | None]):
         move_in_list(self.query_one(OptionList), places)
 
     async def action_page(self, pages: int) -> None:
-        """Move by a page."""
-        await self.query_one(OptionList).run_action("page_down" if pages > 0 else "page_up")
+        """Move by a page; nothing where there is no room for the list, whose lines Textual looks up all the same."""
+        choices = self.query_one(OptionList)
+        if choices.scrollable_content_region:
+            await choices.run_action("page_down" if pages > 0 else "page_up")
 
     def action_take(self) -> None:
         """Take what is highlighted."""

@@ -108,9 +108,9 @@ class PlanPane(SessionPane):
             self.controller.edit_plan(plan.toggled(entry))
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
-        """A strategy was taken out."""
+        """A strategy was taken out, where it was not by now: a key may come twice."""
         plan = self.controller.plan
-        if plan is not None:
+        if plan is not None and event.entry < len(plan.entries):
             name = plan.entries[event.entry].strategy.name
             self.controller.edit_plan(plan.removed(event.entry))
             self.focus_control()
@@ -119,7 +119,7 @@ class PlanPane(SessionPane):
     async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
         """A strategy was given another place."""
         plan, target = self.controller.plan, event.entry + event.places
-        if plan is not None and 0 <= target < len(plan.entries):
+        if plan is not None and event.entry < len(plan.entries) and 0 <= target < len(plan.entries):
             self.controller.edit_plan(plan.moved(event.entry, target))
             await self._show_at_once(target)
 

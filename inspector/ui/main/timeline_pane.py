@@ -341,6 +341,8 @@ class TimelinePane(SessionPane):
             self._arrange_by(folds=Folds(not folds.all_messages, threads=folds.threads))
             return
         rows = view.rows
+        if event.row >= len(rows):
+            return  # the session has become shorter since
         thread = int(rows.thread[event.row])
         if rows.subagent[event.row] >= 0:
             self._fold_subagent(view, event.row, event.folded)
@@ -372,8 +374,9 @@ class TimelinePane(SessionPane):
             self._arrange_by(folds=Folds(), hides_removed=False)
 
     def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
-        """Pin or unpin a row."""
-        self._arrange_by(pins=self.arrangement.pins ^ {event.block})
+        """Pin or unpin a row, unless the session has become shorter since."""
+        if self.view is not None and event.block < len(self.view.rows.history.kind):
+            self._arrange_by(pins=self.arrangement.pins ^ {event.block})
 
     def on_timeline_follow_changed(self) -> None:
         """Following was turned on or off; whoever follows looks at the present."""

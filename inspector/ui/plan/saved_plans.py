@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from inspector.atomic_files import APPLICATION, write_whole
 from inspector.safe_text import clip_cells, one_line
-from inspector.session.files import expanded
+from inspector.session.files import expanded, found_by
 from inspector.session.overwrite_guard import problem_with_target
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
     from inspector.strategies.plan import Plan, PlanError
 
     found = []
-    for path in sorted((folder or library_folder()).glob(f"*{SUFFIX}")):
+    for path in found_by(folder or library_folder(), f"*{SUFFIX}"):
         try:
             plan = Plan.from_toml(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, PlanError) as error:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual._types import CallbackType
     from textual.app import App
     from textual.await_remove import AwaitRemove
+    from textual.geometry import Size
     from textual.message import Message
     from textual.message_pump import MessagePump
 
@@ -94,6 +95,11 @@ class AnsweredScreen(Screen[Answer]):
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
         # All that wait for a frame are called in one go, which one that fails would end.
         super()._invoke_later(lambda: outliving(invoke(callback)), sender)
+
+    def _screen_resized(self, size: Size) -> None:  # noqa: ARG002  Textual tells it
+        # What is told of a size may come after the terminal has another one: laid out for both in turn, a screen below
+        # another one would tell itself of both for ever.
+        super()._screen_resized(self.app.size)
 
     async def _on_message(self, message: Message) -> None:
         if not self.is_going or isinstance(message, OF_AN_END):

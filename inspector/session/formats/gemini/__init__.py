@@ -8,7 +8,7 @@ from __future__ import annotations
 import glob
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.files import is_file
+from inspector.session.files import found_by, is_file
 from inspector.session.format import Format, can_name_file, home_of
 from inspector.session.formats.gemini.records import CHATS, KINDS, MESSAGES
 from inspector.session.json.values import objects, string
@@ -99,9 +99,9 @@ class GeminiFormat(Format):
             return None
         name = glob.escape(identifier)
         if path.parent.parent.name == CHATS and identifier == path.parent.name:
-            found = path.parent.parent.glob(f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
+            found = found_by(path.parent.parent, f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
         else:
-            found = path.parent.glob(f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
+            found = found_by(path.parent, f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
         # A session that was migrated exists in both forms; the lines are the newer one.
         return max(found, key=lambda file: file.suffix, default=None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator
+from inspector.session.files import Locator, found_by
 from inspector.session.format import ContainedSession, Format, home_of
 from inspector.session.formats.hermes.records import TABLES, is_document, is_meta
 from inspector.session.sniff import Sample
@@ -42,7 +42,7 @@ class HermesFormat(Format):
     def homes(self) -> tuple[Path, ...]:
         home = home_of("HERMES_HOME", ".hermes")
         # Beside them lie caches, skills and whole checkouts, which are not to be searched.
-        return (home / "state.db", *sorted(home.glob("profiles/*/state.db")), home / "sessions")
+        return (home / "state.db", *found_by(home, "profiles/*/state.db"), home / "sessions")
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)

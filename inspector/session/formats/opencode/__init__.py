@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.files import Locator, exists, is_folder
+from inspector.session.files import Locator, exists, found_by, is_folder
 from inspector.session.format import ContainedSession, Format, can_name_file, home_of
 from inspector.session.formats.opencode.records import is_export, is_session_file, is_storage
 from inspector.session.sniff import Sample
@@ -53,7 +53,7 @@ class OpenCodeFormat(Format):
     def homes(self) -> tuple[Path, ...]:
         home = home_of("XDG_DATA_HOME", ".local", "share") / "opencode"
         # Beside them lie copies of whole projects, which are not to be searched.
-        return (home / "opencode.db", *sorted(home.glob("opencode-*.db")), home / "storage")
+        return (home / "opencode.db", *found_by(home, "opencode-*.db"), home / "storage")
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)
