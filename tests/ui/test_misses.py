@@ -105,7 +105,7 @@ async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, 
         said = {name.strip(): text.strip() for name, text in told.items()}
         assert content.tail[0] == "Cache miss at call 18"
         assert said["cause"] == miss.cause.label
-        assert said["shown by"] == "11 min 3 s after call 17, kept for 5 min"
+        assert said["shown by"] == "11 min 3 s after call 17"
         assert said["cache held"] == f"{miss.could_read:,} tokens of the prompt, {miss.read:,} read"
         assert said["re-cached"] == f"{miss.tokens:,} tokens, for $0.33"
         assert said["extra cost"] == "$0.30"

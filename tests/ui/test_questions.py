@@ -308,7 +308,7 @@ async def test_why_a_call_cost_so_much_and_what_would_have_prevented_it(running,
         await shows(run, "▶", "expired")
         run.focus_part("detail")
         await run.press("z", "z")
-        await shows(run, f"{int(minutes)} min", "after call 17, kept for 5 min")
+        await shows(run, f"{int(minutes)} min", "after call 17")
         await shows(run, f"{miss.tokens:,} tokens, for $")
         await shows(run, miss.cause.prevention)
         await run.press("z", "z")
