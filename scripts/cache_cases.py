@@ -63,7 +63,7 @@ def rows() -> list[tuple[str, ...]]:
 
 MINUS = "\N{MINUS SIGN}"
 
-HEAD = ("plan", "what it does", "tokens", "dollars", "cache misses", "tokens re-cached", "cost of misses")
+HEAD = ("plan", "what it does", "tokens", "dollars", "rewritten prompts", "tokens re-cached", "cost of rewrites")
 
 
 def _change(saved: float | None, whole: float) -> str:

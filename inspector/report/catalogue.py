@@ -274,10 +274,10 @@ class FigureSet(Struct, frozen=True, kw_only=True):
     cache_breaks: Annotated[
         int | None,
         figure(
-            "cache misses",
+            "rewritten prompts",
             Unit.CALLS,
-            "Calls whose prompt differs from the previous one before its end: what was cached is not read.",
-            short="misses",
+            "Calls whose prompt differs from the previous one before its end: what is cached from there is not read.",
+            short="rewrites",
         ),
     ]
     cost_usd: Annotated[
@@ -511,9 +511,9 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     plan_breaks: Annotated[
         int | None,
         figure(
-            "cache misses by the plan",
+            "prompts rewritten by the plan",
             Unit.CALLS,
-            "Calls that missed the cache because of the plan's own changes.",
+            "Calls whose prompt the plan changes before its end, so that the cache misses from there on.",
             explained="breaks",
             source="breaks",
         ),
@@ -523,7 +523,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
         figure(
             "tokens re-cached",
             Unit.TOKENS,
-            "Tokens that were cached and, because of these misses, had to be sent as new ones.",
+            "Tokens that were cached and, because of that, had to be sent as new ones.",
             part_of="plan_breaks",
         ),
     ]
@@ -539,7 +539,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     break_usd: Annotated[
         float | None,
         figure(
-            "cost of misses",
+            "cost of rewrites",
             Unit.DOLLARS,
             "Of these, what is more than reading them from the cache would have cost.",
             part_of="plan_breaks",

@@ -137,7 +137,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     head = [quantity(PlanFacts, path).label for path in COMPARED]
     table = Table(
         "Every strategy alone, with the defaults that fit the session",
-        ("strategy", *head, "cache misses", "first applied at call", "risks"),
+        ("strategy", *head, quantity(PlanFacts, "figures.cache_breaks").short_label, "first applied at call", "risks"),
         tuple(rows),
     )
     alternative = (

@@ -55,7 +55,7 @@ COLUMNS: Final = (
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 7),
     Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
-    Column("breaks", _title("figures.cache_breaks"), 6, 7, falls=False, rank=3),
+    Column("breaks", _title("figures.cache_breaks"), 8, falls=False, rank=3),
     Column("fires", _title("first_firing"), 8, falls=False, rank=6),
     Column("hazards", "risks", 6, falls=False, rank=8),
     Column("pays", _title("break_even_call"), 11, falls=False, rank=9),

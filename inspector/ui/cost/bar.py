@@ -100,13 +100,7 @@ class CostBar(Widget, can_focus=True):
         ]
         if summary.rebuilds:
             cost = ON_SCREEN.dollars(-summary.rebuilds)
-            parts.append(
-                LinePiece(
-                    Content.assemble(("cache misses ", text), cost),
-                    5,
-                    shorter=Content.assemble(("misses ", text), cost),
-                )
-            )
+            parts.append(LinePiece(Content.assemble(("re-caching ", text), cost), 5))
         if summary.pays_off is not None:
             parts.append(
                 LinePiece(Content.assemble(("breaks even at call ", text), ON_SCREEN.whole(summary.pays_off)), 4)
@@ -186,8 +180,8 @@ class CostBar(Widget, can_focus=True):
             ),
         ]
         if summary.breaks:
-            misses = f"{ON_SCREEN.plural(summary.breaks, 'cache miss')} by the plan"
-            parts.append(LinePiece(Content.styled(misses, text), 4))
+            rewritten = f"{ON_SCREEN.plural(summary.breaks, 'prompt')} rewritten by the plan"
+            parts.append(LinePiece(Content.styled(rewritten, text), 4))
         if summary.first_change >= 0:
             parts.append(
                 LinePiece(Content.styled(f"first applied at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)

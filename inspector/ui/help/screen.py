@@ -31,7 +31,8 @@ SIGNS = (
     ("▶", "the row the cursor is on"),
     ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
     ("≥", "at least: nothing tells how long some response was"),
-    ("cache misses", "what sending again costs after a change put it out of the provider's cache; within the saving"),
+    ("cache misses", "calls that read less from the provider's cache than they could have; each says why"),
+    ("re-caching", "what sending again costs after the plan rewrote a prompt before its end; within the saving"),
     (
         "needed cut text",
         "later calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
