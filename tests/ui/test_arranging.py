@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.timeline.arrangement import Order
@@ -121,18 +122,17 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
         assert timeline.cursor == seen[-2]
 
 
-async def test_a_full_stop_goes_to_the_next_call_that_loses_its_cache(running, session_file) -> None:
-    async with running(session_file.path, plan=PLAN) as run:
-        timeline = run.timeline
-        replay = run.replay
-        await run.press("home", "g", "m")
-        first = int(np.flatnonzero(replay.ledger.is_break)[0])
-        response = replay.history.session.calls[first].response
-        assert timeline.cursor_block == replay.history.message_first_block[response]
-        assert f"call {first + 1}: changed from message" in run.text()
-        await run.press("1")
-        await run.press("g", "M")
-        assert "no call loses what a cache held" in run.text()
+async def test_a_miss_asked_for_before_misses_are_explained_is_gone_to_once_they_are(running, compacted: Path) -> None:
+    async with running(compacted) as run:
+        await run.until(lambda: run.explains_newest)
+        await run.press("home", "1")
+        for key in ("g", "m"):
+            run.send(key)
+        await run.until(lambda: run.explains_newest and run.notice.startswith("miss 1/"))
+        first = run.cache.misses.misses[0]
+        assert first.cause is MissCause.PLAN_EDIT
+        response = run.history.session.calls[first.call].response
+        assert run.timeline.cursor_block == run.history.message_first_block[response]
 
 
 async def test_rows_filtered_by_what_the_plan_does_follow_the_plan(running, session_file) -> None:

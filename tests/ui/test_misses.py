@@ -213,7 +213,7 @@ async def test_what_the_provider_said_stands_with_what_the_file_shows(running, c
         await run.press("home", "g", "m")
         assert "the model changed" in run.notice
         tail = "\n".join(run.detail.content.tail)
-        assert "the provider says model_changed, 117,962 tokens missed" in tail
+        assert "says model_changed, 117,962 tokens missed" in tail
         assert "the provider named the cause" in tail
         assert "claude-fable-5 before, claude-opus-4-8 now" in tail
         await run.until_shown("4 cache misses $5.49")

@@ -47,7 +47,7 @@ def miss_lines(miss: CacheMiss, history: History) -> tuple[str, ...]:
         ("known", _how_known(miss)),
         ("shown by", told(replace(miss, reported=None), history.session)),
         *_parting(miss, history),
-        ("provider", provider_said(miss)),
+        ("provider", provider_said(miss).removeprefix("the provider ")),
         ("cache held", f"{ON_SCREEN.whole(miss.could_read)} tokens of the prompt, {ON_SCREEN.whole(miss.read)} read"),
         ("re-cached", unread if miss.usd.value is None else f"{unread}, for {dollars(miss.usd)}"),
         ("read instead", dollars(miss.read_usd)),

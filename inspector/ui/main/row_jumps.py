@@ -54,6 +54,7 @@ class RowJumps:
         self._pane = pane
         self._landed: tuple[str, Landing] | None = None
         self.goes: Callable[[int], object] | None = None
+        self._awaited_step = 0
         self._known: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
 
     def go(self, to: Callable[[int], object], step: int) -> None:
@@ -156,10 +157,16 @@ class RowJumps:
         from inspector.ui.timeline.jumps import misses_of
 
         found = self._controller.answers.cache_of(self._controller.outcome)
+        self._awaited_step = step if found is None else 0
         if found is None:
             self._pane.tell("cache misses are still being explained")
         else:
             self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=": ")
+
+    def go_on_to_break(self) -> None:
+        """To the cache miss that was asked for before misses were explained, if they are now."""
+        if self._awaited_step and self._controller.answers.cache_of(self._controller.outcome) is not None:
+            self.to_break(self._awaited_step)
 
     def _jump_in_outcome(self, noun: str, find: Callable[[Outcome], tuple[Jump, ...]], step: int, none: str) -> None:
         outcome = self._controller.outcome
@@ -210,6 +217,7 @@ class RowJumps:
         view = self._pane.view
         if view is None:
             return None
+        self._awaited_step = 0
         before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
         found = landing(view, wanted, step, self._pane.timeline.cursor, before)
         self._landed = None if found is None else (noun, found)

@@ -61,7 +61,7 @@ class TimelinePane(SessionPane):
                 Change.SESSION: self._show_session,
                 Change.OUTCOME: self._show_outcome,
                 Change.CALL: self._show_call,
-                Change.ANSWERS: self.show_rows,
+                Change.ANSWERS: self._show_answers,
                 Change.SUBAGENTS: self._show_subagents,
                 Change.READY: self._begin,
             },
@@ -166,6 +166,10 @@ class TimelinePane(SessionPane):
             self._timeline.follow = False
         self.name_rows()
         self.show_rows()
+
+    def _show_answers(self) -> None:
+        self.show_rows()
+        self.jumps.go_on_to_break()
 
     def _show_subagents(self) -> None:
         self.show_rows()
