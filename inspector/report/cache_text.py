@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
 from inspector.report.catalogue import quantity
@@ -60,9 +59,6 @@ def no_misses_text(report: Report) -> str:
         return "there is no call"
     if not (report.baseline.cache_read_tokens or report.baseline.cache_write_tokens):
         return "no prompt cache was read or written: every prompt was paid for in full"
-    caches = report.prices.caches.values() if report.prices is not None else ()
-    if all(title == CACHE_MODELS["none"].title for title in caches):
-        return "cannot be told: no prompt cache is known for its model; name one with --cache or --model"
     return "none: every call read what the cache held for it"
 
 

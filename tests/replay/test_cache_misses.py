@@ -316,6 +316,23 @@ def test_a_session_that_never_used_a_cache_has_nothing_to_explain() -> None:
     assert found.unread_tokens == 3 * STEP
 
 
+def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_others_read() -> None:
+    nobodys, local = "a-model-nobody-sells", "a-model-without-a-cache"
+    calls = (Call(0, 0.0, nobodys), Call(STEP, 60.0, nobodys), Call(0, 4_000.0, nobodys), Call(0, 4_060.0, local))
+    script = Script()
+    session = script.play(*calls, Call(0, 4_100.0, local))
+    plain = tuple(
+        structs.replace(call, usage=Usage(call.usage.prompt, 0, 0, 0, 10)) if call.model == local else call
+        for call in session.calls
+    )
+
+    found = misses_of(changed(session, calls=plain))
+
+    assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
+    assert told(found.misses[0], session) == "same model, same beginning; 1 h 6 min after call 2"
+    assert found.misses[0].usd.value is None
+
+
 def test_a_session_without_calls_has_nothing_to_explain() -> None:
     script = Script()
     script.add(Role.USER, script.block(BlockKind.USER_TEXT, "u"))

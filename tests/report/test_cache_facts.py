@@ -190,11 +190,12 @@ def test_without_a_price_a_report_says_tokens_and_draws_no_bill(tmp_path: Path) 
     assert f"1 call, {IN_TEXT.marked(f'{found.tokens:,}', found.known['tokens'])} tokens re-cached" in said
 
 
-def test_where_no_cache_is_known_for_a_model_it_is_not_said_that_nothing_was_missed(tmp_path: Path) -> None:
+def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tmp_path: Path) -> None:
     report = reported(missing(tmp_path / "session.jsonl", model="nobody-knows-it"))
 
     hold_together(report)
-    assert "no prompt cache is known for its model" in squeezed(why_text(report))
+    assert [miss.cause for miss in misses_of(report).misses] == ["first_request", "likely_server_side"]
+    assert "provider's side" in squeezed(why_text(report))
 
 
 def test_without_usage_estimates_are_marked_as_such() -> None:

@@ -17,6 +17,7 @@ from inspector.replay.analysis.miss_evidence import MissEvidence
 from inspector.replay.analysis.resend_cost import prompt_rates
 from inspector.replay.cache.cache_models import NO_PREFIX
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCause
+from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
@@ -225,21 +226,31 @@ def readable_tokens(replay: Replay) -> Integers:
     """
     inputs, ledger = replay.inputs, replay.ledger
     prompt, caches, previous = ledger.prompt_tokens, inputs.caches, inputs.previous_call
+    if not len(prompt):
+        return np.zeros(0, dtype=np.int64)
+    may_read = caches_at_all(replay)
     # Where writes are counted, what was neither read nor written is not kept; elsewhere whole prompts are.
     kept = np.where(caches.writes, prompt - ledger.uncached, prompt)
     # A prompt below the minimum is not kept, though the next one would have read it.
-    short = caches_at_all(replay) & (prompt < caches.minimum_prefix) & (kept == 0)
+    short = (prompt < caches.minimum_prefix) & (kept == 0)
     held = np.where(short, prompt, np.where(kept >= np.minimum(caches.minimum_prefix, prompt), kept, 0))
-    held = np.where(caches_at_all(replay), held, 0)
-    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) if len(prompt) else previous >= 0
-    return np.where(known, np.minimum(held[previous] if len(prompt) else held, prompt), -1).astype(np.int64)
+    held = np.where(may_read, held, 0)
+    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous])
+    could_read = np.where(may_read, np.minimum(held[previous], prompt), 0)
+    return np.where(known, could_read, -1).astype(np.int64)
 
 
 def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
-    """Per call, whether its model's calls read from or wrote to a cache at all, bool."""
+    """Per call, whether it could have read from a cache, by what the session's calls read and wrote at all, bool.
+
+    A model whose cache nobody knows has one where its provider reported so for a call of it.
+    """
     ledger, inputs = replay.ledger, replay.inputs
     uses = (ledger.cache_read > 0) | (ledger.cache_write > 0)
-    found: NDArray[np.bool_] = np.full(len(uses), bool(uses.any())) & (inputs.caches.minimum_prefix < NO_PREFIX)
+    models = recorded_calls(replay.history).models
+    of_model = np.bincount(models.code, uses, len(models.names)) > 0
+    is_known = inputs.caches.minimum_prefix < NO_PREFIX
+    found: NDArray[np.bool_] = np.where(is_known, uses.any(), of_model[models.code] & inputs.anchored)
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.cache.cache_models import NO_PREFIX
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.edits import RECORDED
 from inspector.session.model import BlockKind, ContextCause
@@ -38,7 +39,7 @@ class Evidence:
         cause: The cause it speaks for.
         previous: The last call that shares the prompt's beginning, -1 for none.
         gap_seconds: Time since that one; None where a time is missing.
-        lifetime: Seconds the cache kept what that one left.
+        lifetime: Seconds the cache kept what that one left; 0 where nobody knows.
         models: The models of that call and this one.
         blocks: Where the two prompts part: the block that stood there, and the one that stands there now; -1 for none.
         rule: What the plan, or the agent, says of the edit that parts them; empty where none does.
@@ -89,13 +90,13 @@ class MissEvidence:
         if changed >= 0:
             by_plan, rule = self._edit(call, changed)
             return MissCause.PLAN_EDIT if by_plan else MissCause.CLEARING, (changed, changed), rule
-        if self._gaps[call] > lifetime:
+        if 0 < lifetime < self._gaps[call]:
             return _expired(lifetime), nothing, ""
         messages, calls = replay.history.session.messages, replay.history.session.calls
         if messages[calls[previous].response].is_inherited and not messages[calls[call].response].is_inherited:
             return MissCause.RESUMED, nothing, ""
         ledger = replay.ledger
-        if not read and ledger.prompt_tokens[previous] < inputs.caches.minimum_prefix[previous]:
+        if not read and ledger.prompt_tokens[previous] < inputs.caches.minimum_prefix[previous] < NO_PREFIX:
             return MissCause.BELOW_MINIMUM, nothing, ""
         if inputs.caches.writes[call]:
             is_far = self._positions[call] >= LOOK_BACK_POSITIONS and read > 0

@@ -34,7 +34,8 @@ def told(miss: CacheMiss, session: Session) -> str:
     parts = [_by_cause(miss)]
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause says so of the two lifetimes that have names.
-        kept = "" if miss.cause in _NAMED_LIFETIMES else f", kept for {duration(shown.lifetime)}"
+        is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
+        kept = "" if is_told else f", kept for {duration(shown.lifetime)}"
         parts.append(f"{duration(shown.gap_seconds)} after call {shown.previous + 1}{kept}")
     if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
         before, now = shown.blocks
@@ -77,7 +78,8 @@ def _by_cause(miss: CacheMiss) -> str:
     if miss.cause is MissCause.UNKNOWN:
         return "same model, within the cache's lifetime, nothing changed that the file shows"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
-        return "same model, within the cache's usual lifetime, same beginning"
+        within = ", within the cache's usual lifetime" if shown.lifetime else ""
+        return f"same model{within}, same beginning"
     return ""
 
 
