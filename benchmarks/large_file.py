@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 OPENED, REOPENED, MEMORY = "a 100 MB Claude Code file", "the same file reopened", "memory for a 100 MB file"
 RUNS = 5
-EXACT = re.compile(rb"tokens (?:o200k_base|fitted)")
+EXACT = re.compile(rb"tokens o200k_base|prompts fitted")
 HOW = """A made-up Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. Rows are on
 the screen when the header tells the number of all messages, which comes with the last of them; the first rows come
 earlier. Exact counts are on the screen when the header names the tokenizer, or calls tokens calibrated. Counting is

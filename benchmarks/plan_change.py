@@ -28,7 +28,7 @@ TIER = "data"
 FRAMES_A_SECOND = 60
 DRAGS = 24
 MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
-COUNTED = re.compile(rb"tokens fitted")
+COUNTED = re.compile(rb"prompts fitted")
 """Every text is counted, and the counts brought to the provider's scale."""
 
 REPLAYED = re.compile(rb"nothing is cut yet|cache (reads|writes)")

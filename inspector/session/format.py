@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -38,7 +38,7 @@ class ContainedSession(Struct, frozen=True):
     modified: float = 0.0
 
 
-class FullOutput(Struct, frozen=True):
+class FullOutput(NamedTuple):
     """The whole of an output, where the model was sent a preview of it.
 
     Attributes:

@@ -7,9 +7,11 @@ from inspector.session.model import BlockKind, Message, Role, Session
 from inspector.tokens import token_table as table_module
 from inspector.tokens.block_tokens import BlockColumns
 from inspector.tokens.count_cache import CountCache
-from inspector.tokens.counter import EstimateCounter, load_counter
+from inspector.tokens.counter import ENCODINGS, EstimateCounter
 from inspector.tokens.prefix_counts import CountedTexts
 from inspector.tokens.token_table import TokenTable, count_session
+from inspector.tokens.tokenizer import TokenizerCounter
+from inspector.tokens.vocabulary import find_vocabulary
 from tests.examples import examples
 from tests.tokens.conftest import TextsInMemory, block_of, session_of
 from tests.tokens.texts import TEXTS
@@ -142,7 +144,7 @@ def test_what_is_counted_in_no_time_is_not_estimated_before(counter):
 
 
 def test_an_estimate_comes_before_the_tokenizer_is_built():
-    counter = load_counter()
+    counter = TokenizerCounter(find_vocabulary(ENCODINGS[0]))
     tables = count_session(session_of(["a few words"]), counter)
     assert next(tables).counted == 0
     assert not counter.is_prepared

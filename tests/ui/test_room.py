@@ -17,7 +17,10 @@ OF_AN_OPEN_SESSION = (
     "inspector.session.follow",
     "inspector.session.discovery",
     "inspector.strategies",
-    "inspector.replay",
+    "inspector.replay.analysis",
+    "inspector.replay.cache",
+    "inspector.replay.engine",
+    "inspector.replay.pricing",
     "inspector.tokens",
 )
 ROOT = Path(inspector.ui.__file__).parents[2]
