@@ -63,7 +63,7 @@ def rows() -> list[tuple[str, ...]]:
 
 MINUS = "\N{MINUS SIGN}"
 
-HEAD = ("plan", "what it does", "tokens", "dollars", "rewritten prompts", "tokens re-cached", "cost of rewrites")
+HEAD = ("plan", "what it does", "tokens", "dollars", "changed prompts", "tokens re-cached", "cost of changes")
 
 
 def _change(saved: float | None, whole: float) -> str:

@@ -274,10 +274,10 @@ class FigureSet(Struct, frozen=True, kw_only=True):
     cache_breaks: Annotated[
         int | None,
         figure(
-            "rewritten prompts",
+            "changed prompts",
             Unit.CALLS,
             "Calls whose prompt differs from the previous one before its end: what is cached from there is not read.",
-            short="rewrites",
+            short="changed",
         ),
     ]
     cost_usd: Annotated[
@@ -511,7 +511,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     plan_breaks: Annotated[
         int | None,
         figure(
-            "prompts rewritten by the plan",
+            "prompts changed by the plan",
             Unit.CALLS,
             "Calls whose prompt the plan changes before its end, so that the cache misses from there on.",
             explained="breaks",
@@ -539,7 +539,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
     break_usd: Annotated[
         float | None,
         figure(
-            "cost of rewrites",
+            "cost of changes",
             Unit.DOLLARS,
             "Of these, what is more than reading them from the cache would have cost.",
             part_of="plan_breaks",

@@ -283,7 +283,7 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens re-cached"
     cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
     more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
-    return [("prompts rewritten", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more}{_told(known)}")]
+    return [("prompts changed", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more}{_told(known)}")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:

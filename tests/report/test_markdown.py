@@ -58,7 +58,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
         ("cache writes", "cache_write_tokens"),
         ("uncached input", "uncached_tokens"),
         ("output", "output_tokens"),
-        ("rewritten prompts", "cache_breaks"),
+        ("changed prompts", "cache_breaks"),
     ):
         assert totals[label] == [shown(figures, name, IN_TEXT.whole) for figures in columns], label
     assert totals["cost"] == [shown(figures, "cost_usd", IN_TEXT.dollars) for figures in columns]

@@ -117,7 +117,7 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
             rf"with plan A {number}": (PLAN, "cost"),
             rf"saves {number} \(": (PLAN, "saved"),
             rf"{number} fewer tokens": (PLAN, "saved tokens"),
-            rf"{number} prompts? rewritten by the plan": (PLAN, "prompts rewritten by the plan"),
+            rf"{number} prompts? changed by the plan": (PLAN, "prompts changed by the plan"),
             rf"breaks even at call {number}": (PLAN, "breaks even at call"),
             rf"first applied at call {number}": (PLAN, "first applied at call"),
         }
@@ -180,7 +180,7 @@ async def compare(figures: Figures, run: Running) -> None:
         "cost": "cost",
         "saved": "saved",
         "share": "of the total",
-        "breaks": "rewritten prompts",
+        "breaks": "changed prompts",
         "fires": "first applied at call",
         "pays": "breaks even at call",
     }
@@ -203,7 +203,7 @@ async def tune(figures: Figures, run: Running) -> None:
             ("cost", "cost"),
             ("saved", "saved"),
             ("share", "of the total"),
-            ("breaks", "rewritten prompts"),
+            ("breaks", "changed prompts"),
             ("peak", "largest prompt"),
         ):
             figures.add(PLAN, name, row.cells[column].order, "tune")

@@ -83,7 +83,7 @@ class PlanOutcome:
         breaks: Calls that missed the cache because of the plan's own changes.
         resent_tokens: Tokens that were cached and, because of those changes, re-cached.
         rebuild_usd: Dollars of re-caching them; None without a price.
-        break_usd: Of these, what is more than reading them from the cache would have cost: the cost of rewrites.
+        break_usd: Of these, what is more than reading them from the cache would have cost: the cost of changes.
         savings: Tokens and dollars saved; negative where the plan costs more.
         break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
             never in this session, or without a price.

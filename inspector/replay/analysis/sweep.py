@@ -1,4 +1,4 @@
-"""Limits of a plan over their whole range: what prompts, cost and rewrites come to at every value, or pair of them.
+"""Limits of a plan over their whole range: what prompts and cost come to at every value, or pair of them.
 
 Of one limit, a few values spread over the range are replayed first; then, one by one, values in the middle of the gap
 that is widest for how much the figures differ across it. So the curve is there at once and gets its detail where it

@@ -66,7 +66,7 @@ def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Expl
             outcome.resent_tokens,
             "tokens",
             "what stands behind the first change of each call, was sent before and could have been read",
-            (Input("prompts rewritten by the plan", outcome.breaks.value, "calls"),),
+            (Input("prompts changed by the plan", outcome.breaks.value, "calls"),),
             source,
         ),
         "rebuild_usd": Explanation.of(
@@ -112,7 +112,7 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
             (
                 Input("without", before.cost_usd.value, "$"),
                 Input("with the plan", after.cost_usd.value, "$"),
-                Input("of which the cost of rewrites", outcome.break_usd.value, "$"),
+                Input("of which the cost of changes", outcome.break_usd.value, "$"),
             ),
             _COMPARED,
         ),

@@ -253,7 +253,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "t",
         lambda main: main.study("tune"),
         "tune",
-        "Show a limit over its whole range: cost, tokens, rewritten prompts",
+        "Show a limit over its whole range: cost, tokens, changed prompts",
         is_shown=True,
         rank=3,
         named=Named("Tune a limit", "What it comes to over its whole range", has_outcome),

@@ -180,7 +180,7 @@ class CostBar(Widget, can_focus=True):
             ),
         ]
         if summary.breaks:
-            rewritten = f"{ON_SCREEN.plural(summary.breaks, 'prompt')} rewritten by the plan"
+            rewritten = f"{ON_SCREEN.plural(summary.breaks, 'prompt')} changed by the plan"
             parts.append(LinePiece(Content.styled(rewritten, text), 4))
         if summary.first_change >= 0:
             parts.append(

@@ -55,7 +55,7 @@ class CostSummary:
         saved: Dollars the plan saves; negative where it costs more.
         saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
         saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
-        rebuilds: What re-caching the prompts that the plan rewrites costs, dollars; None without a price.
+        rebuilds: What re-caching the prompts that the plan changes costs, dollars; None without a price.
         pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
         per_day: Dollars saved a day, with how far that may be off once it is known; None without a price.

@@ -32,7 +32,7 @@ SIGNS = (
     ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
     ("≥", "at least: nothing tells how long some response was"),
     ("cache misses", "calls that read less from the provider's cache than they could have; each says why"),
-    ("re-caching", "what sending again costs after the plan rewrote a prompt before its end; within the saving"),
+    ("re-caching", "what sending again costs after the plan changed a prompt before its end; within the saving"),
     (
         "needed cut text",
         "later calls that wrote a telling word found only in a cut result, or made its call again: a proxy",

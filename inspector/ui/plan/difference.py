@@ -60,8 +60,8 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
         ("saved", here.savings.usd, there.savings.usd, ON_SCREEN.dollars),
         ("prompt tokens", here.figures.prompt_tokens, there.figures.prompt_tokens, ON_SCREEN.short),
         ("largest prompt", here.figures.peak_prompt_tokens, there.figures.peak_prompt_tokens, ON_SCREEN.short),
-        ("prompts rewritten by the plan", here.breaks, there.breaks, ON_SCREEN.whole),
-        ("cost of rewrites", here.break_usd, there.break_usd, ON_SCREEN.dollars),
+        ("prompts changed by the plan", here.breaks, there.breaks, ON_SCREEN.whole),
+        ("cost of changes", here.break_usd, there.break_usd, ON_SCREEN.dollars),
         ("breaks even at call", here.break_even_call, there.break_even_call, ON_SCREEN.whole),
     ]
     rows = []
@@ -81,9 +81,9 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
 
 def brief(here: PlanOutcome, rival: Rival) -> str:
     """Two short lines for the panel: what changes by taking the other plan."""
-    cost, _, tokens, _, rewrites, *_ = figure_rows(here, rival.totals)
+    cost, _, tokens, _, changed, *_ = figure_rows(here, rival.totals)
     first = cost.change or f"{tokens.there} tokens"
-    return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {rewrites.change} rewrites"
+    return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {changed.change} changed prompts"
 
 
 def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:

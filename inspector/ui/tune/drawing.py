@@ -1,4 +1,4 @@
-"""A limit's curves as text: prompt tokens, cost and rewrites over its range, and below them the sizes it is about.
+"""A limit's curves as text: tokens, cost and changed prompts over its range; below them the sizes it is about.
 
 Curves are drawn in quarters of a cell; their scale goes from the least to the most of each, and both ends are written
 beside it. All parts share one line of values, so that what stands above a size is what the limit

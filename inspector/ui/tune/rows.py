@@ -29,7 +29,7 @@ COLUMNS: Final = (
     Column("cost", "cost", 10),
     Column("saved", "saved", 10, rank=1),
     Column("share", "share", 8),
-    Column("breaks", "rewrites", 8, rank=3),
+    Column("breaks", "changed", 8, rank=3),
     Column("peak", "peak", 8, rank=4),
 )
 
@@ -47,7 +47,7 @@ def tokens_text(tokens: float) -> str:
 _CURVES: Final[tuple[tuple[str, str, str, Callable[[float], str]], ...]] = (
     ("cost", "cost_usd", "tune--cost", ON_SCREEN.dollars),
     ("tokens", "prompt_tokens", "tune--tokens", tokens_text),
-    ("rewrites", "cache_breaks", "tune--breaks", ON_SCREEN.whole),
+    ("changed", "cache_breaks", "tune--breaks", ON_SCREEN.whole),
 )
 
 

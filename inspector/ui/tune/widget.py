@@ -87,7 +87,7 @@ class Drawing(Widget, can_focus=True):
 class TuneCurves(Drawing):
     """Set `chart` to show a sweep. The mouse asks for another value; whoever answers sets another chart."""
 
-    HELP = """What the cost, the prompt tokens and the rewritten prompts of this session come to over the whole range of
+    HELP = """What the cost, the prompt tokens and the changed prompts of this session come to over the whole range of
     one limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
     beside it; the dotted line is the session with nothing cut. ~ is an estimate. ◆ is the value you
     look at, ▲ the plan's, ▾ that of the least cost. ◇ is the knee: where the cost lies furthest below the straight
