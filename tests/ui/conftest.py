@@ -1,6 +1,7 @@
 """Fixtures for tests that run the application."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def few_frames(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def few_frames(request: pytest.FixtureRequest) -> Iterator[None]:
     """Paint seldom, but in tests of painting."""
-    if request.node.get_closest_marker("paints") is None:
-        paint_seldom(monkeypatch)
+    with nullcontext() if request.node.get_closest_marker("paints") else paint_seldom():
+        yield
 
 
 @pytest.fixture(autouse=True)

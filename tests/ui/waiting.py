@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from textual._compositor import Compositor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     import pytest
     from rich.console import RenderableType
@@ -75,34 +77,38 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
             quiet = 0
 
 
-def paint_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work out few frames, and none of them less than whole: what changed in those between is painted with the next.
+def paint_seldom() -> AbstractContextManager[None]:
+    """Work out few frames a second: what changed in those between is painted with the next.
 
     What a test reads of the screen is asked of the widgets, not of a frame.
     """
-    render_update = Compositor.render_update
     painted: dict[Compositor, float] = {}
 
-    def seldom(
-        compositor: Compositor,
-        full: bool = False,
-        screen_stack: list[Screen[Any]] | None = None,
-        simplify: bool = False,
-    ) -> RenderableType | None:
+    def is_due(compositor: Compositor) -> bool:
         now = time.monotonic()
-        if not full and now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
-            return None
+        if now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
+            return False
         painted[compositor] = now
-        return render_update(compositor, full, screen_stack, simplify)
+        return True
 
-    monkeypatch.setattr(Compositor, "render_update", seldom)
+    return _frames_where(is_due)
+
+
+def few_frames(asked: int) -> AbstractContextManager[None]:
+    """Work out only one in so many of the frames that are asked for; what changed in the others is painted with it."""
+    since: Counter[Compositor] = Counter()
+
+    def is_due(compositor: Compositor) -> bool:
+        since[compositor] += 1
+        return since[compositor] % asked == 0
+
+    return _frames_where(is_due)
 
 
 @contextmanager
-def few_frames(asked: int) -> Iterator[None]:
-    """Work out only one in so many of the frames that are asked for; what changed in the others is painted with it."""
+def _frames_where(is_due: Callable[[Compositor], bool]) -> Iterator[None]:
+    """Leave out frames that are not due, but never a whole one."""
     render_update = Compositor.render_update
-    since: dict[Compositor, int] = {}
 
     def seldom(
         compositor: Compositor,
@@ -110,8 +116,7 @@ def few_frames(asked: int) -> Iterator[None]:
         screen_stack: list[Screen[Any]] | None = None,
         simplify: bool = False,
     ) -> RenderableType | None:
-        since[compositor] = since.get(compositor, 0) + 1
-        if not full and since[compositor] % asked:
+        if not full and not is_due(compositor):
             return None
         return render_update(compositor, full, screen_stack, simplify)
 
