@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
 
@@ -20,7 +22,13 @@ FORMS = {
 
 
 def written(
-    report: Report, form: str, *, rows: str = "calls", color: bool = False, answers_pointer: bool = True
+    report: Report,
+    form: str,
+    *,
+    rows: str = "calls",
+    color: bool = False,
+    answers_pointer: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
 ) -> str:
     """The report on one session in a form. A page says itself where nothing could draw its charts.
 
@@ -30,6 +38,7 @@ def written(
         rows: What csv has a row for: `calls` or `blocks`.
         color: Colour the plain text, for a terminal.
         answers_pointer: Let the page's charts answer the pointer: most of its size.
+        progress: Told how many of a page's charts are drawn.
     """
     match form:
         case "csv":
@@ -51,7 +60,8 @@ def written(
             from inspector.report.pages.content import page_content
             from inspector.report.pages.html import html
 
-            return html(page_content(report), report_charts(report, PAGE), answers_pointer=answers_pointer)
+            charts = report_charts(report, PAGE)
+            return html(page_content(report), charts, answers_pointer=answers_pointer, progress=progress)
         case _:
             from inspector.report.text import report_text
 

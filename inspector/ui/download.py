@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 """A browser is told the name in a header."""
-LONGEST_STEM = 60
+LONGEST_STEM = 24
+"""Enough of an id to know it by; the whole path of what is saved is to fit a line of 80 columns."""
 
 
 def file_stem(session: Path) -> str:

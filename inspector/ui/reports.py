@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -57,7 +57,9 @@ REPORT_FORMS = (
 )
 GROUP = "report"
 """One report is worked out at a time."""
-NO_TEXTS = "It holds figures and names of tools, none of the session's texts."
+SHARE_OF_REPLAYS = 0.4
+"""Of the time a page takes, that of replaying every plan; the rest is for drawing its charts."""
+NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,10 +132,10 @@ def write_report(
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
 
-    def progress(done: int, total: int) -> None:
+    def progress(begins: float, ends: float, done: int, total: int) -> None:
         if is_cancelled():
             raise ReplayCancelledError
-        post(ReportProgress(done / total if total else 0.0))
+        post(ReportProgress(begins + (ends - begins) * done / total))
 
     options = ReportOptions(
         runs_per_day,
@@ -142,8 +144,8 @@ def write_report(
         days_per_month=(outcome.terms or Assumptions()).days_per_month,
     )
     try:
-        report = report_of(outcome.inputs, plans, options, progress)
-        post(ReportWritten(written(report, form.name)))
+        report = report_of(outcome.inputs, plans, options, partial(progress, 0, SHARE_OF_REPLAYS))
+        post(ReportWritten(written(report, form.name, progress=partial(progress, SHARE_OF_REPLAYS, 1))))
     except ReplayCancelledError:
         return
     except InspectorError as error:
@@ -253,5 +255,7 @@ def _reported_plans(controller: SessionController, outcome: Outcome) -> tuple[li
         return [outcome.plan], "It shows the session with and without your plan."
     found = controller.answers.best
     if found is not None and found.best is not None:
-        return [found.best.plan], "No strategy is on: it shows the best plan without needed cuts."
+        # Who reads the page is to know that nobody chose this plan.
+        plan = replace(found.best.plan, name=f"{found.best.plan.name}, the best without needed cuts".lstrip(", "))
+        return [plan], "No strategy is on: it shows the best plan without needed cuts."
     return [], "No strategy is on: it shows the session alone."

@@ -11,13 +11,12 @@ async def test_it_plays_from_the_first_call_and_stops_where_it_is(running, sessi
         await run.press("g", "space")
         assert run.is_playing
         assert "▶ call " in run.text()
-        await run.until(lambda: seen.add(run.call) or (run.call or 0) >= 4)
+        await run.until(lambda: seen.add(run.call) or len(seen) > 2)
         await run.press("g", "space")
         assert not run.is_playing
         stopped = run.call
         await run.pause(0.3)
         assert run.call == stopped
-        assert len(seen) > 2
         timeline = run.timeline
         assert timeline.rows.history.enters[timeline.cursor_block] == stopped
         await run.press("g", "space")

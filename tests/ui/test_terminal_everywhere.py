@@ -75,6 +75,9 @@ class Tried(TerminalProgram):
 
     def act(self, name: str, key: str, changes: str = "", shows: str = "", hides: str = "") -> None:
         """Press a key; wait until what a pattern finds is something else, or until a text shows or does not."""
+        if changes:
+            # What the key before does may be painted in parts: the rest of it is no answer to this one.
+            self.rest()
         before = self.found(changes) if changes else []
         if shows:
             assert shows not in self.text, f"{name}: {shows} is there already\n{self.text}"

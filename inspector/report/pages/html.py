@@ -19,7 +19,7 @@ from inspector.report.charts.drawing import can_draw, script, still, svg
 from inspector.report.pages.model import Chart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from inspector.report.pages.model import PageContent
 
@@ -30,7 +30,13 @@ FEW_ROWS = 14
 """The same behind a chart that says the same."""
 
 
-def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_pointer: bool = True) -> str:
+def html(
+    content: PageContent,
+    charts: Mapping[str, dict[str, Any]],
+    *,
+    answers_pointer: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+) -> str:
     """The whole page; where nothing can draw charts, without them, which it says.
 
     Args:
@@ -38,10 +44,15 @@ def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_
         charts: Vega-Lite specifications by name; a chart that is missing here is left out.
         answers_pointer: Hold the script that draws the charts again so that they answer the pointer: most of the
             page's size, and no help where scripts do not run.
+        progress: Told how many of all charts are drawn: most of the work.
     """
     named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
     specified = {name: specification for name, specification in charts.items() if name in named}
     drawn = specified if can_draw() else {}
+    pictures = {}
+    for done, (name, specification) in enumerate(drawn.items()):
+        progress(done, len(drawn))
+        pictures[name] = Markup(svg(still(specification)))  # noqa: S704  our own, foreign text in it escaped
     style = _asset("page.css")
     code = script(_asset("charts.js")) if drawn and answers_pointer else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
@@ -56,10 +67,7 @@ def html(content: PageContent, charts: Mapping[str, dict[str, Any]], *, answers_
         lacks_charts=len(drawn) < len(specified),
         style=Markup(style),  # noqa: S704  our own
         script=Markup(code),  # noqa: S704  our own
-        pictures={
-            name: Markup(svg(still(specification)))  # noqa: S704  our own, foreign text in it escaped
-            for name, specification in drawn.items()
-        },
+        pictures=pictures,
         specifications=drawn,
     )
 
