@@ -224,7 +224,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a copy of the program shows to which one of each was added."""
     folder = tmp_path_factory.mktemp("added")
     package = folder / "inspector"
-    shutil.copytree(ROOT / "inspector", package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "inspector", package)
     for name, text in NEW_FILES.items():
         (package / name).write_text(text.lstrip(), encoding="utf-8")
     for name, changes in LINES.items():

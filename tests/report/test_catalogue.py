@@ -64,7 +64,7 @@ json.dump(forms, sys.stdout)
 
 
 def test_a_total_that_is_worked_out_and_in_the_catalogue_arrives_everywhere(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "inspector", tmp_path / "inspector", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "inspector", tmp_path / "inspector")
     for name, changes in ADDED.items():
         text = (tmp_path / name).read_text(encoding="utf-8")
         for line, added, behind in changes:

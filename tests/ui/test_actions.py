@@ -285,7 +285,7 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
     tmp_path: Path,
 ) -> None:
     for folder in ("inspector", "scripts"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "samples"))
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("samples"))
     table = tmp_path / "inspector" / "ui" / "actions" / "main_screen.py"
     before = table.read_text(encoding="utf-8")
     table.write_text(before.replace(')\n"""Every key that works', ROW.removeprefix("\n")), encoding="utf-8")

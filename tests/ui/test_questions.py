@@ -360,7 +360,7 @@ async def test_a_session_shows_rows_while_it_is_counted_follows_what_is_added_an
         )
         await shows(run, f"cost ${costs / 1e6:.2f} ")
         await run.tap("g", "space")
-        await shows(run, f"▶ call 2 of {len(calls)}")
+        await shows(run, "▶ call ", f" of {len(calls)}")
         await run.tap("g", "space")
 
 

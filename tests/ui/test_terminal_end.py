@@ -222,7 +222,7 @@ def test_the_terminal_is_left_as_it_was_found(how: str, private_home: Path, tmp_
 def test_a_program_put_aside_again_and_again_goes_on() -> None:
     with OnTerminal([*COMMAND, str(SAMPLE)]) as program:
         program.read_until(b"local estimate")
-        for _ in range(40):
+        for _ in range(15):
             program.process.send_signal(signal.SIGTSTP)
             program.read_until(b"\x1b[?1049l")
             program.until_stopped()
