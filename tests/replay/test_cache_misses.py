@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace as changed
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from msgspec import structs
 
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
-from inspector.replay.analysis.next_call import model_switch, next_call_cost
+from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay, replay_session
@@ -511,23 +510,6 @@ def test_the_next_call_is_priced_warm_cold_afresh_and_compacted() -> None:
     assert found.compact_pays_after is not None
     saved = (prompt - found.compacted_tokens) * read
     assert (found.compact_pays_after - 1) * saved < compact_first - prompt * write <= found.compact_pays_after * saved
-
-
-def test_a_switch_of_models_writes_the_prompt_again_and_pays_the_others_prices_from_there_on() -> None:
-    session = Script().play(*READS_ALL, Call(20_000, 90.0))
-    plain = replayed(session)
-    found = model_switch(plain, 1, SONNET)
-    rates = Pricing().rates(SONNET, 60.0)
-    assert found is not None
-    assert rates is not None
-
-    prompts = plain.ledger.prompt_tokens.tolist()
-    first = prompts[1] * rates.cache_write_5m + 10 * rates.output
-    second = 20_000 * rates.cache_read + (prompts[2] - 20_000) * rates.cache_write_5m + 10 * rates.output
-    assert found.usd.value == pytest.approx((first + second) / 1e6)
-    assert found.recache_usd.value == pytest.approx(prompts[1] * (rates.cache_write_5m - rates.cache_read) / 1e6)
-    assert found.recorded_usd.value == pytest.approx(float(np.sum(plain.ledger.cost[1:])))
-    assert model_switch(plain, 1, "a model nobody sells") is None
 
 
 def test_times_are_told_in_their_two_largest_units() -> None:
