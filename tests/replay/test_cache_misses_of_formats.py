@@ -15,6 +15,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay_session
 from inspector.session.model import ReportedMiss
 from inspector.session.open import open_session
+from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
@@ -22,7 +23,7 @@ from tests.session.gemini_lines import GeminiScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
-from tests.session.run_files import Record, exchange, inspect_log, jsonl
+from tests.session.run_files import Record, event, exchange, inspect_log, jsonl, mini_run, text
 
 START = 1_780_000_000.0
 DAY = 86_400.0
@@ -208,6 +209,97 @@ def inspect_ai(path: Path, calls: Sequence[Made]) -> Path:
     return path / "log.json"
 
 
+def anthropic_messages(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    for number, call in enumerate(calls):
+        messages.append({"role": "user", "content": f"question {number}"})
+        content = [{"type": "text", "text": f"answer {number}"}]
+        about = {"model": call.model, "usage": anthropic_usage(call), "timestamp": START + call.time}
+        messages.append({"id": f"m{number}", "type": "message", "role": "assistant", "content": content, **about})
+    (path / "messages.jsonl").write_bytes(jsonl(messages))
+    return path / "messages.jsonl"
+
+
+def openai_responses(path: Path, calls: Sequence[Made]) -> Path:
+    lines, items = [], []
+    for number, call in enumerate(calls):
+        items.append({"type": "message", "role": "user", "content": f"question {number}"})
+        answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"a {number}"}]}
+        usage = {"input_tokens": call.prompt, "input_tokens_details": {"cached_tokens": call.read}, "output_tokens": 9}
+        about = {"id": f"resp_{number}", "object": "response", "model": call.model, "created_at": START + call.time}
+        request = {"model": call.model, "instructions": "Be brief.", "tools": [], "input": list(items)}
+        lines.append({"request": request, "response": {**about, "output": [answer], "usage": usage}})
+        items.append(answer)
+    (path / "log.jsonl").write_bytes(jsonl(lines))
+    return path / "log.jsonl"
+
+
+def cline(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    for number, call in enumerate(calls):
+        messages.append({"role": "user", "content": [text(f"question {number}")], "ts": (START + call.time - 5) * 1000})
+        metrics = {
+            "inputTokens": call.prompt,
+            "outputTokens": 9,
+            "cacheReadTokens": call.read,
+            "cacheWriteTokens": call.prompt - call.read,
+        }
+        about = {"id": f"m{number}", "ts": (START + call.time) * 1000, "modelInfo": {"id": call.model}}
+        messages.append({"role": "assistant", "content": [text(f"answer {number}")], "metrics": metrics, **about})
+    task = {"version": 1, "agent": "cline", "sessionId": "s", "messages": messages, "system_prompt": "You code."}
+    (path / "session.messages.json").write_text(json.dumps(task))
+    return path / "session.messages.json"
+
+
+def openhands(path: Path, calls: Sequence[Made]) -> Path:
+    events = [event(0, "SystemPromptEvent", "agent", system_prompt=text("You code."), tools=[])]
+    usages = []
+    for number, call in enumerate(calls):
+        asked = event(len(events), "MessageEvent", "user", llm_message={"role": "user", "content": [text("go on")]})
+        said = {"role": "assistant", "content": [text(f"answer {number}")]}
+        events.append({**asked, "timestamp": stamp(call.time - 5)})
+        answer = event(len(events), "MessageEvent", "agent", llm_message=said, llm_response_id=f"r{number}")
+        events.append({**answer, "timestamp": stamp(call.time)})
+        counts = {"prompt_tokens": call.prompt, "completion_tokens": 9, "cache_read_tokens": call.read}
+        written = {"cache_write_tokens": call.prompt - call.read - 10}
+        usages.append({"response_id": f"r{number}", "model": call.model, **counts, **written})
+    (path / "events").mkdir()
+    for number, each in enumerate(events):
+        (path / "events" / f"event-{number:05}-e{number}.json").write_text(json.dumps(each))
+    stats = {"usage_to_metrics": {"agent": {"token_usages": usages}}}
+    (path / "base_state.json").write_text(json.dumps({"id": "conversation", "stats": stats}))
+    return path
+
+
+def openhands_0(path: Path, calls: Sequence[Made]) -> Path:
+    events: list[Record] = [{"id": 0, "source": "agent", "action": "system", "args": {"content": "You code."}}]
+    for number, call in enumerate(calls):
+        at = len(events)
+        asked = {"source": "user", "action": "message", "args": {"content": "go on"}}
+        function = {"name": "execute_bash", "arguments": '{"command": "ls"}'}
+        message = {"content": f"turn {number}", "tool_calls": [{"id": f"c{number}", "function": function}]}
+        response = {"id": f"r{number}", "model": call.model, "usage": openai_usage(call)}
+        link = {"function_name": "execute_bash", "tool_call_id": f"c{number}"}
+        called = {**link, "model_response": {**response, "choices": [{"message": message}]}}
+        made = {"source": "agent", "action": "run", "args": {"command": "ls"}, "tool_call_metadata": called}
+        seen = {"observation": "run", "content": f"file{number}", "extras": {}, "tool_call_metadata": link}
+        events.append({"id": at, "timestamp": stamp(call.time - 5), **asked})
+        events.append({"id": at + 1, "timestamp": stamp(call.time), **made})
+        events.append({"id": at + 2, "timestamp": stamp(call.time), "source": "agent", "cause": at + 1, **seen})
+    (path / "run.json").write_text(json.dumps(events))
+    return path / "run.json"
+
+
+def mini_swe_agent(path: Path, calls: Sequence[Made]) -> Path:
+    run = mini_run(len(calls))
+    answers = [message for message in run["messages"] if message["role"] == "assistant"]
+    for call, message in zip(calls, answers, strict=True):
+        message["extra"]["timestamp"] = START + call.time
+        message["extra"]["response"] |= {"model": call.model, "usage": openai_usage(call)}
+    (path / "run.traj.json").write_text(json.dumps(run))
+    return path / "run.traj.json"
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -221,7 +313,20 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "atif": (atif, CLAUDE),
     "openai-chat": (openai_chat, GPT),
     "inspect": (inspect_ai, CLAUDE),
+    "anthropic-messages": (anthropic_messages, CLAUDE),
+    "openai-responses": (openai_responses, GPT),
+    "cline": (cline, CLAUDE),
+    "openhands": (openhands, CLAUDE),
+    "openhands-v0": (openhands_0, GPT),
+    "mini-swe-agent": (mini_swe_agent, GPT),
 }
+
+SILENT = {"copilot-cli", "goose", "hermes", "swe-agent", "transcripts"}
+"""Formats that report nothing of what was read from a cache."""
+
+
+def test_there_is_a_session_of_every_format_that_reports_what_was_read_from_the_cache() -> None:
+    assert set(WRITERS) | SILENT == {each.name for each in all_formats()}
 
 
 @pytest.mark.parametrize("name", WRITERS)
