@@ -30,12 +30,13 @@ DAY = 86_400.0
 
 
 class Made(NamedTuple):
-    """One call: its prompt, what it read of it, when it was made, and by which model."""
+    """One call: its prompt, what it read of it, when it was made, by which model, and what happened before it."""
 
     prompt: int
     read: int
     time: float
     model: str
+    before: MissCause | None = None
 
 
 Writer = Callable[[Path, Sequence[Made]], Path]
@@ -79,6 +80,11 @@ def openai_usage(call: Made) -> Record:
 def claude_code(path: Path, calls: Sequence[Made]) -> Path:
     script = Script()
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            script.boundary()
+            script.summary()
+        elif call.before is MissCause.REWIND:
+            script.parent = script.lines[1]["uuid"]
         script.prompt(f"question {number}", timestamp=stamp(call.time - 5))
         message = {
             "id": f"m{number}",
@@ -116,6 +122,8 @@ def codex(path: Path, calls: Sequence[Made]) -> Path:
     for number, call in enumerate(calls):
         rollout.clock = START + call.time - 5
         rollout.turn(call.model)
+        if call.before is MissCause.COMPACTION:
+            rollout.add("compacted", {"message": "what was done"})
         rollout.prompt(f"question {number}")
         rollout.clock = START + call.time
         rollout.message("assistant", f"answer {number}")
@@ -127,6 +135,8 @@ def gemini(path: Path, calls: Sequence[Made]) -> Path:
     script = GeminiScript()
     script.header()
     for number, call in enumerate(calls):
+        if call.before is MissCause.REWIND:
+            script.rewind("u1")
         script.user(f"u{number}", f"question {number}")["timestamp"] = stamp(call.time - 5)
         counts = {"input": call.prompt, "output": 9, "cached": call.read, "thoughts": 0, "tool": 0}
         answer = script.answer(f"a{number}", f"answer {number}", model=call.model, tokens=counts)
@@ -149,6 +159,10 @@ def pi(path: Path, calls: Sequence[Made]) -> Path:
     script = PiScript()
     script.header()
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            script.compaction(None)
+        elif call.before is MissCause.REWIND:
+            script.leaf = script.lines[2]["id"]
         script.user(f"question {number}")
         usage = {"input": 10, "output": 9, "cacheRead": call.read, "cacheWrite": call.prompt - call.read - 10}
         script.answer(f"answer {number}", model=call.model, usage=usage)
@@ -191,6 +205,9 @@ def inspect_ai(path: Path, calls: Sequence[Made]) -> Path:
     messages: list[Record] = []
     events: list[Record] = [{"event": "sample_init"}]
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            events.append({"event": "compaction", "type": "summary", "tokens_before": 900, "tokens_after": 90})
+            messages = [messages[0], {"id": "s", "role": "user", "content": "what was done"}]
         messages.append({"id": f"u{number}", "role": "user", "content": f"question {number}"})
         answer = {"id": f"a{number}", "role": "assistant", "content": f"answer {number}"}
         counts = {
@@ -237,6 +254,8 @@ def openai_responses(path: Path, calls: Sequence[Made]) -> Path:
 def cline(path: Path, calls: Sequence[Made]) -> Path:
     messages: list[Record] = []
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            messages.append({"role": "user", "content": [text("what was done")], "isSummary": True, "condenseId": "s"})
         messages.append({"role": "user", "content": [text(f"question {number}")], "ts": (START + call.time - 5) * 1000})
         metrics = {
             "inputTokens": call.prompt,
@@ -255,6 +274,10 @@ def openhands(path: Path, calls: Sequence[Made]) -> Path:
     events = [event(0, "SystemPromptEvent", "agent", system_prompt=text("You code."), tools=[])]
     usages = []
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            forgotten = [each["id"] for each in events[1:]]
+            condensed = {"forgotten_event_ids": forgotten, "summary": "what was done", "summary_offset": 1}
+            events.append({**event(len(events), "Condensation", "agent", **condensed), "timestamp": stamp(call.time)})
         asked = event(len(events), "MessageEvent", "user", llm_message={"role": "user", "content": [text("go on")]})
         said = {"role": "assistant", "content": [text(f"answer {number}")]}
         events.append({**asked, "timestamp": stamp(call.time - 5)})
@@ -274,6 +297,10 @@ def openhands(path: Path, calls: Sequence[Made]) -> Path:
 def openhands_0(path: Path, calls: Sequence[Made]) -> Path:
     events: list[Record] = [{"id": 0, "source": "agent", "action": "system", "args": {"content": "You code."}}]
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            forgotten = {"forgotten_events_start_id": 1, "forgotten_events_end_id": len(events) - 1}
+            about = {**forgotten, "summary": "what was done", "summary_offset": 1}
+            events.append({"id": len(events), "source": "agent", "action": "condensation", "args": about})
         at = len(events)
         asked = {"source": "user", "action": "message", "args": {"content": "go on"}}
         function = {"name": "execute_bash", "arguments": '{"command": "ls"}'}
@@ -345,6 +372,30 @@ def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(n
         (5, MissCause.UNKNOWN if is_claude else MissCause.LIKELY_SERVER_SIDE),
     ]
     assert found.misses[1].evidence.models == models
+
+
+SHRINKING = [
+    *((name, MissCause.COMPACTION) for name in ("claude-code", "codex", "pi", "inspect", "cline")),
+    *((name, MissCause.COMPACTION) for name in ("openhands", "openhands-v0")),
+    *((name, MissCause.REWIND) for name in ("claude-code", "gemini-cli", "pi")),
+]
+"""Formats, and what they record that has a conversation go on with less than it had."""
+
+
+@pytest.mark.parametrize(("name", "cause"), SHRINKING, ids=[f"{name}-{cause}" for name, cause in SHRINKING])
+def test_a_compaction_or_a_rewind_that_is_recorded_is_the_cause(name: str, cause: MissCause, tmp_path: Path) -> None:
+    write, (model, _) = WRITERS[name]
+    calls = [
+        Made(10_000, 0, 0.0, model),
+        Made(20_000, 9_984, 20.0, model),
+        Made(30_000, 29_952, 40.0, model),
+        Made(15_000, 0, 60.0, model, before=cause),
+        Made(20_000, 14_976, 80.0, model),
+    ]
+
+    found = cache_misses(replay_session(open_session(write(tmp_path, calls)), Plan()))
+
+    assert [(miss.call, miss.cause) for miss in found.all if miss.call] == [(3, cause)]
 
 
 def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:
