@@ -13,7 +13,7 @@ import pytest
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay_session
-from inspector.session.model import ReportedMiss
+from inspector.replay.explain.cache_misses import told
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
@@ -398,94 +398,32 @@ def test_a_compaction_or_a_rewind_that_is_recorded_is_the_cause(name: str, cause
     assert [(miss.call, miss.cause) for miss in found.all if miss.call] == [(3, cause)]
 
 
-def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:
-    """A log of requests, each with a system prompt and a tool of its own; nothing is read from the cache."""
-    lines, messages = [], []
-    for number, (system, tool) in enumerate(systems_and_tools):
-        messages.append({"role": "user", "content": f"question {number}"})
-        call = Made(10_000 + number, 0, 0.0, "claude-opus-4-8")
-        content = [{"type": "text", "text": f"answer {number}"}]
-        answer = {"role": "assistant", "model": call.model, "content": content, "usage": anthropic_usage(call)}
-        lines.append(exchange(list(messages), answer, number, model=call.model, system=system, tools=[{"name": tool}]))
-        messages.append({"role": "assistant", "content": content})
-    return lines
-
-
-@pytest.mark.parametrize(
-    ("changed", "cause"),
-    [
-        (("You help.", "Read"), MissCause.TOOLS_CHANGED),
-        (("You code.", "Bash"), MissCause.SYSTEM_PROMPT_CHANGED),
-        (("You help.", "Bash"), MissCause.UNKNOWN),
-    ],
-    ids=["tools", "system prompt", "neither"],
-)
-def test_a_log_of_requests_shows_whether_the_tools_or_the_system_prompt_changed(
-    changed: tuple[str, str], cause: MissCause, tmp_path: Path
+@pytest.mark.parametrize("name", ["pi", "claude-code"])
+@pytest.mark.parametrize(("changes", "cause"), [(True, MissCause.THINKING_CHANGED), (False, MissCause.UNKNOWN)])
+def test_another_thinking_level_is_why_a_call_missed(
+    name: str, changes: bool, cause: MissCause, tmp_path: Path
 ) -> None:
-    (tmp_path / "log.jsonl").write_bytes(jsonl(asked_and_answered(("You help.", "Bash"), changed)))
-
-    found = cache_misses(replay_session(open_session(tmp_path / "log.jsonl"), Plan()))
-
-    assert [miss.cause for miss in found.misses] == [cause]
-
-
-SAID = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 9_000}}
-
-
-@pytest.mark.parametrize("is_stream", [False, True], ids=["at once", "stream"])
-def test_what_the_provider_says_stands_in_logs_of_requests_too(is_stream: bool, tmp_path: Path) -> None:
-    lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
-    answer = lines[1]["response"]["body"]
-    if is_stream:
-        about = {name: answer[name] for name in ("role", "model", "usage")}
-        events = [
-            {"type": "message_start", "message": {**about, "content": [], "diagnostics": None}},
-            {"type": "content_block_start", "index": 0, "content_block": answer["content"][0]},
-            {"type": "message_delta", "delta": {"diagnostics": SAID}, "usage": {"output_tokens": 9}},
-        ]
-        lines[1]["response"] = {"body_raw": "\n\n".join(f"data: {json.dumps(event)}" for event in events)}
+    model = CLAUDE[0]
+    write, _ = WRITERS[name]
+    path = write(
+        tmp_path, [Made(10_000, 0, 0.0, model), Made(20_000, 9_990, 20.0, model), Made(30_000, 0, 40.0, model)]
+    )
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    levels = ("high", "high", "xhigh" if changes else "high")
+    if name == "claude-code":
+        for line, level in zip((line for line in lines if line["type"] == "assistant"), levels, strict=True):
+            line["effort"] = level
     else:
-        answer["diagnostics"] = SAID
-    (tmp_path / "log.jsonl").write_bytes(jsonl(lines))
+        places = [at for at, line in enumerate(lines) if line.get("message", {}).get("role") == "assistant"]
+        for at, level in reversed(list(zip(places, levels, strict=True))):
+            change = {"type": "thinking_level_change", "timestamp": lines[at]["timestamp"], "thinkingLevel": level}
+            lines[at:at] = [{**change, "id": f"t{at}", "parentId": lines[at]["parentId"]}]
+            lines[at + 1]["parentId"] = f"t{at}"
+    path.write_bytes(jsonl(lines))
+    session = open_session(path)
 
-    session = open_session(tmp_path / "log.jsonl")
+    found = cache_misses(replay_session(session, Plan()))
 
-    assert [call.miss for call in session.calls] == [None, ReportedMiss("tools_changed", 9_000)]
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "miss"),
-    [
-        (None, None),
-        ({"cache_miss_reason": None}, None),
-        ({"cache_miss_reason": {"type": "unavailable"}}, ReportedMiss("unavailable")),
-        (SAID, ReportedMiss("tools_changed", 9_000)),
-        ({"cache_miss_reason": {"type": None}}, None),
-        ("no object", None),
-        ({"cache_miss_reason": 7}, None),
-        ({"cache_miss_reason": {"type": ["a"], "cache_missed_input_tokens": "many"}}, None),
-    ],
-    ids=["no divergence", "still compared", "not known", "a cause", "no type", "a string", "a number", "odd types"],
-)
-def test_claude_code_keeps_what_the_provider_says_with_every_line_of_a_response(
-    diagnostics: object, miss: ReportedMiss | None, tmp_path: Path
-) -> None:
-    script = Script()
-    script.prompt("go")
-    for part in ("one", "two"):
-        message = {
-            "id": "m",
-            "role": "assistant",
-            "model": "claude-opus-4-8",
-            "content": [{"type": "text", "text": part}],
-            "usage": anthropic_usage(Made(9_000, 0, 0.0, "")),
-            "diagnostics": diagnostics,
-        }
-        script.add(type="assistant", requestId="r", message=message)
-
-    session = open_session(script.write(tmp_path / "session.jsonl"))
-
-    assert [call.miss for call in session.calls] == [miss]
-    assert not session.skipped_records
-    assert session.calls[0].usage is not None
+    assert [call.thinking for call in session.calls] == list(levels)
+    assert [(miss.call, miss.cause) for miss in found.misses] == [(2, cause)]
+    assert told(found.misses[0], session).startswith("high before, xhigh now" if changes else "same model")
