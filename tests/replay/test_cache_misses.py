@@ -403,7 +403,7 @@ def test_every_token_that_real_sessions_did_not_read_is_accounted_for_with_and_w
     assert explained > 100
 
 
-def test_the_four_rewrites_of_a_long_session_are_a_model_two_pauses_and_one_that_nothing_explains(corpus: Path) -> None:
+def test_the_four_rewrites_of_a_long_session_are_a_model_an_effort_and_two_pauses(corpus: Path) -> None:
     (path,) = (corpus / "claude-code").glob("e92f5a0b*.jsonl")
     session = open_session(path)
 
@@ -411,13 +411,14 @@ def test_the_four_rewrites_of_a_long_session_are_a_model_two_pauses_and_one_that
 
     assert [(miss.call, miss.cause, miss.tokens, miss.known) for miss in found.misses] == [
         (26, MissCause.MODEL_CHANGED, 134_211, HowKnown.EXACT),
-        (34, MissCause.UNKNOWN, 147_489, HowKnown.ESTIMATED),
+        (34, MissCause.THINKING_CHANGED, 147_489, HowKnown.ESTIMATED),
         (124, MissCause.TTL_EXPIRED_5M, 327_011, HowKnown.ESTIMATED),
         (131, MissCause.TTL_EXPIRED_5M, 346_623, HowKnown.ESTIMATED),
     ]
     assert [miss.derived for miss in found.misses] == [miss.cause for miss in found.misses]
     assert found.misses[0].reported == ReportedMiss("model_changed", 117_962)
     assert found.misses[0].evidence.models == ("claude-fable-5", "claude-opus-4-8")
+    assert told(found.misses[1], session) == "high before, xhigh now; the provider could not say"
 
 
 def by_hand(session: Session, *, to_hour: bool) -> float:
