@@ -1,7 +1,7 @@
 """Says what a change of form has changed: the same command lines on two versions of the package, to the bit.
 
-Every session of the reference material and of `sample_sessions` goes through `report`, `compact`, `compare`, `convert`
-and `formats`, under plans of every kind. Nothing but the command line is used, so it works on any version:
+Every session of the reference material and of `sample_sessions` goes through `report`, `why`, `compact`, `compare`,
+`convert` and `formats`, under plans of every kind. Nothing but the command line is used, so it works on any version:
 
     python scripts/compare_versions.py record BEFORE --package ../other-checkout
     python scripts/compare_versions.py record AFTER
@@ -69,6 +69,9 @@ REPORTS = {
     "report-html": ["--format", "html", "--no-compare", "--no-script"],
 }
 """Every form of a report, each on all plans side by side."""
+
+QUESTIONS = {"why": (), "why-switch": ("--switch", "claude-haiku-4-5", "--format", "json")}
+"""Why a session cost what it cost, alone and with another model."""
 
 FORMS = ("anthropic", "openai", "atif")
 
@@ -211,15 +214,17 @@ def cases_of(source: Source, quick: bool, turn: int) -> list[Case]:
     compacts.append(("compact-preset-openai", "compact", (*PLANS["preset"], "--format", "openai")))
     compacts.append(("compact-sticky-call", "compact", (*PLANS["sticky"], "--call", "7")))
     converts = [(f"convert-{form}", "convert", ("--to", form, "--what", "conversation")) for form in FORMS]
+    questions = [(name, "why", words) for name, words in QUESTIONS.items()]
     others = [("compare", "compare", ("--format", "json")), ("formats", "formats", ())]
     if quick:
         reports = [reports[0], reports[1 + turn % (len(reports) - 1)]]
         compacts = [compacts[(turn * QUICK_PLANS + step) % len(compacts)] for step in range(QUICK_PLANS)]
         converts = [converts[turn % len(converts)]]
+        questions = [questions[turn % len(questions)]]
     folder = f"{source.group}/{source.path.replace('/', '--')}"
     return [
         Case(f"{folder}/{name}", source.folder, source.path, (command, source.path, *words))
-        for name, command, words in (*reports, *compacts, *converts, *others)
+        for name, command, words in (*reports, *questions, *compacts, *converts, *others)
     ]
 
 

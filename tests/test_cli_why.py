@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import cell_width
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
@@ -93,6 +94,61 @@ def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
 
     assert same["saved"] == found["best"]["saved"]
     assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
+
+
+def test_it_says_when_a_session_was_and_which_hours_cost_most(corpus: Path, capsys) -> None:
+    said = squeezed(run_here(capsys, "why", SAMPLE).out)
+    path = corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
+    if not path.exists():
+        pytest.skip("the session is not in the corpus")
+    longer = run_here(capsys, "why", path, "--format", "json").out
+    hours = json.loads(longer)["hours"]
+
+    assert "2026-09-14 08:02 to 08:20 UTC, 18 min 46 s from the first call to the last" in said
+    assert "dearest hours" not in said
+    assert [row["hour"] for row in hours] == [f"2026-07-23T{hour}:00:00Z" for hour in (20, 21, 22)]
+    assert sum(row["usd"] for row in hours) == pytest.approx(json.loads(longer)["baseline"]["cost_usd"], abs=1e-5)
+    assert sum(row["misses"] for row in hours) == 4
+    told = squeezed(run_here(capsys, "why", path).out)
+    assert "dearest hours $18.39 2026-07-23 21 h UTC, 51.8 % of the bill: 78 calls, 2 cache misses $12.98" in told
+
+
+def test_another_model_is_priced_from_a_call_on_and_in_every_form(capsys) -> None:
+    asked = ("why", SAMPLE, "--switch", "claude-sonnet-4-6", "--switch", "claude-opus-4-1", "--at", "20")
+    said = squeezed(run_here(capsys, *asked).out)
+    sonnet, opus = json.loads(run_here(capsys, *asked, "--format", "json").out)["model_switches"]
+
+    assert (sonnet["model"], sonnet["call"], sonnet["calls"]) == ("claude-sonnet-4-6", 20, 15)
+    assert sonnet["saved_usd"] == pytest.approx(sonnet["recorded_usd"] - sonnet["usd"], abs=1e-5)
+    assert opus["saved_usd"] < 0
+    assert sonnet["known"]["usd"] == "projected"
+    saved, cost = IN_TEXT.dollars(sonnet["saved_usd"]), IN_TEXT.dollars(-opus["saved_usd"])
+    assert f"other model claude-sonnet-4-6 from call 20 on would have saved ~{saved}: " in said
+    assert f"other model claude-opus-4-1 from call 20 on would have cost ~{cost} more: " in said
+
+
+def test_from_the_first_call_on_unless_said_otherwise(capsys) -> None:
+    said = squeezed(run_here(capsys, "why", SAMPLE, "--switch", "claude-sonnet-4-6").out)
+
+    assert "other model claude-sonnet-4-6 throughout would have saved ~$0.70: ~$1.05 instead of $1.75" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--at", "3"), "--at says from which call on: add --switch MODEL"),
+        (("--switch", "sonet"), "no price for sonet"),
+        (("--switch", "sonet"), "here there are claude-sonnet-4-6, claude-haiku-4-5"),
+        (("--switch", "claude-sonnet-4-6", "--at", "99"), "call 99 is not there: calls go from 1 to 34"),
+        (("--switch", "claude-sonnet-4-6", "--at", "0"), "'0' is no call; give its number, from 1"),
+        (("--switch", "a", "--model", "b"), "leave out --model"),
+    ],
+)
+def test_a_switch_that_nothing_can_come_of_is_refused_with_what_to_do(words, said: str, capsys) -> None:
+    outcome = run_here(capsys, "why", SAMPLE, *words)
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
 
 
 def test_a_session_without_a_price_is_answered_in_sizes(capsys) -> None:

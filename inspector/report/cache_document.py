@@ -212,3 +212,47 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     known: Annotated[dict[str, How], about("For every number above that is not null, how it is known.")] = field(
         default_factory=dict
     )
+
+
+class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
+    """The main conversation, had it gone to another model from some call on. About calls that were not made."""
+
+    model: Annotated[str, about("The other model.")]
+    call: Annotated[Count, figure("first call", Unit.CALL, "Its first call, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "How many it would have answered.")]
+    recorded_usd: Annotated[float | None, figure("as it was", Unit.DOLLARS, "What these cost as they were.")]
+    usd: Annotated[float | None, figure("with the other model", Unit.DOLLARS, "What they would have cost.")]
+    saved_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "The difference; negative where it costs more.", saves=True)
+    ]
+    recache_tokens: Annotated[
+        int | None,
+        figure(
+            "tokens re-cached",
+            Unit.TOKENS,
+            "Tokens that its first call read from the cache, and that the other model's would not have held.",
+        ),
+    ]
+    recache_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "What sending these costs beyond reading them.")
+    ]
+    pays_after: Annotated[
+        int | None,
+        figure("pays after", Unit.CALLS, "Calls after which it has cost less, for good; null where it never does."),
+    ]
+    window: Annotated[int | None, about("Tokens the other model's window holds; null where nobody says.")]
+    beyond_window: Annotated[Count, figure("prompts beyond its window", Unit.CALLS, "How many prompts are longer.")]
+    known: Known
+
+
+class HourFacts(Struct, frozen=True, kw_only=True):
+    """What the calls of an hour cost."""
+
+    hour: Annotated[str, about("When it begins, ISO 8601 in UTC; empty for calls without a time.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls answered in it.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "What they cost; null without a price.")]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "How many of them missed the cache.", short="misses")]
+    extra_usd: Annotated[
+        float | None, figure("extra cost", Unit.DOLLARS, "What these cost beyond reading; null without a price.")
+    ]
+    known: Known

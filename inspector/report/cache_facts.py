@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.cache_lifetime import lifetime_change
+from inspector.replay.analysis.cache_misses import sum_of
 from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.explain.cache_misses import told
 from inspector.replay.figure import Figure, HowKnown, weakest
 from inspector.report.cache_document import (
     CacheMissesFacts,
     CacheMissFacts,
+    HourFacts,
     LifetimeFacts,
     MissCauseFacts,
     MissEvidenceFacts,
+    ModelSwitchFacts,
     NextCallCostFacts,
 )
 from inspector.report.facts import measured
@@ -23,6 +26,7 @@ from inspector.report.numbers import rounded
 if TYPE_CHECKING:
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
+    from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.analysis.next_call import NextCallCost
     from inspector.strategies.history.history import History
 
@@ -140,3 +144,43 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
         lifetime_seconds=following.lifetime,
         expires=utc_time(following.expires_at),
     )
+
+
+def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
+    """The session with another model from some call on."""
+    return measured(
+        ModelSwitchFacts,
+        switch,
+        model=switch.model,
+        call=switch.call + 1,
+        calls=Figure(switch.calls, HowKnown.PROJECTED),
+        recache_tokens=Figure(switch.recache_tokens, HowKnown.PROJECTED),
+        pays_after=Figure(switch.pays_after, HowKnown.PROJECTED),
+        window=switch.window,
+        beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),
+    )
+
+
+def hour_facts(found: CacheMisses) -> list[HourFacts]:
+    """What the calls of every hour cost and missed, in order; those without a time last."""
+    replay = found.replay
+    known = replay.figures.cost_usd.known
+    calls: dict[str, list[int]] = {}
+    for call, each in enumerate(replay.history.session.calls):
+        time = utc_time(each.time)
+        calls.setdefault(f"{time[:13]}:00:00Z" if time else "", []).append(call)
+    rows = []
+    for hour in sorted(calls, key=lambda hour: (not hour, hour)):
+        missed = [miss for miss in map(found.at, calls[hour]) if miss is not None and not miss.cause.is_expected]
+        rows.append(
+            measured(
+                HourFacts,
+                None,
+                hour=hour,
+                calls=Figure(len(calls[hour]), HowKnown.EXACT),
+                usd=Figure.of(float(replay.ledger.cost[calls[hour]].sum()), known),
+                misses=Figure(len(missed), replay.figures.cache_read_tokens.known),
+                extra_usd=sum_of(miss.extra_usd for miss in missed),
+            )
+        )
+    return rows

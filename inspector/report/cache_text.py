@@ -5,9 +5,11 @@ The sentences hold names of the session: whoever shows them makes them safe.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.explain.cache_misses import duration
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
 from inspector.report.catalogue import quantity
 from inspector.report.numbers import IN_TEXT
@@ -15,9 +17,9 @@ from inspector.report.numbers import IN_TEXT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, NextCallCostFacts
+    from inspector.report.cache_document import CacheMissFacts, LifetimeFacts, ModelSwitchFacts, NextCallCostFacts
     from inspector.report.catalogue import How
-    from inspector.report.document import Report
+    from inspector.report.document import Report, SessionFacts
     from inspector.report.folder_misses import FolderLifetimeFacts
 
 DEAREST = 3
@@ -119,6 +121,58 @@ def lifetime_text(found: LifetimeFacts) -> str:
     if found.break_even is not None and saved < 0 and is_hour:
         pays = f"; it pays from {IN_TEXT.plural(found.break_even, 'such pause')} on"
     return f"would have {word} {amount}{more}: {change}{pays}"
+
+
+SWITCH_LABEL = "other model"
+
+
+def switch_text(found: ModelSwitchFacts) -> str:
+    """What another model from some call on would have saved or cost, and why. Begins with its name."""
+    saved = found.saved_usd
+    since = "throughout" if found.call == 1 else f"from call {found.call:,} on"
+    now = dollars(found.usd, found.known, "usd")
+    if saved is None:
+        return f"{found.model} {since} would have cost {now}; there is no price to compare it with"
+    was = dollars(found.recorded_usd, found.known, "recorded_usd")
+    amount = dollars(abs(saved), found.known, "saved_usd")
+    change = f"would have saved {amount}" if saved >= 0 else f"would have cost {amount} more"
+    parts = [f"{found.model} {since} {change}: {now} instead of {was}"]
+    if found.recache_tokens:
+        again = dollars(found.recache_usd, found.known, "recache_usd")
+        once = f"{IN_TEXT.short(found.recache_tokens)} tokens re-cached once for {again} more than reading them"
+        pays = "" if found.pays_after is None else f", made up for after {IN_TEXT.plural(found.pays_after, 'call')}"
+        parts.append(f"{once}{pays}")
+    elif found.call > 1:
+        parts.append("no cache is lost: that call read nothing from it")
+    if found.beyond_window and found.window:
+        prompts = IN_TEXT.plural(found.beyond_window, "prompt")
+        parts.append(f"but {prompts} would not fit its window of {IN_TEXT.short(found.window)}")
+    return "; ".join(parts)
+
+
+def when_text(session: SessionFacts) -> str:
+    """When a session was, and how long: `2026-07-23 19:32 to 22:07 UTC, 2 h 35 min`; empty where no call says."""
+    begun, ended = session.started, session.ended
+    if not begun or not ended:
+        return ""
+    took = duration((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
+    last = ended[11:16] if ended[:10] == begun[:10] else f"{ended[:10]} {ended[11:16]}"
+    return f"{begun[:10]} {begun[11:16]} to {last} UTC, {took} from the first call to the last"
+
+
+def dearest_hours(report: Report) -> list[tuple[str, str]]:
+    """The hours that cost most, each in dollars and in words; none where there is one, or no price."""
+    hours = [each for each in report.hours if each.hour and each.usd is not None]
+    if len(hours) < 2:
+        return []
+    total = report.baseline.cost_usd
+    rows = []
+    for row in sorted(hours, key=lambda row: -(row.usd or 0.0))[:DEAREST]:
+        share = f", {IN_TEXT.share((row.usd or 0.0) / total)} of the bill" if total else ""
+        missed = f", {IN_TEXT.plural(row.misses, 'cache miss')}" if row.misses else ""
+        said = f"{row.hour[:10]} {row.hour[11:13]} h UTC{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
+        rows.append((dollars(row.usd, row.known, "usd"), said))
+    return rows
 
 
 def next_call_text(found: NextCallCostFacts) -> str:

@@ -12,7 +12,11 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
-from inspector.report.cache_document import CacheMissesFacts  # noqa: TC001  the schema is made from it
+from inspector.report.cache_document import (  # noqa: TC001  the schema is made from them
+    CacheMissesFacts,
+    HourFacts,
+    ModelSwitchFacts,
+)
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
@@ -67,6 +71,12 @@ class Report(Struct, frozen=True, kw_only=True):
         about("What the baseline's prompt cache missed, and why; null unless details are wanted."),
     ] = None
     best_plan: Annotated[BestPlanFacts | None, about("The plan that saves most here; null unless asked for.")] = None
+    hours: Annotated[
+        list[HourFacts], about("What every hour with calls cost, in order; empty unless details are wanted.")
+    ] = field(default_factory=list)
+    model_switches: Annotated[
+        list[ModelSwitchFacts], about("With other models from some call on, one each; empty unless asked for.")
+    ] = field(default_factory=list)
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):
@@ -117,6 +127,8 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     window: Annotated[int | None, about("The model's context window in tokens; null where nothing says.")] = None
     window_source: Annotated[str, about("What says so.")] = ""
     window_known: Annotated[How | None, about("How `window` is known; null where it is not.")] = None
+    started: Annotated[str, about("When its first call was answered, ISO 8601 in UTC; empty when unknown.")] = ""
+    ended: Annotated[str, about("When its last call was answered; empty when unknown.")] = ""
 
 
 class TokenFacts(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ class ReportOptions:
         texts: Hold what the session says, secrets masked: its title, and how the heaviest results begin.
         days_per_month: On how many days of a month there are such runs.
         best_plan: Try every plan for the one that saves most, as the screen does.
+        switch_to: Models to say of what the main conversation would have cost with them.
+        switch_at: From which of its calls on, from 0.
     """
 
     runs_per_day: RunsPerDay | None = None
@@ -33,3 +35,5 @@ class ReportOptions:
     texts: bool = False
     days_per_month: float = DAYS_PER_MONTH
     best_plan: bool = False
+    switch_to: tuple[str, ...] = ()
+    switch_at: int = 0

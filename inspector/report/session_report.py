@@ -10,11 +10,12 @@ from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.report.cache_facts import cache_misses_facts
+from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
 from inspector.report.facts import (
@@ -27,7 +28,7 @@ from inspector.report.facts import (
     price_facts,
     recorded_figures,
 )
-from inspector.report.ledger_facts import ledger_facts
+from inspector.report.ledger_facts import ledger_facts, utc_time
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
@@ -81,7 +82,9 @@ def report_of(
     planned = [replay(inputs, plan) for plan in plans]
     heaviest = [] if carried is None else _heaviest(carried, redactor)
     session = _session_facts(inputs, redactor)
-    misses = cache_misses(baseline) if options.details or options.ledger else None
+    wanted = options.details or options.ledger or options.switch_to
+    misses = cache_misses(baseline) if wanted else None
+    switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
     return Report(
         schema=SCHEMA_VERSION,
         inspector=inspector.__version__,
@@ -101,12 +104,15 @@ def report_of(
         cost=cost_parts(baseline) if options.details else None,
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
         best_plan=_best_plan(baseline, progress) if options.best_plan else None,
+        hours=hour_facts(misses) if options.details and misses else [],
+        model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
 
 
 def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:
     session, window = inputs.history.session, inputs.window
     models = list(session.models)
+    times = [call.time for call in session.calls if call.time is not None]
     return SessionFacts(
         path=shown_path(session.path),
         format=session.format,
@@ -124,6 +130,8 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         window=window.size,
         window_source=window.source,
         window_known=None if window.size is None else window.tokens.known.value,
+        started=utc_time(min(times, default=None)),
+        ended=utc_time(max(times, default=None)),
     )
 
 

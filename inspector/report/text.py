@@ -13,6 +13,7 @@ from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
     DEAREST,
+    SWITCH_LABEL,
     accounting_text,
     cause_name,
     dearest,
@@ -23,6 +24,7 @@ from inspector.report.cache_text import (
     next_call_text,
     no_misses_text,
     preventions,
+    switch_text,
 )
 from inspector.report.catalogue import CarriedFacts, Output, TierFacts, ToolCutFacts, legend, quantity
 from inspector.report.layout import (
@@ -350,6 +352,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     rows += [("not read", accounting_text(found))] if found.unread_tokens else []
     rows += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
     rows += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
+    rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     page.pairs(rows)
 
 

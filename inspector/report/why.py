@@ -8,7 +8,9 @@ from rich.text import Text
 
 from inspector.report.cache_text import (
     DEAREST,
+    SWITCH_LABEL,
     dearest,
+    dearest_hours,
     dollars,
     lifetime_label,
     lifetime_text,
@@ -17,6 +19,8 @@ from inspector.report.cache_text import (
     next_call_text,
     no_misses_text,
     preventions,
+    switch_text,
+    when_text,
 )
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
@@ -55,12 +59,20 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
     models = ", ".join(session.models) or "model not named in the file"
     page.line(f"{IN_TEXT.plural(session.calls, 'call')} of {models}", LABEL, indent=2)
+    if when := when_text(session):
+        page.line(when, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_misses(report), *_carried(report.heaviest)]
+        rows = [*_bill(report), *_hours(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
         page.pairs(_ways(report))
         page.line(MORE, LABEL, indent=2)
-        marks = legend(marks_in(report.cost, report.cache_misses, report.best_plan, *report.heaviest[:CARRIED]))
+        marks = legend(
+            marks_in(
+                *(report.cost, report.cache_misses, report.best_plan),
+                *report.heaviest[:CARRIED],
+                *report.model_switches,
+            )
+        )
         if marks:
             page.line(marks, LABEL, indent=2)
     worth_knowing(page, report)
@@ -91,6 +103,10 @@ def _bill(report: Report) -> list[Row]:
         marked = IN_TEXT.marked(text, found.known.get(name, ""), is_least=name in found.at_least)
         rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
     return rows
+
+
+def _hours(report: Report) -> list[Row]:
+    return [("dearest hours" if not at else "", *row) for at, row in enumerate(dearest_hours(report))]
 
 
 def _misses(report: Report) -> list[Row]:
@@ -124,6 +140,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
 def _ways(report: Report) -> list[tuple[str, str]]:
     """What would have been cheaper, and what comes next."""
     rows = [] if report.best_plan is None else [_best(report.best_plan)]
+    rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     found = report.cache_misses
     if found is None:
         return rows

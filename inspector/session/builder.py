@@ -236,6 +236,8 @@ class Thread:
         identifier: str = "",
         is_sent: bool = True,
         miss: ReportedMiss | None = None,
+        thinking: str = "",
+        betas: str | None = None,
     ) -> int:
         """Add a model's response, and the call that it answers; the message's index.
 
@@ -246,6 +248,8 @@ class Thread:
             identifier: Request or response id.
             is_sent: Whether the response is part of later prompts.
             miss: Why the provider's cache missed, where it said so.
+            thinking: How much the model was asked to think.
+            betas: The API's beta features that were asked for.
         """
         context = self.open_context()
         prompt_messages = len(context.members)
@@ -260,6 +264,8 @@ class Thread:
                 usage,
                 identifier or message.identifier,
                 miss,
+                thinking,
+                betas,
             )
         )
         return index

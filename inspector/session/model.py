@@ -219,6 +219,9 @@ class Call(Struct, frozen=True, gc=False):
         usage: What the provider reported, or None.
         identifier: Request or response id.
         miss: Why the provider's cache missed, where it said so.
+        thinking: How much the model was asked to think, in the file's words: a level, an effort, a budget; empty where
+            it does not say.
+        betas: The API's beta features that were asked for, sorted, with commas between; None where nothing says.
     """
 
     response: int
@@ -229,6 +232,8 @@ class Call(Struct, frozen=True, gc=False):
     usage: Usage | None = None
     identifier: str = ""
     miss: ReportedMiss | None = None
+    thinking: str = ""
+    betas: str | None = None
 
 
 class ContextCause(StrEnum):

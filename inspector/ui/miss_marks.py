@@ -26,7 +26,7 @@ class MissMark(NamedTuple):
 
 
 EXPIRED: Final = MissMark("○", "cache expired")
-CHANGED: Final = MissMark("≠", "model or prompt changed")
+CHANGED: Final = MissMark("≠", "model, prompt or settings")
 REWRITTEN: Final = MissMark("×", "rewritten")  # noqa: RUF001  a multiplication sign stands higher than the letter
 UNEXPLAINED: Final = MissMark("?", "other cache miss")
 COMPACTED: Final = MissMark("▲", "compaction")
@@ -45,6 +45,7 @@ _OF_CAUSES: Final = {
     MissCause.SYSTEM_PROMPT_CHANGED: CHANGED,
     MissCause.TOOLS_CHANGED: CHANGED,
     MissCause.BETAS_CHANGED: CHANGED,
+    MissCause.THINKING_CHANGED: CHANGED,
     MissCause.PLAN_EDIT: REWRITTEN,
     MissCause.MESSAGES_REWRITTEN: REWRITTEN,
     MissCause.REWIND: REWRITTEN,

@@ -13,8 +13,9 @@ import pytest
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay_session
-from inspector.session.model import ReportedMiss
+from inspector.replay.explain.cache_misses import told
 from inspector.session.open import open_session
+from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
@@ -22,19 +23,20 @@ from tests.session.gemini_lines import GeminiScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
-from tests.session.run_files import Record, exchange, inspect_log, jsonl
+from tests.session.run_files import Record, event, exchange, inspect_log, jsonl, mini_run, text
 
 START = 1_780_000_000.0
 DAY = 86_400.0
 
 
 class Made(NamedTuple):
-    """One call: its prompt, what it read of it, when it was made, and by which model."""
+    """One call: its prompt, what it read of it, when it was made, by which model, and what happened before it."""
 
     prompt: int
     read: int
     time: float
     model: str
+    before: MissCause | None = None
 
 
 Writer = Callable[[Path, Sequence[Made]], Path]
@@ -78,6 +80,11 @@ def openai_usage(call: Made) -> Record:
 def claude_code(path: Path, calls: Sequence[Made]) -> Path:
     script = Script()
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            script.boundary()
+            script.summary()
+        elif call.before is MissCause.REWIND:
+            script.parent = script.lines[1]["uuid"]
         script.prompt(f"question {number}", timestamp=stamp(call.time - 5))
         message = {
             "id": f"m{number}",
@@ -115,6 +122,8 @@ def codex(path: Path, calls: Sequence[Made]) -> Path:
     for number, call in enumerate(calls):
         rollout.clock = START + call.time - 5
         rollout.turn(call.model)
+        if call.before is MissCause.COMPACTION:
+            rollout.add("compacted", {"message": "what was done"})
         rollout.prompt(f"question {number}")
         rollout.clock = START + call.time
         rollout.message("assistant", f"answer {number}")
@@ -126,6 +135,8 @@ def gemini(path: Path, calls: Sequence[Made]) -> Path:
     script = GeminiScript()
     script.header()
     for number, call in enumerate(calls):
+        if call.before is MissCause.REWIND:
+            script.rewind("u1")
         script.user(f"u{number}", f"question {number}")["timestamp"] = stamp(call.time - 5)
         counts = {"input": call.prompt, "output": 9, "cached": call.read, "thoughts": 0, "tool": 0}
         answer = script.answer(f"a{number}", f"answer {number}", model=call.model, tokens=counts)
@@ -148,6 +159,10 @@ def pi(path: Path, calls: Sequence[Made]) -> Path:
     script = PiScript()
     script.header()
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            script.compaction(None)
+        elif call.before is MissCause.REWIND:
+            script.leaf = script.lines[2]["id"]
         script.user(f"question {number}")
         usage = {"input": 10, "output": 9, "cacheRead": call.read, "cacheWrite": call.prompt - call.read - 10}
         script.answer(f"answer {number}", model=call.model, usage=usage)
@@ -190,6 +205,9 @@ def inspect_ai(path: Path, calls: Sequence[Made]) -> Path:
     messages: list[Record] = []
     events: list[Record] = [{"event": "sample_init"}]
     for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            events.append({"event": "compaction", "type": "summary", "tokens_before": 900, "tokens_after": 90})
+            messages = [messages[0], {"id": "s", "role": "user", "content": "what was done"}]
         messages.append({"id": f"u{number}", "role": "user", "content": f"question {number}"})
         answer = {"id": f"a{number}", "role": "assistant", "content": f"answer {number}"}
         counts = {
@@ -208,6 +226,107 @@ def inspect_ai(path: Path, calls: Sequence[Made]) -> Path:
     return path / "log.json"
 
 
+def anthropic_messages(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    for number, call in enumerate(calls):
+        messages.append({"role": "user", "content": f"question {number}"})
+        content = [{"type": "text", "text": f"answer {number}"}]
+        about = {"model": call.model, "usage": anthropic_usage(call), "timestamp": START + call.time}
+        messages.append({"id": f"m{number}", "type": "message", "role": "assistant", "content": content, **about})
+    (path / "messages.jsonl").write_bytes(jsonl(messages))
+    return path / "messages.jsonl"
+
+
+def openai_responses(path: Path, calls: Sequence[Made]) -> Path:
+    lines, items = [], []
+    for number, call in enumerate(calls):
+        items.append({"type": "message", "role": "user", "content": f"question {number}"})
+        answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": f"a {number}"}]}
+        usage = {"input_tokens": call.prompt, "input_tokens_details": {"cached_tokens": call.read}, "output_tokens": 9}
+        about = {"id": f"resp_{number}", "object": "response", "model": call.model, "created_at": START + call.time}
+        request = {"model": call.model, "instructions": "Be brief.", "tools": [], "input": list(items)}
+        lines.append({"request": request, "response": {**about, "output": [answer], "usage": usage}})
+        items.append(answer)
+    (path / "log.jsonl").write_bytes(jsonl(lines))
+    return path / "log.jsonl"
+
+
+def cline(path: Path, calls: Sequence[Made]) -> Path:
+    messages: list[Record] = []
+    for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            messages.append({"role": "user", "content": [text("what was done")], "isSummary": True, "condenseId": "s"})
+        messages.append({"role": "user", "content": [text(f"question {number}")], "ts": (START + call.time - 5) * 1000})
+        metrics = {
+            "inputTokens": call.prompt,
+            "outputTokens": 9,
+            "cacheReadTokens": call.read,
+            "cacheWriteTokens": call.prompt - call.read,
+        }
+        about = {"id": f"m{number}", "ts": (START + call.time) * 1000, "modelInfo": {"id": call.model}}
+        messages.append({"role": "assistant", "content": [text(f"answer {number}")], "metrics": metrics, **about})
+    task = {"version": 1, "agent": "cline", "sessionId": "s", "messages": messages, "system_prompt": "You code."}
+    (path / "session.messages.json").write_text(json.dumps(task))
+    return path / "session.messages.json"
+
+
+def openhands(path: Path, calls: Sequence[Made]) -> Path:
+    events = [event(0, "SystemPromptEvent", "agent", system_prompt=text("You code."), tools=[])]
+    usages = []
+    for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            forgotten = [each["id"] for each in events[1:]]
+            condensed = {"forgotten_event_ids": forgotten, "summary": "what was done", "summary_offset": 1}
+            events.append({**event(len(events), "Condensation", "agent", **condensed), "timestamp": stamp(call.time)})
+        asked = event(len(events), "MessageEvent", "user", llm_message={"role": "user", "content": [text("go on")]})
+        said = {"role": "assistant", "content": [text(f"answer {number}")]}
+        events.append({**asked, "timestamp": stamp(call.time - 5)})
+        answer = event(len(events), "MessageEvent", "agent", llm_message=said, llm_response_id=f"r{number}")
+        events.append({**answer, "timestamp": stamp(call.time)})
+        counts = {"prompt_tokens": call.prompt, "completion_tokens": 9, "cache_read_tokens": call.read}
+        written = {"cache_write_tokens": call.prompt - call.read - 10}
+        usages.append({"response_id": f"r{number}", "model": call.model, **counts, **written})
+    (path / "events").mkdir()
+    for number, each in enumerate(events):
+        (path / "events" / f"event-{number:05}-e{number}.json").write_text(json.dumps(each))
+    stats = {"usage_to_metrics": {"agent": {"token_usages": usages}}}
+    (path / "base_state.json").write_text(json.dumps({"id": "conversation", "stats": stats}))
+    return path
+
+
+def openhands_0(path: Path, calls: Sequence[Made]) -> Path:
+    events: list[Record] = [{"id": 0, "source": "agent", "action": "system", "args": {"content": "You code."}}]
+    for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            forgotten = {"forgotten_events_start_id": 1, "forgotten_events_end_id": len(events) - 1}
+            about = {**forgotten, "summary": "what was done", "summary_offset": 1}
+            events.append({"id": len(events), "source": "agent", "action": "condensation", "args": about})
+        at = len(events)
+        asked = {"source": "user", "action": "message", "args": {"content": "go on"}}
+        function = {"name": "execute_bash", "arguments": '{"command": "ls"}'}
+        message = {"content": f"turn {number}", "tool_calls": [{"id": f"c{number}", "function": function}]}
+        response = {"id": f"r{number}", "model": call.model, "usage": openai_usage(call)}
+        link = {"function_name": "execute_bash", "tool_call_id": f"c{number}"}
+        called = {**link, "model_response": {**response, "choices": [{"message": message}]}}
+        made = {"source": "agent", "action": "run", "args": {"command": "ls"}, "tool_call_metadata": called}
+        seen = {"observation": "run", "content": f"file{number}", "extras": {}, "tool_call_metadata": link}
+        events.append({"id": at, "timestamp": stamp(call.time - 5), **asked})
+        events.append({"id": at + 1, "timestamp": stamp(call.time), **made})
+        events.append({"id": at + 2, "timestamp": stamp(call.time), "source": "agent", "cause": at + 1, **seen})
+    (path / "run.json").write_text(json.dumps(events))
+    return path / "run.json"
+
+
+def mini_swe_agent(path: Path, calls: Sequence[Made]) -> Path:
+    run = mini_run(len(calls))
+    answers = [message for message in run["messages"] if message["role"] == "assistant"]
+    for call, message in zip(calls, answers, strict=True):
+        message["extra"]["timestamp"] = START + call.time
+        message["extra"]["response"] |= {"model": call.model, "usage": openai_usage(call)}
+    (path / "run.traj.json").write_text(json.dumps(run))
+    return path / "run.traj.json"
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -221,7 +340,20 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "atif": (atif, CLAUDE),
     "openai-chat": (openai_chat, GPT),
     "inspect": (inspect_ai, CLAUDE),
+    "anthropic-messages": (anthropic_messages, CLAUDE),
+    "openai-responses": (openai_responses, GPT),
+    "cline": (cline, CLAUDE),
+    "openhands": (openhands, CLAUDE),
+    "openhands-v0": (openhands_0, GPT),
+    "mini-swe-agent": (mini_swe_agent, GPT),
 }
+
+SILENT = {"copilot-cli", "goose", "hermes", "swe-agent", "transcripts"}
+"""Formats that report nothing of what was read from a cache."""
+
+
+def test_there_is_a_session_of_every_format_that_reports_what_was_read_from_the_cache() -> None:
+    assert set(WRITERS) | SILENT == {each.name for each in all_formats()}
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -242,94 +374,56 @@ def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(n
     assert found.misses[1].evidence.models == models
 
 
-def asked_and_answered(*systems_and_tools: tuple[str, str]) -> list[Record]:
-    """A log of requests, each with a system prompt and a tool of its own; nothing is read from the cache."""
-    lines, messages = [], []
-    for number, (system, tool) in enumerate(systems_and_tools):
-        messages.append({"role": "user", "content": f"question {number}"})
-        call = Made(10_000 + number, 0, 0.0, "claude-opus-4-8")
-        content = [{"type": "text", "text": f"answer {number}"}]
-        answer = {"role": "assistant", "model": call.model, "content": content, "usage": anthropic_usage(call)}
-        lines.append(exchange(list(messages), answer, number, model=call.model, system=system, tools=[{"name": tool}]))
-        messages.append({"role": "assistant", "content": content})
-    return lines
+SHRINKING = [
+    *((name, MissCause.COMPACTION) for name in ("claude-code", "codex", "pi", "inspect", "cline")),
+    *((name, MissCause.COMPACTION) for name in ("openhands", "openhands-v0")),
+    *((name, MissCause.REWIND) for name in ("claude-code", "gemini-cli", "pi")),
+]
+"""Formats, and what they record that has a conversation go on with less than it had."""
 
 
-@pytest.mark.parametrize(
-    ("changed", "cause"),
-    [
-        (("You help.", "Read"), MissCause.TOOLS_CHANGED),
-        (("You code.", "Bash"), MissCause.SYSTEM_PROMPT_CHANGED),
-        (("You help.", "Bash"), MissCause.UNKNOWN),
-    ],
-    ids=["tools", "system prompt", "neither"],
-)
-def test_a_log_of_requests_shows_whether_the_tools_or_the_system_prompt_changed(
-    changed: tuple[str, str], cause: MissCause, tmp_path: Path
+@pytest.mark.parametrize(("name", "cause"), SHRINKING, ids=[f"{name}-{cause}" for name, cause in SHRINKING])
+def test_a_compaction_or_a_rewind_that_is_recorded_is_the_cause(name: str, cause: MissCause, tmp_path: Path) -> None:
+    write, (model, _) = WRITERS[name]
+    calls = [
+        Made(10_000, 0, 0.0, model),
+        Made(20_000, 9_984, 20.0, model),
+        Made(30_000, 29_952, 40.0, model),
+        Made(15_000, 0, 60.0, model, before=cause),
+        Made(20_000, 14_976, 80.0, model),
+    ]
+
+    found = cache_misses(replay_session(open_session(write(tmp_path, calls)), Plan()))
+
+    assert [(miss.call, miss.cause) for miss in found.all if miss.call] == [(3, cause)]
+
+
+@pytest.mark.parametrize("name", ["pi", "claude-code"])
+@pytest.mark.parametrize(("changes", "cause"), [(True, MissCause.THINKING_CHANGED), (False, MissCause.UNKNOWN)])
+def test_another_thinking_level_is_why_a_call_missed(
+    name: str, changes: bool, cause: MissCause, tmp_path: Path
 ) -> None:
-    (tmp_path / "log.jsonl").write_bytes(jsonl(asked_and_answered(("You help.", "Bash"), changed)))
-
-    found = cache_misses(replay_session(open_session(tmp_path / "log.jsonl"), Plan()))
-
-    assert [miss.cause for miss in found.misses] == [cause]
-
-
-SAID = {"cache_miss_reason": {"type": "tools_changed", "cache_missed_input_tokens": 9_000}}
-
-
-@pytest.mark.parametrize("is_stream", [False, True], ids=["at once", "stream"])
-def test_what_the_provider_says_stands_in_logs_of_requests_too(is_stream: bool, tmp_path: Path) -> None:
-    lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
-    answer = lines[1]["response"]["body"]
-    if is_stream:
-        about = {name: answer[name] for name in ("role", "model", "usage")}
-        events = [
-            {"type": "message_start", "message": {**about, "content": [], "diagnostics": None}},
-            {"type": "content_block_start", "index": 0, "content_block": answer["content"][0]},
-            {"type": "message_delta", "delta": {"diagnostics": SAID}, "usage": {"output_tokens": 9}},
-        ]
-        lines[1]["response"] = {"body_raw": "\n\n".join(f"data: {json.dumps(event)}" for event in events)}
+    model = CLAUDE[0]
+    write, _ = WRITERS[name]
+    path = write(
+        tmp_path, [Made(10_000, 0, 0.0, model), Made(20_000, 9_990, 20.0, model), Made(30_000, 0, 40.0, model)]
+    )
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    levels = ("high", "high", "xhigh" if changes else "high")
+    if name == "claude-code":
+        for line, level in zip((line for line in lines if line["type"] == "assistant"), levels, strict=True):
+            line["effort"] = level
     else:
-        answer["diagnostics"] = SAID
-    (tmp_path / "log.jsonl").write_bytes(jsonl(lines))
+        places = [at for at, line in enumerate(lines) if line.get("message", {}).get("role") == "assistant"]
+        for at, level in reversed(list(zip(places, levels, strict=True))):
+            change = {"type": "thinking_level_change", "timestamp": lines[at]["timestamp"], "thinkingLevel": level}
+            lines[at:at] = [{**change, "id": f"t{at}", "parentId": lines[at]["parentId"]}]
+            lines[at + 1]["parentId"] = f"t{at}"
+    path.write_bytes(jsonl(lines))
+    session = open_session(path)
 
-    session = open_session(tmp_path / "log.jsonl")
+    found = cache_misses(replay_session(session, Plan()))
 
-    assert [call.miss for call in session.calls] == [None, ReportedMiss("tools_changed", 9_000)]
-
-
-@pytest.mark.parametrize(
-    ("diagnostics", "miss"),
-    [
-        (None, None),
-        ({"cache_miss_reason": None}, None),
-        ({"cache_miss_reason": {"type": "unavailable"}}, ReportedMiss("unavailable")),
-        (SAID, ReportedMiss("tools_changed", 9_000)),
-        ({"cache_miss_reason": {"type": None}}, None),
-        ("no object", None),
-        ({"cache_miss_reason": 7}, None),
-        ({"cache_miss_reason": {"type": ["a"], "cache_missed_input_tokens": "many"}}, None),
-    ],
-    ids=["no divergence", "still compared", "not known", "a cause", "no type", "a string", "a number", "odd types"],
-)
-def test_claude_code_keeps_what_the_provider_says_with_every_line_of_a_response(
-    diagnostics: object, miss: ReportedMiss | None, tmp_path: Path
-) -> None:
-    script = Script()
-    script.prompt("go")
-    for part in ("one", "two"):
-        message = {
-            "id": "m",
-            "role": "assistant",
-            "model": "claude-opus-4-8",
-            "content": [{"type": "text", "text": part}],
-            "usage": anthropic_usage(Made(9_000, 0, 0.0, "")),
-            "diagnostics": diagnostics,
-        }
-        script.add(type="assistant", requestId="r", message=message)
-
-    session = open_session(script.write(tmp_path / "session.jsonl"))
-
-    assert [call.miss for call in session.calls] == [miss]
-    assert not session.skipped_records
-    assert session.calls[0].usage is not None
+    assert [call.thinking for call in session.calls] == list(levels)
+    assert [(miss.call, miss.cause) for miss in found.misses] == [(2, cause)]
+    assert told(found.misses[0], session).startswith("high before, xhigh now" if changes else "same model")

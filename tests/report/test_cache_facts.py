@@ -11,9 +11,11 @@ import pytest
 
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay
+from inspector.report.cache_text import switch_text
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
 from inspector.report.document import Report
@@ -54,13 +56,21 @@ AGENTS = (
 )
 
 
+SWITCH_TO = ("claude-haiku-4-5", "claude-opus-4-1")
+
+
 def squeezed(text: str) -> str:
     """A text with one blank for any: columns and wrapping are not what is looked at."""
     return " ".join(text.split())
 
 
 def reported(path: Path, cache: str | None = None) -> Report:
-    return report_of(replay_inputs(read_session(path), Assumptions(cache=cache)), (), ReportOptions(ledger=True))
+    inputs = replay_inputs(read_session(path), Assumptions(cache=cache))
+    calls = main_calls(replay(inputs, Plan())).tolist()
+    wanted = ReportOptions(
+        ledger=True, switch_to=SWITCH_TO if calls else (), switch_at=calls[len(calls) // 2] if calls else 0
+    )
+    return report_of(inputs, (), wanted)
 
 
 def misses_of(report: Report) -> CacheMissesFacts:
@@ -105,6 +115,19 @@ def hold_together(report: Report) -> None:
         assert (value is None and row.extra_usd is None) or float(value or "nan") == row.extra_usd
         if not row.expected and len(unexpected) > 1:
             assert f"{row.calls:,} {row.short}" in why
+    for each in report.model_switches:
+        assert switch_text(each) in text
+        assert switch_text(each) in why
+        assert escaped(switch_text(each)) in markdown
+        saved = each.saved_usd
+        assert saved is None or saved == pytest.approx((each.recorded_usd or 0.0) - (each.usd or 0.0), abs=1e-5)
+    if report.session.calls:
+        assert [each.model for each in report.model_switches] == list(SWITCH_TO)
+    assert sum(row.calls for row in report.hours) == report.session.calls
+    assert sum(row.misses for row in report.hours) == found.calls
+    if report.baseline.cost_usd is not None:
+        hours = sum(row.usd or 0.0 for row in report.hours)
+        assert hours == pytest.approx(report.baseline.cost_usd, abs=1e-6 * len(report.hours) + 1e-6)
     if found.calls and found.extra_usd is not None:
         extra = IN_TEXT.marked(IN_TEXT.dollars(found.extra_usd), found.known["extra_usd"])
         assert f"cache misses {extra} more than reading would have cost" in why

@@ -9,6 +9,7 @@ import pytest
 
 from inspector import open_session, replay_session
 from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -166,6 +167,53 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
         assert "costs ~$0.048 more; " in run.text()
         assert f"pays after {ahead.compact_pays_after} calls" in run.text()
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(running, paused: Path, size) -> None:
+    async with running(paused, size=size) as run:
+        await explained(run)
+        study = await Misses.opened(run)
+        (miss,) = run.cache.misses.misses
+        if size[1] < 32:
+            assert "The bill over calls" not in run.text()
+            await run.press("B")
+            assert "the dearest first" not in run.text()
+        await run.until_shown("The bill over calls")
+        await run.until_shown(f"{EXPIRED.glyph} {miss.call + 1} {ON_SCREEN.dollars(miss.extra_usd.value)}")
+        assert "reads" in run.text()
+        assert f"{EXPIRED.glyph} expired (5 min)" in run.text()
+        assert "▲ compaction" in run.text()
+        cost = float(run.baseline.ledger.cost[miss.call])
+        await run.until_shown(f"call {miss.call + 1}: {ON_SCREEN.dollars(cost)}")
+        await run.press("B")
+        assert "The bill over calls" not in run.text()
+        assert "the dearest first" in run.text()
+        assert study.is_on_top
+
+
+async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be_typed(running, paused: Path) -> None:
+    async with running(paused, size=(120, 36)) as run:
+        await explained(run)
+        await Misses.opened(run)
+        found = run.cache.misses
+        call = found.misses[0].call
+        sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
+        saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
+        await run.until_shown(f"another model from call {call + 1} on: ")
+        await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
+
+        await run.press("S")
+        await run.until_open("value")
+        await run.press("ctrl+u", *"nobody")
+        await run.until_shown("no price for nobody; there are claude-sonnet-4-6, claude-haiku-4-5")
+        await run.press("ctrl+u", *"claude-opus-4-1 at 99")
+        await run.until_shown("no call 99 in the main conversation: 1 to 34")
+        await run.press("ctrl+u", *f"claude-opus-4-1 at {call + 1}")
+        more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
+        await run.until_shown(more)
+        await run.press("enter")
+        await run.until_shown(f"another model from call {call + 1} on: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:

@@ -1,8 +1,9 @@
 """What a session shows of why a call missed the prompt cache: models, times, contexts, edits.
 
 The first of these that holds is the cause: another model, a compaction or a rewind, an edit of what was sent, a pause
-longer than the cache lives, a resume, a prompt too short to be kept, more blocks than a look-back reaches. Where none
-does, caches that keep what they choose (those whose writes nobody counts) most likely dropped it.
+longer than the cache lives, other betas or another thinking level, a resume, a prompt too short to be kept, more blocks
+than a look-back reaches. Where none does, caches that keep what they choose (those whose writes nobody counts) most
+likely dropped it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.prompt_layout import ContextLayout
     from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Context
+    from inspector.session.model import Call, Context
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 """The two lifetimes that Anthropic offers, in seconds."""
@@ -93,6 +94,10 @@ class MissEvidence:
         if 0 < lifetime < self._gaps[call]:
             return _expired(lifetime), nothing, ""
         messages, calls = replay.history.session.messages, replay.history.session.calls
+        settings = _setting_changed(calls[previous], calls[call])
+        # Of caches that keep what they choose nobody says that they tell such requests apart.
+        if settings is not None and inputs.caches.writes[call]:
+            return settings, nothing, ""
         if messages[calls[previous].response].is_inherited and not messages[calls[call].response].is_inherited:
             return MissCause.RESUMED, nothing, ""
         ledger = replay.ledger
@@ -134,6 +139,15 @@ class MissEvidence:
 
 LOOK_BACK_POSITIONS = 20
 """Anthropic looks so many positions back from a breakpoint for an earlier entry."""
+
+
+def _setting_changed(before: Call, now: Call) -> MissCause | None:
+    """What a request asks for beside its prompt that the one before it asked otherwise; None where nothing shows."""
+    if before.betas is not None and now.betas is not None and before.betas != now.betas:
+        return MissCause.BETAS_CHANGED
+    if before.thinking and now.thinking and before.thinking != now.thinking:
+        return MissCause.THINKING_CHANGED
+    return None
 
 
 def _expired(lifetime: float) -> MissCause:

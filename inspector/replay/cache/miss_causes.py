@@ -34,6 +34,7 @@ class MissCause(StrEnum):
     SYSTEM_PROMPT_CHANGED = "system_prompt_changed"
     TOOLS_CHANGED = "tools_changed"
     BETAS_CHANGED = "betas_changed"
+    THINKING_CHANGED = "thinking_changed"
     TTL_EXPIRED_5M = "ttl_expired_5m"
     TTL_EXPIRED_1H = "ttl_expired_1h"
     TTL_EXPIRED = "ttl_expired"
@@ -95,7 +96,12 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
         MissCause.TOOLS_CHANGED: _Words(
             "the tools changed", "tools changed", "connect tools before the conversation begins"
         ),
-        MissCause.BETAS_CHANGED: _Words("the API's beta features changed", "betas changed"),
+        MissCause.BETAS_CHANGED: _Words(
+            "the API's beta features changed", "betas changed", "switch what needs other betas on at the start"
+        ),
+        MissCause.THINKING_CHANGED: _Words(
+            "the thinking level or effort changed", "thinking changed", "set how much to think at the start"
+        ),
         MissCause.TTL_EXPIRED_5M: _Words("the 5-minute cache expired", "expired (5 min)", _COME_BACK),
         MissCause.TTL_EXPIRED_1H: _Words(
             "the 1-hour cache expired", "expired (1 h)", "compact before a long pause, or start afresh after it"

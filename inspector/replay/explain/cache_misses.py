@@ -31,7 +31,7 @@ def told(miss: CacheMiss, session: Session) -> str:
         session: Its session.
     """
     shown = miss.evidence
-    parts = [_by_cause(miss)]
+    parts = [_by_cause(miss) or _by_setting(miss, session)]
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause says so of the two lifetimes that have names.
         is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
@@ -80,6 +80,20 @@ def _by_cause(miss: CacheMiss) -> str:
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
         within = ", within the cache's usual lifetime" if shown.lifetime else ""
         return f"same model{within}, same beginning"
+    return ""
+
+
+def _by_setting(miss: CacheMiss, session: Session) -> str:
+    """What a request asked for beside its prompt, and the one before it."""
+    if miss.evidence.previous < 0:
+        return ""
+    before, now = session.calls[miss.evidence.previous], session.calls[miss.call]
+    if miss.cause is MissCause.THINKING_CHANGED:
+        return f"{before.thinking or 'unknown'} before, {now.thinking or 'unknown'} now"
+    if miss.cause is MissCause.BETAS_CHANGED:
+        old, new = ({beta for beta in (each.betas or "").split(",") if beta} for each in (before, now))
+        changes = (("added", new - old), ("removed", old - new))
+        return "; ".join(f"{', '.join(sorted(betas))} {word}" for word, betas in changes if betas)
     return ""
 
 

@@ -100,6 +100,12 @@ def nearest_name(model: str) -> str | None:
 
 
 @cache
+def models_of_provider(provider: str) -> tuple[str, ...]:
+    """The ids of a provider's models, as the table has them; empty for a provider it does not know."""
+    return tuple(info.id for each in _providers() if each.id == provider for info in each.models)
+
+
+@cache
 def table_source() -> str:
     """What the table is and how recent: the package, its version and the newest price change it knows of by today."""
     from importlib.metadata import version

@@ -9,6 +9,7 @@ from inspector.report.cache_document import (
     CacheMissFacts,
     LifetimeFacts,
     MissCauseFacts,
+    ModelSwitchFacts,
     NextCallCostFacts,
 )
 from inspector.report.cache_text import (
@@ -21,6 +22,7 @@ from inspector.report.cache_text import (
     miss_text,
     next_call_text,
     no_misses_text,
+    switch_text,
 )
 from inspector.report.catalogue import CostParts, quantities, quantity
 from inspector.report.charts.specifications import downsample
@@ -40,6 +42,8 @@ MOST_MISSES = 10
 
 PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
 """Dollars of a call by kind of token: fields of `BaselineCall`."""
+
+SWITCH_COLUMNS = ("call", "calls", "recorded_usd", "usd", "saved_usd", "recache_usd", "pays_after", "beyond_window")
 
 MISS_COLUMNS = ("extra_usd", "tokens", "could_read_tokens", "read_tokens")
 
@@ -97,6 +101,7 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     if found.unread_tokens:
         parts.append(Line((Cell(f"{accounting_text(found)}."),)))
     parts += _otherwise(found, figures)
+    parts += _switched(report.model_switches, figures)
     return Section("cache-misses", misses_title(report), tuple(parts))
 
 
@@ -160,6 +165,19 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
         parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
         parts.append(Table("The next call", ("", "figure"), _figures("next_call", NextCallCostFacts, figures)))
     return parts
+
+
+def _switched(switches: list[ModelSwitchFacts], figures: FigureCells) -> list[Part]:
+    """Other models from some call on, each in a sentence, and all in a table."""
+    if not switches:
+        return []
+    labels = (quantity(ModelSwitchFacts, name).label for name in SWITCH_COLUMNS)
+    rows = tuple(
+        (word(each.model), *(figures.cell("model_switches", index, name) for name in SWITCH_COLUMNS))
+        for index, each in enumerate(switches)
+    )
+    told = [Line((Cell(plain(f"{switch_text(each)}.")),)) for each in switches]
+    return [*told, Table("With another model", ("model", *labels), rows)]
 
 
 def _figures(

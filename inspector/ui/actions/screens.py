@@ -245,6 +245,26 @@ COSTS_FIGURES: Table = (
 
 MISSES: Table = (
     UserAction("misses.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
+    UserAction(
+        "misses.bill",
+        "B",
+        "bill",
+        "bill",
+        "Show what every call cost, with the misses among them, or hide it",
+        is_shown=True,
+        rank=1,
+        also="chart over calls grew",
+    ),
+    UserAction(
+        "misses.model",
+        "S",
+        "model",
+        "switch model",
+        "Ask what another model would have cost from a call on",
+        is_shown=True,
+        rank=2,
+        also="switch cheaper sonnet haiku mini",
+    ),
     UserAction("misses.fold", "underscore", "fold", "fold", "Show misses that had to be, or fold them"),
 )
 """Why the prompt cache was missed."""

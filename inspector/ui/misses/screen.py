@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.content import Content
 from textual.widgets import Static
 
+from inspector.replay.analysis.model_switch import model_switch
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
+from inspector.ui.bill.drawing import bill_of, told_of_call
+from inspector.ui.bill.widget import BillChart
 from inspector.ui.controller.changes import Change
+from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_marks import none_missed
 from inspector.ui.misses.rows import ALL, FOLDED, call_table, cause_table, misses_of, what_ifs
+from inspector.ui.misses.switching import (
+    HELP,
+    AskedModel,
+    asked_of,
+    call_to_switch_at,
+    switch_lines,
+    switches_at,
+    told_in_full,
+)
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.timeline.jumps import place_of_call
 from inspector.ui.toolkit.header import SessionHeader
@@ -28,12 +42,17 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.ui.controller.answers import CacheAnswers
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
 
 
 LEAST_ROWS, AROUND_ROWS = 2, 3
 """Rows the table of causes has room for at least, and lines of its frame and its head."""
+
+MEDIUM = 32
+"""Rows of a screen that has room for the bill beside both tables."""
 
 
 class Causes(FigureTable):
@@ -56,7 +75,10 @@ class Calls(FigureTable):
 
 
 class MissesScreen(StudyScreen):
-    """Causes above, the calls of the one under the cursor below, and under them what else could have been."""
+    """Causes, the calls of the one under the cursor, the bill over all calls, and what else could have been.
+
+    A small screen has room for the calls or the bill.
+    """
 
     name_of_study = "misses"
 
@@ -64,7 +86,10 @@ class MissesScreen(StudyScreen):
     MissesScreen {
         #causes-pane { max-height: 45%; }
         #calls-pane { height: 1fr; }
-        #what-ifs-pane { height: 5; }
+        #bill-pane { height: 1fr; }
+        #what-ifs-pane { height: 6; }
+        &.-medium #bill-pane { height: 11; }
+        &.-tall #bill-pane { height: 15; }
         #what-ifs { padding: 0 1; }
     }
     """
@@ -77,16 +102,22 @@ class MissesScreen(StudyScreen):
         """What is shown; None before it is known."""
         self.is_folded = True
         """One row stands for the misses that had to be."""
+        self.shows_bill: bool | None = None
+        """The bill is wanted, or is not; None where the screen's height decides."""
+        self._asked: AskedModel | None = None
+        self._switches: tuple[ModelSwitch, ...] = ()
         self._stop_listening_to_answers: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The causes, the calls of one of them, and what else could have been."""
+        """The causes, the calls of one of them, the bill, and what else could have been."""
         yield SessionHeader()
         with Pane("Cache misses", id="causes-pane"):
             yield Causes(id="causes")
             yield Placeholder()
         with Pane("Calls", id="calls-pane"):
             yield Calls(id="calls")
+        with Pane("The bill over calls", id="bill-pane"):
+            yield BillChart(id="bill")
         with Pane("What if (projected)", id="what-ifs-pane"):
             yield Static(id="what-ifs", markup=False)
         yield StatusBar()
@@ -117,6 +148,7 @@ class MissesScreen(StudyScreen):
 
     def on_resize(self) -> None:
         """Say as much as there is room for."""
+        self._place_bill()
         self._show_what_ifs()
 
     def show_outcome(self) -> None:
@@ -127,6 +159,9 @@ class MissesScreen(StudyScreen):
             pane.border_subtitle = Content("calculating…")
         elif found is not self.found or not self.causes.table.columns:
             self.found = found
+            self._asked = None
+            self.query_one(BillChart).series = bill_of(found.misses)
+            self._place_bill()
             self._show_causes(found)
             self._show_what_ifs()
 
@@ -161,11 +196,52 @@ class MissesScreen(StudyScreen):
         )
         self.calls.table = call_table(found.misses, misses) if misses else Table()
 
+    def _place_bill(self) -> None:
+        """Show or hide the bill, and the calls where there is room for one of them."""
+        is_small = self.size.height < MEDIUM
+        has_bill = self.query_one(BillChart).series is not None
+        is_shown = has_bill and (not is_small if self.shows_bill is None else self.shows_bill)
+        self.query_one("#bill-pane").display = is_shown
+        calls = self.query_one("#calls-pane")
+        if is_shown and is_small and self.calls.has_focus:
+            self.causes.focus()
+        calls.display = not (is_shown and is_small)
+
+    @on(FigureTable.Highlighted, "#calls")
+    def _call_highlighted(self) -> None:
+        """Mark the call in the bill, and say what another model would have come to from there on."""
+        chart, call = self.query_one(BillChart), self.calls.cursor_key
+        if chart.series is not None:
+            chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
+            self.query_one("#bill-pane", Pane).border_subtitle = Content(told_of_call(chart.series))
+        self._compute_switches()
+
+    def _switch_call(self) -> int | None:
+        call = self.calls.cursor_key
+        if self.found is None:
+            return None
+        return call_to_switch_at(self.found.misses, call if isinstance(call, int) else None)
+
+    def _compute_switches(self) -> None:
+        found, asked, call = self.found, self._asked, self._switch_call()
+        if found is None or call is None:
+            return
+
+        def work(post: Post[tuple[ModelSwitch, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(switches_at(found.misses, call, asked))
+
+        self.jobs.run(work, self._take_switches, group="switches", description="price other models")
+
+    def _take_switches(self, switches: tuple[ModelSwitch, ...]) -> None:
+        self._switches = switches
+        self._show_what_ifs()
+
     def _show_what_ifs(self) -> None:
         if self.found is None:
             return
         said = self.query_one("#what-ifs", Static)
-        lines = what_ifs(self.found, said.content_size.width)
+        width = said.content_size.width
+        lines = (*switch_lines(self._switches, width), *what_ifs(self.found, width))
         said.update(Content("\n".join(lines or ("nothing can be projected here",))))
 
     @on(FigureTable.Clicked, "#causes")
@@ -179,6 +255,48 @@ class MissesScreen(StudyScreen):
     def action_other(self) -> None:
         """To the other table."""
         (self.causes if self.calls.has_focus else self.calls).focus()
+
+    def action_bill(self) -> None:
+        """Show the bill, or hide it."""
+        if self.query_one(BillChart).series is None:
+            self.tell("no call here has a price")
+            return
+        self.shows_bill = not self.query_one("#bill-pane").display
+        self._place_bill()
+
+    @on(BillChart.Clicked)
+    def _bill_clicked(self, event: BillChart.Clicked) -> None:
+        if self.found is not None:
+            self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, event.call)))
+
+    def action_model(self) -> None:
+        """Ask what another model would have cost from a call on."""
+        call = self._switch_call()
+        if self.found is None or call is None:
+            self.tell("there is no call whose model could be another one")
+        else:
+            self.run_dialog(self._ask_model(self.found, call), "ask for another model")
+
+    async def _ask_model(self, cache: CacheAnswers, call: int) -> None:
+        found = cache.misses
+        first = next((each.model for each in self._switches), "")
+        example = f"{first or 'claude-sonnet-4-6'} at {call + 1}"
+
+        def problem(text: str) -> str:
+            asked = asked_of(text, found, call)
+            return asked if isinstance(asked, str) else ""
+
+        def remark(text: str) -> str:
+            asked = asked_of(text, found, call)
+            switch = None if isinstance(asked, str) else model_switch(found, asked.call, asked.model)
+            return "" if switch is None else told_in_full(switch)
+
+        dialog = ValueDialog("Another model (projected)", HELP.format(example=example), example, problem, remark=remark)
+        answer = await self.app.push_screen_wait(dialog)
+        asked = None if answer is None else asked_of(answer, found, call)
+        if isinstance(asked, AskedModel):
+            self._asked = asked
+            self._compute_switches()
 
     def action_fold(self) -> None:
         """Show the misses that had to be, or fold them."""

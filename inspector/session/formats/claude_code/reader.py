@@ -358,6 +358,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._new_message(record, Role.ASSISTANT, [], thread),
             model=(record.message.model if record.message is not None else "") or "",
             identifier=record.request or identifier,
+            thinking=record.effort or "",
         )
         self._note_message(record, thread, turn, message)
         thread.resolve_compactions(message)

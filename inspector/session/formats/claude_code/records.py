@@ -146,6 +146,7 @@ class ClaudeCodeRecord(Struct, gc=False):
     timestamp: str | float | None = None
     version: str | None = None
     cwd: str | None = None
+    effort: str | None = None
     message: ApiMessage | None = None
     tool_use_result: StartedSubagent | str | int | float | bool | list[Raw] | None = field(
         name="toolUseResult", default=None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.builder import SessionBuilder
 from inspector.session.formats.claude_trace.records import is_exchange
 from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread, blocks_of_record
-from inspector.session.formats.plain.records import PlainConversation, is_message
+from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
 from inspector.session.json.nodes import Fields, FileNode, inside_string, unescaped
 from inspector.session.json.values import mapping, string
@@ -31,6 +31,9 @@ CONTINUED = "This session is being continued from a previous conversation"
 """How the message begins in which Claude Code sends its own summary."""
 
 TITLE_CHARACTERS = 120
+
+OFF = "off"
+"""What a request asks for that does not speak of thinking."""
 
 TELLING_CHARACTERS = 200
 """So much of an answer in the first message of another conversation is a summary, no coincidence."""
@@ -141,7 +144,7 @@ def _request(node: Node) -> PlainConversation | None:
     address = string(request.value_of("url"))
     if "messages" not in body or "count_tokens" in address:
         return None
-    about = body.values_of("model", "max_tokens")
+    about = {"thinking": {"type": OFF}, **body.values_of("model", "max_tokens", *ASKED), **request.values_of("headers")}
     for name in ("timestamp", "time"):
         if name in request:
             about["timestamp"] = request[name].value()

@@ -170,7 +170,7 @@ class PiInterpreter(RecordInterpreter):
         self._positions: list[int] = []  # number of the entry in each place of the file, headers included
         self._has_ids = False
         self._version = 1
-        self._model = ""
+        self._model = self._thinking = ""
         self._started: float | None = None
         self._is_copy = False
         self._unsent_calls: set[str] = set()
@@ -224,6 +224,8 @@ class PiInterpreter(RecordInterpreter):
                 builder.link(SessionLink(LinkKind.CONTINUED, name))
         if kind in ("session", "model_change"):
             self._model = string(entry.get("modelId")) or string(entry.get("model")).rpartition("/")[2] or self._model
+        if kind in ("session", "thinking_level_change"):
+            self._thinking = string(entry.get("thinkingLevel")) or self._thinking
         if kind in ("session", "title", "title_change"):
             builder.title = string(entry.get("title")) or builder.title
         if kind == "session_info":
@@ -297,6 +299,7 @@ class PiInterpreter(RecordInterpreter):
             model=string(response.get("model")) or self._model,
             usage=usage,
             identifier=string(response.get("responseId")),
+            thinking=self._thinking,
             is_sent=is_sent,
         )
         if is_sent:

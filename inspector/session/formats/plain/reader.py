@@ -29,7 +29,15 @@ from inspector.session.formats.chat import (
     role_of,
     usage_of,
 )
-from inspector.session.formats.plain.records import MessageForm, form_of, is_message, is_request, requests_of
+from inspector.session.formats.plain.records import (
+    MessageForm,
+    betas_asked,
+    form_of,
+    is_message,
+    is_request,
+    requests_of,
+    thinking_asked,
+)
 from inspector.session.formats.streamed_answers import answer_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.lines import ValueDecoder
@@ -241,7 +249,10 @@ class RequestLog:
         if is_call and sent.role is not Role.OTHER:
             model, usage = string(sent.about.get("model")), usage_of(sent.about.get("usage"))
             miss = miss_of(sent.about.get("diagnostics"))
-            index = thread.respond(message, model=model, usage=usage, is_sent=False, miss=miss)
+            asked = thinking_asked(sent.about), betas_asked(sent.about)
+            index = thread.respond(
+                message, model=model, usage=usage, is_sent=False, miss=miss, thinking=asked[0], betas=asked[1]
+            )
         else:
             index = thread.add(message, is_sent=False)
         if sent.role is Role.OTHER:

@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import Fields
-from inspector.session.json.values import mapping, string
+from inspector.session.json.values import count, mapping, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.session.json.nodes import Node
 
@@ -31,6 +32,33 @@ LISTS = ("messages", "traj", "conversations", "conversation")
 ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document", "compaction"})
 
 OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
+
+
+ASKED = ("thinking", "betas", "anthropic_beta", "headers")
+"""Fields in which a request to Anthropic's API says what else it asks for."""
+
+BETA_HEADER = "anthropic-beta"
+
+
+def thinking_asked(about: Mapping[str, Any]) -> str:
+    """How much a request to Anthropic's API has the model think: `enabled, 4,000 tokens`; empty where nothing says."""
+    thinking = mapping(about.get("thinking"))
+    budget = count(thinking.get("budget_tokens"))
+    tokens = f"{budget:,} tokens" if budget else ""
+    return ", ".join(filter(None, (clean_text(string(thinking.get("type"))), tokens)))
+
+
+def betas_asked(about: Mapping[str, Any]) -> str | None:
+    """The beta features a request to Anthropic's API asks for, sorted; None where neither its headers nor it say."""
+    headers = about.get("headers")
+    named = [about.get("betas"), about.get("anthropic_beta")]
+    if isinstance(headers, dict):
+        named += [value for name, value in headers.items() if str(name).lower() == BETA_HEADER]
+    if not any(each is not None for each in named):
+        return "" if isinstance(headers, dict) and headers else None
+    words = (each for value in named for each in (value if isinstance(value, list) else [value]))
+    betas = {part.strip() for word in words if isinstance(word, str) for part in word.split(",")}
+    return ",".join(sorted(clean_text(beta) for beta in betas if beta))
 
 
 @dataclass
@@ -158,7 +186,7 @@ def _request(messages: Node, fields: Fields) -> PlainConversation:
     response, reply = _response(fields.get("response"))
     if response is None and "choices" in fields:
         response, reply = _message_of_choices(fields), {}
-    about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id")
+    about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id", *ASKED)
     return PlainConversation(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
 
 

@@ -73,6 +73,7 @@ class LoggedThread(ItemThread):
         beside: Digests of its system text and tools.
         sent: Its items that requests repeat, each with its message.
         responses: Ids of its responses.
+        definitions: The message with its system text and tools, -1 for none.
     """
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
@@ -81,6 +82,7 @@ class LoggedThread(ItemThread):
         self.beside: Digest = ()
         self.sent: list[tuple[Digest, int]] = []
         self.responses: set[str] = set()
+        self.definitions = NONE
 
 
 class ResponsesInterpreter(RecordInterpreter):
@@ -138,6 +140,8 @@ class ResponsesInterpreter(RecordInterpreter):
             if conversation is None:
                 conversation, start = self._new(), 0
                 self._add_beside(conversation, beside)
+            elif conversation.beside != digest_of(beside):
+                self._define_anew(conversation, beside)
             conversation.tool_names.update(names)
             for item in items[start:]:
                 # A request that changed its own history repeats answers that were given before.
@@ -203,7 +207,9 @@ class ResponsesInterpreter(RecordInterpreter):
     def _continued(self, items: Sequence[ReadItem], beside: Sequence[TextBlock]) -> tuple[LoggedThread | None, int]:
         """The conversation that has most in common with a request, ready to go on, and how many items it has."""
         digests = [(place, item.digest) for place, item in enumerate(items) if item.digest]
-        best, most = None, 0
+        best: LoggedThread | None = None
+        changed: LoggedThread | None = None
+        most = 0
         for conversation in self._conversations:
             common = 0
             for (known, _), (_, digest) in zip(conversation.sent, digests, strict=False):
@@ -212,6 +218,11 @@ class ResponsesInterpreter(RecordInterpreter):
                 common += 1
             if common >= max(most, 1) and conversation.beside == digest_of(beside):
                 best, most = conversation, common
+            # Small requests beside a conversation begin alike, with instructions of their own, and repeat no answer.
+            elif best is None and common == len(conversation.sent) > 1:
+                changed = conversation
+        if best is None and changed is not None:
+            best, most = changed, len(changed.sent)
         if best is None:
             return None, 0
         if most < len(best.sent):
@@ -248,7 +259,17 @@ class ResponsesInterpreter(RecordInterpreter):
     def _add_beside(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
         conversation.beside = digest_of(made)
         if made:
-            conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
+            conversation.definitions = conversation.join(ItemSide.SYSTEM, [block for block, _ in made])
+
+    def _define_anew(self, conversation: LoggedThread, made: Sequence[TextBlock]) -> None:
+        """Begin the context of a conversation that goes on with other tools or another system text."""
+        kept = [index for index in conversation.members if index != conversation.definitions]
+        conversation.close()
+        context = conversation.begin(ContextCause.REWIND)
+        conversation.definitions = NONE
+        self._add_beside(conversation, made)
+        context.members.extend(kept)
+        context.carried = len(context.members)
 
     def _items(self, nodes: Iterable[Node], names: ToolNames) -> list[ReadItem]:
         """The items that stand somewhere; `names` gets the tools of their calls."""

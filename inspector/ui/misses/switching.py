@@ -1,0 +1,111 @@
+"""What another model from some call on would have come to: which are asked about, and a line that says it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from inspector.replay.analysis.model_switch import main_calls, model_switch, other_models
+from inspector.replay.figure import Figure
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
+from inspector.ui.miss_marks import dollars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.analysis.cache_misses import CacheMisses
+    from inspector.replay.analysis.model_switch import ModelSwitch
+
+HELP: Final = "The model that would have gone on from there: NAME at CALL, for example {example}."
+
+_ASKED: Final = re.compile(r"\s*(?P<model>\S.*?)(?:\s+at\s+(?:call\s+)?(?P<call>[\d,]+))?\s*")
+
+
+class AskedModel(NamedTuple):
+    """Another model, and from which call on, counted from 0."""
+
+    model: str
+    call: int
+
+
+def call_to_switch_at(found: CacheMisses, wanted: int | None) -> int | None:
+    """The main conversation's first call from the one wanted on; its first of all, or None where it has none."""
+    calls = main_calls(found.replay)
+    if not len(calls):
+        return None
+    later = calls[calls >= wanted] if wanted is not None else calls
+    return int(later[0]) if len(later) else int(calls[-1])
+
+
+def asked_of(text: str, found: CacheMisses, call: int) -> AskedModel | str:
+    """What was typed, or what is wrong with it, in a line with a way out.
+
+    Args:
+        text: `claude-sonnet-4-6 at 40`, or a name alone.
+        found: The misses of the session.
+        call: The call where none was typed.
+    """
+    typed = _ASKED.fullmatch(text)
+    if typed is None:
+        return "name a model"
+    model, replay = typed["model"], found.replay
+    if typed["call"]:
+        number = int(typed["call"].replace(",", "") or 0)
+        calls = main_calls(replay)
+        if number - 1 not in calls:
+            return f"no call {number:,} in the main conversation: {int(calls[0]) + 1:,} to {int(calls[-1]) + 1:,}"
+        call = number - 1
+    if replay.inputs.pricing.rates(model, replay.history.session.calls[call].time) is None:
+        known = ", ".join(other_models(replay))
+        return f"no price for {model}" + (f"; there are {known}" if known else "")
+    return AskedModel(model, call)
+
+
+def switches_at(found: CacheMisses, call: int, asked: AskedModel | None) -> tuple[ModelSwitch, ...]:
+    """The session with other models: the one that was asked about, then those offered at a call, the cheapest first.
+
+    Those whose window is too small come last.
+    """
+    mine = found.replay.history.session.calls[call].model
+    names = [name for name in other_models(found.replay) if name != mine]
+    offered = [each for name in names if (each := model_switch(found, call, name)) is not None]
+    offered.sort(key=lambda each: (each.beyond_window > 0, each.usd.value or 0.0))
+    first = None if asked is None else model_switch(found, asked.call, asked.model)
+    return tuple(offered) if first is None else (first, *(each for each in offered if each != first))
+
+
+def told_of_switch(switch: ModelSwitch) -> str:
+    """One switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
+    saved = switch.saved_usd
+    if saved.value is None:
+        return f"{one_line(switch.model)} {dollars(switch.usd)}"
+    size = dollars(Figure(abs(saved.value), saved.known))
+    beyond = ", prompts too long for it" if switch.beyond_window else ""
+    return f"{one_line(switch.model)} {f'saves {size}' if saved.value >= 0 else f'costs {size} more'}{beyond}"
+
+
+def told_in_full(switch: ModelSwitch) -> str:
+    """One switch in a line, with what was lost of the cache."""
+    said = told_of_switch(switch)
+    if not switch.recache_tokens:
+        return said
+    tokens = ON_SCREEN.short(switch.recache_tokens)
+    pays = "" if switch.pays_after is None else f", pays after {ON_SCREEN.plural(switch.pays_after, 'call')}"
+    return f"{said}; {tokens} tokens re-cached for {dollars(switch.recache_usd)}{pays}"
+
+
+def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
+    """The line of what other models would have come to, as many as fit so many cells; none for none."""
+    if not switches:
+        return ()
+    first = switches[0]
+    together = [each for each in switches if each.call == first.call]
+    where = f"another model from call {ON_SCREEN.whole(first.call + 1)} on: "
+    line = where + (told_in_full(first) if len(together) == 1 else told_of_switch(first))
+    for each in together[1:]:
+        longer = f"{line} · {told_of_switch(each)}"
+        if len(longer) > width:
+            break
+        line = longer
+    return (line,)
