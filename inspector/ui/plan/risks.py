@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
 
@@ -39,7 +40,7 @@ class Risks:
         """One line a finding, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'later call')} needed cut text")
+            lines.append(needed_words(self.needed.needed, ON_SCREEN))
         lines += [
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
