@@ -128,13 +128,13 @@ class CostBar(Widget, can_focus=True):
             return []
         style = self.get_visual_style("cost--lost")
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
-        pieces = [LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style))]
+        pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]
         if found.band_low is not None and (found.saved or 0) > 0:
             low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
             style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
             each = each_words(found.cost_each, ON_SCREEN)
-            longer = f"{each} to get back: saves {low} at least"
-            pieces.append(LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(f"≥ {low}", style)))
+            longer, shorter = f"{each} to get back: at least {low}", f"at least {low}"
+            pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
         return pieces
 
     def _tokens(self, summary: CostSummary) -> Content:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.recoveries import Recoveries
+    from inspector.replay.analysis.recoveries import Need, Recoveries
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
@@ -54,6 +54,17 @@ class Risks:
         blocks |= set(self.needed.by_block if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
 
+    def need_at(self, block: int) -> Need | None:
+        """The need of a block that was cut, or the first one that a block shows."""
+        if self.needed is None:
+            return None
+        return self.needed.by_block.get(block) or self._needs_by_use.get(block)
+
+    @cached_property
+    def _needs_by_use(self) -> dict[int, Need]:
+        needs = () if self.needed is None else self.needed.needs
+        return {need.use: need for need in reversed(needs)}
+
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
         """Where those blocks are shown, rising."""
         return view.positions_of_blocks(self.blocks)
@@ -78,4 +89,4 @@ class Risks:
             return f"cut, and needed {at}"
         if (use.start, use.stop) == (0, len(text)):
             return f"cut, and asked for again {at}"
-        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])}"
+        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])} ({use.kind.label})"
