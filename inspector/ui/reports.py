@@ -256,6 +256,6 @@ def _reported_plans(controller: SessionController, outcome: Outcome) -> tuple[li
     found = controller.answers.best
     if found is not None and found.best is not None:
         # Who reads the page is to know that nobody chose this plan.
-        plan = replace(found.best.plan, name=f"{found.best.plan.name}, the best without needed cuts".lstrip(", "))
-        return [plan], "No strategy is on: it shows the best plan without needed cuts."
+        plan = replace(found.best.plan, name=f"{found.best.plan.name}, the best plan".lstrip(", "))
+        return [plan], "No strategy is on: it shows the best plan."
     return [], "No strategy is on: it shows the session alone."

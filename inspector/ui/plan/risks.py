@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.reuse import NeededLater
+    from inspector.replay.analysis.recoveries import Need, Recoveries
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
@@ -33,13 +34,13 @@ class Risks:
 
     session: Session
     hazards: tuple[Hazard, ...]
-    needed: NeededLater | None = None
+    needed: Recoveries | None = None
 
     def lines(self) -> tuple[str, ...]:
         """One line a finding, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'later call')} needed cut text")
+            lines.append(needed_words(self.needed.needed, ON_SCREEN))
         lines += [
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
@@ -50,8 +51,19 @@ class Risks:
     def blocks(self) -> NDArray[np.int32]:
         """The blocks with a risk, rising."""
         blocks = {block for hazard in self.hazards for block in hazard.blocks}
-        blocks |= set(self.needed.blocks if self.needed is not None else ())
+        blocks |= set(self.needed.by_block if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
+
+    def need_at(self, block: int) -> Need | None:
+        """The need of a block that was cut, or the first one that a block shows."""
+        if self.needed is None:
+            return None
+        return self.needed.by_block.get(block) or self._needs_by_use.get(block)
+
+    @cached_property
+    def _needs_by_use(self) -> dict[int, Need]:
+        needs = () if self.needed is None else self.needed.needs
+        return {need.use: need for need in reversed(needs)}
 
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
         """Where those blocks are shown, rising."""
@@ -60,13 +72,13 @@ class Risks:
     def sentence(self, block: int) -> str:
         """The risks of a block."""
         kinds = [hazard.kind.label for hazard in self.hazards if block in hazard.blocks]
-        if self.needed is not None and block in self.needed.blocks:
+        if self.needed is not None and block in self.needed.by_block:
             kinds.insert(0, self._needed_again(block))
         return ", ".join(kinds) or "no risk here"
 
     def _needed_again(self, block: int) -> str:
         """That cut text of a block was needed: at which call first, and what of it."""
-        use = None if self.needed is None else self.needed.first.get(block)
+        use = None if self.needed is None else self.needed.by_block.get(block)
         if use is None:
             return "cut, and needed later"
         session = self.session
@@ -77,4 +89,4 @@ class Risks:
             return f"cut, and needed {at}"
         if (use.start, use.stop) == (0, len(text)):
             return f"cut, and asked for again {at}"
-        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])}"
+        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])} ({use.kind.label})"
