@@ -90,6 +90,20 @@ COMMANDS = {
             "inspector.cli.why",
         ),
         Command(
+            "recall",
+            "the whole of a tool result that was cut, by its id",
+            "Prints a tool result as its session's file has it: by its tool call's id or the beginning of one, by the "
+            "execution id or the file that a notice names, or by its place, SESSION:MESSAGE as the timeline counts. "
+            "Exact in a pipe, made safe on a terminal. Nothing is copied and nothing kept.",
+            (
+                "inspector recall toolu_01iclFeGOMajybVrGwKXaGjm",
+                "inspector recall :12 session.jsonl --grep error",
+                "inspector recall call_7 ~/.codex/sessions --lines 100-200",
+                "inspector recall toolu_01iclFeG --json",
+            ),
+            "inspector.cli.recall",
+        ),
+        Command(
             "export",
             "a plan as another agent's own configuration",
             "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "

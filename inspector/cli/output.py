@@ -45,10 +45,27 @@ def write(text: str) -> None:
         CommandError: It cannot be written, or was closed when the program was started.
         BrokenPipeError: Nobody reads it any more.
     """
+    _write(text)
+
+
+def write_bytes(data: bytes) -> None:
+    """Print bytes, whatever they are: only where nobody reads them on a terminal.
+
+    Raises:
+        CommandError: As `write` does.
+        BrokenPipeError: Nobody reads it any more.
+    """
+    _write(data)
+
+
+def _write(data: str | bytes) -> None:
     if sys.stdout is None:
         raise CommandError("standard output is closed; let it go to a terminal, a file or a program")
     try:
-        sys.stdout.write(text)
+        if isinstance(data, str):
+            sys.stdout.write(data)
+        else:
+            sys.stdout.buffer.write(data)
         sys.stdout.flush()
     except BrokenPipeError:
         raise

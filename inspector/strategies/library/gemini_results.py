@@ -66,8 +66,13 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
 def file_for(pattern: str, source: BlockSource) -> str:
     """A file's name with the call's tool and id in place of `{tool}` and `{id}`, made safe as Gemini CLI does it."""
-    tool, identifier = (_UNSAFE.sub("_", name).lower() for name in (source.tool_name, source.block.tool_call_id))
+    tool, identifier = safe_file_name(source.tool_name), safe_file_name(source.block.tool_call_id)
     return pattern.replace("{tool}", tool or "unknown_tool").replace("{id}", identifier)
+
+
+def safe_file_name(name: str) -> str:
+    """A name as Gemini CLI lets it stand in the name of a file."""
+    return _UNSAFE.sub("_", name).lower()
 
 
 FILE = "~/.gemini/tmp/tool-outputs/{tool}_{id}.txt"

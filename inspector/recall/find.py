@@ -1,0 +1,222 @@
+"""Finding what is asked for: in which of many sessions it stands, without reading all of them."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.recall.names import asked_for, blocks_named, near, unanswered
+from inspector.session.discovery import files_below, list_sessions, places
+from inspector.session.errors import SessionError
+from inspector.session.files import Locator, is_folder
+from inspector.session.open import open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from inspector.session.discovery import Header
+    from inspector.session.model import Session
+
+MOST_OPENED = 24
+"""Sessions that are read in search of one id; an id that more of them hold says too little."""
+MOST_FOR_NEAR = 5
+"""The newest sessions, in which similar ids are looked for."""
+FEWEST_IN_NEEDLE = 4
+DEPTH = 4
+"""Of the files of a session that is a folder."""
+
+_REFERENCE = re.compile(r"(?P<session>.*):(?P<message>[1-9][0-9,]*)(?:\.(?P<block>[1-9][0-9]*))?")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+class Place(NamedTuple):
+    """A text in a session.
+
+    Attributes:
+        session: The session.
+        block: The text's block, an index.
+    """
+
+    session: Session
+    block: int
+
+    @property
+    def message(self) -> int:
+        """The message it is in, counted from 1, as the timeline counts them."""
+        return bisect_right(self.session.first_blocks, self.block)
+
+    @property
+    def reference(self) -> str:
+        """What it can be asked for by, whatever its id: the session's id, the message and the block in it."""
+        message = self.message
+        within = self.block - self.session.first_blocks[message - 1]
+        own = self.session.messages[message - 1].blocks
+        return f"{self.session.identifier}:{message}{f'.{within + 1}' if len(own) > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class Search:
+    """What came of looking for something.
+
+    Attributes:
+        found: Where it stands: in several places where a message of several blocks was asked for, or where it is not
+            clear what is meant. A text that several sessions hold under one id is there once.
+        is_clear: What was found is what was asked for, and not a choice.
+        near: Ids that are much like it, where nothing was found.
+        without_result: The call of that id, where a session holds no result of it.
+        skipped: Sessions that may hold it, too, and were not read.
+        unread: Sessions that could not be read, each with why.
+    """
+
+    found: tuple[Place, ...] = ()
+    is_clear: bool = False
+    near: tuple[str, ...] = ()
+    without_result: Place | None = None
+    skipped: int = 0
+    unread: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """There is something to say, so that nobody need look any further."""
+        return bool(self.found or self.without_result or self.skipped)
+
+
+def find(
+    asked: str,
+    paths: Sequence[Path] = (),
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+) -> Search:
+    """Look for a text by an id, by what a notice says, or by its place.
+
+    Args:
+        asked: A tool call's id or its beginning, a notice or the file it names, or `SESSION:MESSAGE` with a part of a
+            session's id or path, the message's number and, after a full stop, the block's in it; without a session
+            where one alone is given.
+        paths: Sessions and folders of them; those of this machine's agents where none are given.
+        progress: Told how many files were looked into, of how many.
+    """
+    asked = asked_for(asked)
+    headers = _sessions(paths)
+    reference = _REFERENCE.fullmatch(asked)
+    if reference is not None and (where := _of_session(headers, reference["session"])):
+        search = _read(where, lambda session: _at(session, reference))
+        if search.found:
+            return replace(search, is_clear=len({place.session.path for place in search.found}) == 1)
+
+    def named(session: Session) -> list[int]:
+        return blocks_named(session, asked)
+
+    unread: tuple[str, ...] = ()
+    for needle in _needles(asked):
+        search = _read([header for header in _told(headers, progress) if _holds(header, needle)], named, asked)
+        if search.is_over:
+            return search
+        unread = search.unread
+    search = _read([header for header in headers if _is_packed(header)], named, asked)
+    if search.is_over:
+        return search
+    return Search(near=tuple(_similar(headers[:MOST_FOR_NEAR], asked)), unread=unread + search.unread)
+
+
+def _sessions(paths: Sequence[Path]) -> list[Header]:
+    """What may be looked into, the newest first."""
+    found = [header for batch in list_sessions(places(paths or None)) for header in batch if not header.problem]
+    return sorted(found, key=lambda header: -header.modified)
+
+
+def _of_session(headers: Sequence[Header], named: str) -> list[Header]:
+    if not named:
+        return list(headers) if len(headers) == 1 else []
+    wanted = named.lower()
+    return [header for header in headers if wanted in header.identifier.lower() or wanted in str(header.path).lower()]
+
+
+def _at(session: Session, reference: re.Match[str]) -> list[int]:
+    message, block = int(reference["message"].replace(",", "")), reference["block"]
+    if message > len(session.messages):
+        return []
+    first, count = session.first_blocks[message - 1], len(session.messages[message - 1].blocks)
+    if block is None:
+        return list(range(first, first + count))
+    return [first + int(block) - 1] if int(block) <= count else []
+
+
+def _needles(asked: str) -> list[bytes]:
+    """What of an id stands in a file: all of it; else, of what notices make of it, the part that tells most."""
+    words = [word for word in _WORD.findall(asked) if len(word) >= FEWEST_IN_NEEDLE]
+    telling = max(words, key=lambda word: (any(map(str.isdigit, word)), len(word)), default="")
+    return [needle.encode("utf-8", "replace") for needle in dict.fromkeys((asked, telling)) if needle]
+
+
+def _holds(header: Header, needle: bytes) -> bool:
+    """Whether a file of a session has some bytes in it, capitals or not."""
+    file = Locator.of(header.path).file
+    names = [each.path for each in files_below(str(file), DEPTH, frozenset())] if is_folder(file) else [str(file)]
+    search = re.compile(re.escape(needle), re.IGNORECASE).search
+    return any(_has(name, needle, search) for name in names)
+
+
+def _has(name: str, needle: bytes, search: Callable[..., object]) -> bool:
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123  names, by the thousand
+            if os.fstat(file.fileno()).st_size == 0:
+                return False
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return data.find(needle) >= 0 or search(data) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def _is_packed(header: Header) -> bool:
+    """Whether bytes of a session's texts need not stand in its file as they are: compressed, or in a database."""
+    return bool(header.identifier) or header.path.suffix in (".zst", ".zstd", ".db", ".sqlite", ".sqlite3", ".vscdb")
+
+
+def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], asked: str = "") -> Search:
+    found: dict[tuple[object, ...], Place] = {}
+    without: Place | None = None
+    unread = []
+    for header in headers[:MOST_OPENED]:
+        try:
+            session = open_session(header.path)
+        except SessionError as error:
+            unread.append(f"{header.path}: {error.message}")
+            continue
+        for index in blocks_in(session):
+            block = session.all_blocks[index]
+            # Sessions that were resumed or forked hold copies of what was before.
+            key = (block.tool_call_id, block.digest) if block.tool_call_id else (session.path, index)
+            found.setdefault(key, Place(session, index))
+        call = unanswered(session, asked)
+        if without is None and call is not None:
+            without = Place(session, call)
+    skipped = max(0, len(headers) - MOST_OPENED)
+    return Search(
+        tuple(found.values()),
+        is_clear=len(found) == 1 and not skipped,
+        without_result=None if found else without,
+        skipped=skipped,
+        unread=tuple(unread),
+    )
+
+
+def _similar(headers: Sequence[Header], asked: str) -> list[str]:
+    known: set[str] = set()
+    for header in headers:
+        try:
+            session = open_session(header.path)
+        except SessionError:
+            continue
+        known |= {block.tool_call_id for block in session.all_blocks}
+    return near(known, asked)
+
+
+def _told(headers: Sequence[Header], progress: Callable[[int, int], None]) -> Iterator[Header]:
+    for done, header in enumerate(headers):
+        progress(done, len(headers))
+        yield header
