@@ -145,7 +145,9 @@ def _part(text: str, options: Namespace) -> str:
 def _print(places: tuple[Place, ...], parts: list[str]) -> None:
     """Exactly on its way to a file or a program; made safe for a terminal, with what it is beside it."""
     if not is_terminal(sys.stdout):
-        write_bytes("".join(parts).encode("utf-8", "surrogatepass"))
+        *first, last = parts
+        together = "".join(f"{part.removesuffix(chr(10))}\n" for part in first) + last
+        write_bytes(together.encode("utf-8", "surrogatepass"))
         return
     from inspector.safe_text import safe_text
 

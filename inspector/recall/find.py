@@ -129,14 +129,22 @@ def _sessions(paths: Sequence[Path]) -> list[Header]:
     return sorted(found, key=lambda header: -header.modified)
 
 
-def _of_session(headers: Sequence[Header], named: str) -> list[Header]:
+def _of_session(headers: Sequence[Header], named: str) -> Sequence[Header]:
+    """The sessions that a name may be that of; few are all read to see their ids, which file names need not hold."""
     if not named:
-        return list(headers) if len(headers) == 1 else []
+        return headers if len(headers) == 1 else []
     wanted = named.lower()
-    return [header for header in headers if wanted in header.identifier.lower() or wanted in str(header.path).lower()]
+    found = [header for header in headers if wanted in header.identifier.lower() or wanted in str(header.path).lower()]
+    return found or (headers if len(headers) <= MOST_OPENED else [])
+
+
+def _is_named(session: Session, named: str) -> bool:
+    return named.lower() in session.identifier.lower() or named.lower() in str(session.path).lower()
 
 
 def _at(session: Session, reference: re.Match[str]) -> list[int]:
+    if not _is_named(session, reference["session"]):
+        return []
     message, block = int(reference["message"].replace(",", "")), reference["block"]
     if message > len(session.messages):
         return []

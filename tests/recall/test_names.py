@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS, MOST_BYTES = 1_500, 4_000_000
 SAID = re.compile(
-    r"execution_id: (\S+?)\)|[Ss]aved to: (\S+)|[Ff]ull output(?: see| available at)?: (\S+?)[\]\s]|at this path: (\S+)|"
-    r"tool call (\S+?) was saved"
+    r"execution_id: (\S+?)\)|[Ss]aved to: (\S+)|[Ff]ull output(?: see| available at)?: (\S+?)[\]\s]|"
+    r"at this path: (\S+)|tool call (\S+?) was saved"
 )
 """What notices call a result."""
 PLANS = (
