@@ -15,14 +15,14 @@ from inspector.cli.output import ProgressLine, is_terminal, narrate, write, writ
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from inspector.recall.find import Place, Search
+    from inspector.recall.find import RecalledText, RecallSearch
 
 MOST_LINES = 10**9
 MOST_TOLD = 8
 """Places that are listed where several are meant."""
 
 
-class Range(NamedTuple):
+class LinesAsked(NamedTuple):
     """Lines of a text, counted from 1, both ends included."""
 
     first: int
@@ -84,7 +84,7 @@ def run(options: Namespace) -> int:
     return ExitCode.FINE
 
 
-def _check(search: Search, asked: str) -> None:
+def _check(search: RecallSearch, asked: str) -> None:
     """Refuse to choose.
 
     Raises:
@@ -111,7 +111,7 @@ def _check(search: Search, asked: str) -> None:
     )
 
 
-def _text(place: Place, options: Namespace) -> str:
+def _text(place: RecalledText, options: Namespace) -> str:
     from inspector.session.related import full_output
 
     text = place.session.text(place.session.all_blocks[place.block])
@@ -129,11 +129,11 @@ def _part(text: str, options: Namespace) -> str:
     if options.grep is None and options.lines is None and options.head is None and options.tail is None:
         return text
     lines = list(StringIO(text, newline="\n"))
-    wanted = options.lines or Range(1, len(lines))
+    wanted = options.lines or LinesAsked(1, len(lines))
     if options.head is not None:
-        wanted = Range(1, options.head)
+        wanted = LinesAsked(1, options.head)
     if options.tail is not None:
-        wanted = Range(max(1, len(lines) - options.tail + 1), len(lines))
+        wanted = LinesAsked(max(1, len(lines) - options.tail + 1), len(lines))
     chosen = list(enumerate(lines, start=1))[wanted.first - 1 : wanted.last]
     if not chosen and lines:
         narrate(f"it has {len(lines):,} lines")
@@ -142,7 +142,7 @@ def _part(text: str, options: Namespace) -> str:
     return "".join(f"{number}:{line.rstrip(chr(10))}\n" for number, line in chosen if options.grep.search(line))
 
 
-def _print(places: tuple[Place, ...], parts: list[str]) -> None:
+def _print(places: tuple[RecalledText, ...], parts: list[str]) -> None:
     """Exactly on its way to a file or a program; made safe for a terminal, with what it is beside it."""
     if not is_terminal(sys.stdout):
         *first, last = parts
@@ -157,13 +157,13 @@ def _print(places: tuple[Place, ...], parts: list[str]) -> None:
         write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
-def _what(place: Place) -> str:
+def _what(place: RecalledText) -> str:
     block = place.session.all_blocks[place.block]
     tool = f" {block.tool_name}" if block.tool_name else ""
     return f"{block.kind.label}{tool}, {block.characters:,} characters, message {place.message:,}"
 
 
-def _document(place: Place, text: str, part: str) -> dict[str, Any]:
+def _document(place: RecalledText, text: str, part: str) -> dict[str, Any]:
     block = place.session.all_blocks[place.block]
     return {
         "session": str(place.session.path),
@@ -180,12 +180,12 @@ def _document(place: Place, text: str, part: str) -> dict[str, Any]:
     }
 
 
-def _range(text: str) -> Range:
+def _range(text: str) -> LinesAsked:
     found = re.fullmatch(r"(\d*)-(\d*)|(\d+)", text)
     if found is None or text == "-":
         raise ArgumentTypeError(f"{text!r} is no range of lines; give 10-20, 10-, -20 or 10")
     first, last, one = found.groups()
-    wanted = Range(int(one or first or 1), int(one or last or MOST_LINES))
+    wanted = LinesAsked(int(one or first or 1), int(one or last or MOST_LINES))
     if not 1 <= wanted.first <= wanted.last:
         raise ArgumentTypeError(f"{text!r} is no range of lines; they are counted from 1, the smaller number first")
     return wanted

@@ -34,7 +34,7 @@ _REFERENCE = re.compile(r"(?P<session>.*):(?P<message>[1-9][0-9,]*)(?:\.(?P<bloc
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
-class Place(NamedTuple):
+class RecalledText(NamedTuple):
     """A text in a session.
 
     Attributes:
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Search:
+class RecallSearch:
     """What came of looking for something.
 
     Attributes:
@@ -73,10 +73,10 @@ class Search:
         unread: Sessions that could not be read, each with why.
     """
 
-    found: tuple[Place, ...] = ()
+    found: tuple[RecalledText, ...] = ()
     is_clear: bool = False
     near: tuple[str, ...] = ()
-    without_result: Place | None = None
+    without_result: RecalledText | None = None
     skipped: int = 0
     unread: tuple[str, ...] = ()
 
@@ -90,7 +90,7 @@ def find(
     asked: str,
     paths: Sequence[Path] = (),
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
-) -> Search:
+) -> RecallSearch:
     """Look for a text by an id, by what a notice says, or by its place.
 
     Args:
@@ -120,7 +120,7 @@ def find(
     search = _read([header for header in headers if _is_packed(header)], named, asked)
     if search.is_over:
         return search
-    return Search(near=tuple(_similar(headers[:MOST_FOR_NEAR], asked)), unread=unread + search.unread)
+    return RecallSearch(near=tuple(_similar(headers[:MOST_FOR_NEAR], asked)), unread=unread + search.unread)
 
 
 def _sessions(paths: Sequence[Path]) -> list[Header]:
@@ -185,9 +185,9 @@ def _is_packed(header: Header) -> bool:
     return bool(header.identifier) or header.path.suffix in (".zst", ".zstd", ".db", ".sqlite", ".sqlite3", ".vscdb")
 
 
-def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], asked: str = "") -> Search:
-    found: dict[tuple[object, ...], Place] = {}
-    without: Place | None = None
+def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], asked: str = "") -> RecallSearch:
+    found: dict[tuple[object, ...], RecalledText] = {}
+    without: RecalledText | None = None
     unread = []
     for header in headers[:MOST_OPENED]:
         try:
@@ -199,12 +199,12 @@ def _read(headers: Sequence[Header], blocks_in: Callable[[Session], list[int]], 
             block = session.all_blocks[index]
             # Sessions that were resumed or forked hold copies of what was before.
             key = (block.tool_call_id, block.digest) if block.tool_call_id else (session.path, index)
-            found.setdefault(key, Place(session, index))
+            found.setdefault(key, RecalledText(session, index))
         call = unanswered(session, asked)
         if without is None and call is not None:
-            without = Place(session, call)
+            without = RecalledText(session, call)
     skipped = max(0, len(headers) - MOST_OPENED)
-    return Search(
+    return RecallSearch(
         tuple(found.values()),
         is_clear=len(found) == 1 and not skipped,
         without_result=None if found else without,
