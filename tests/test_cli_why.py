@@ -151,6 +151,19 @@ def test_a_switch_that_nothing_can_come_of_is_refused_with_what_to_do(words, sai
     assert said in outcome.err
 
 
+def test_reports_say_the_same_of_another_model_but_of_one_session_alone(tmp_path: Path, capsys) -> None:
+    asked = ("--switch", "claude-sonnet-4-6", "--at", "20", "--format")
+    alone = json.loads(run_here(capsys, "why", SAMPLE, *asked, "json").out)["model_switches"]
+    report = run_here(capsys, "report", SAMPLE, *asked, "json").out
+    page = run_here(capsys, "report", SAMPLE, *asked, "md").out
+    many = run_here(capsys, "report", SAMPLES, *asked, "json")
+
+    assert json.loads(report)["model_switches"] == alone
+    assert "claude-sonnet-4-6 from call 20 on would have saved" in page
+    assert (many.code, many.out) == (2, "")
+    assert "--switch is about one: name it" in many.err
+
+
 def test_a_session_without_a_price_is_answered_in_sizes(capsys) -> None:
     said = squeezed(run_here(capsys, "why", SAMPLES / "local-agent.json").out)
 
