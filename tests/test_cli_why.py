@@ -104,13 +104,13 @@ def test_it_says_when_a_session_was_and_which_hours_cost_most(corpus: Path, caps
     longer = run_here(capsys, "why", path, "--format", "json").out
     hours = json.loads(longer)["hours"]
 
-    assert "2026-09-14 08:02 to 08:20 UTC, 18 min 46 s from the first call to the last" in said
+    assert "2026-09-14 08:02 to 08:20 UTC (18 min 46 s)" in said
     assert "dearest hours" not in said
     assert [row["hour"] for row in hours] == [f"2026-07-23T{hour}:00:00Z" for hour in (20, 21, 22)]
     assert sum(row["usd"] for row in hours) == pytest.approx(json.loads(longer)["baseline"]["cost_usd"], abs=1e-5)
     assert sum(row["misses"] for row in hours) == 4
     told = squeezed(run_here(capsys, "why", path).out)
-    assert "dearest hours $18.39 2026-07-23 21 h UTC, 51.8 % of the bill: 78 calls, 2 cache misses $12.98" in told
+    assert "dearest hours $18.39 21:00 to 22:00 UTC, 51.8 % of the bill: 78 calls, 2 misses $12.98" in told
 
 
 def test_another_model_is_priced_from_a_call_on_and_in_every_form(capsys) -> None:
@@ -149,6 +149,19 @@ def test_a_switch_that_nothing_can_come_of_is_refused_with_what_to_do(words, sai
 
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
+
+
+def test_reports_say_the_same_of_another_model_but_of_one_session_alone(tmp_path: Path, capsys) -> None:
+    asked = ("--switch", "claude-sonnet-4-6", "--at", "20", "--format")
+    alone = json.loads(run_here(capsys, "why", SAMPLE, *asked, "json").out)["model_switches"]
+    report = run_here(capsys, "report", SAMPLE, *asked, "json").out
+    page = run_here(capsys, "report", SAMPLE, *asked, "md").out
+    many = run_here(capsys, "report", SAMPLES, *asked, "json")
+
+    assert json.loads(report)["model_switches"] == alone
+    assert "claude-sonnet-4-6 from call 20 on would have saved" in page
+    assert (many.code, many.out) == (2, "")
+    assert "--switch is about one: name it" in many.err
 
 
 def test_a_session_without_a_price_is_answered_in_sizes(capsys) -> None:

@@ -81,10 +81,12 @@ COMMANDS = {
             "why a session cost what it cost, on one screen",
             "Says what a session cost and what of: cache reads, cache writes, uncached input and output; which calls "
             "missed the prompt cache, why, for how much and what would have prevented it; which tool results were "
-            "dearest to carry; the best plan and what it would have saved; and what the next call costs.",
+            "dearest to carry; the best plan and what it would have saved; what the next call costs; and, where asked, "
+            "what another model would have made of it from a call on.",
             (
                 "inspector why session.jsonl",
                 "inspector why --last",
+                "inspector why session.jsonl --switch claude-sonnet-4-6 --at 80",
                 "inspector why session.jsonl --format json",
             ),
             "inspector.cli.why",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import BooleanOptionalAction
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_report_arguments
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
 from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
@@ -36,6 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="add every strategy alone, one row each; html does so unless --no-compare, which makes the page of a "
         "long session in a fraction of the time",
     )
+    add_switch_arguments(parser)
     parser.add_argument("--ledger", action="store_true", help="add every call and block to the JSON")
     parser.add_argument(
         "--explain", action="store_true", help="say how every figure is calculated: formula, inputs, source"
@@ -59,16 +63,22 @@ def run(options: Namespace) -> int:
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
     check_output(options)
+    check_switch(options)
     if options.format == "html":
         tell_missing_charts()
     if options.include_text:
         check_detector()
     if is_folder(options.path) and is_list(options.path):
+        if options.switch:
+            message = f"{options.path} holds many sessions, and --switch is about one: name it"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
+    inputs = priced_inputs(session, options)
+    wanted = replace(_report_options(options), switch_at=switch_call(inputs, options))
     with ProgressLine("comparing strategies") as progress:
-        report = report_of(priced_inputs(session, options), plans, _report_options(options), progress)
+        report = report_of(inputs, plans, wanted, progress)
     form = partial(written, form=options.format, rows=options.rows, answers_pointer=not options.no_script)
     return deliver(report, options, form)
 
@@ -91,4 +101,5 @@ def _report_options(options: Namespace) -> ReportOptions:
         comparison=options.format == "html" if options.compare is None else options.compare,
         texts=options.include_text,
         days_per_month=options.days_per_month,
+        switch_to=tuple(dict.fromkeys(options.switch)),
     )

@@ -151,13 +151,14 @@ def switch_text(found: ModelSwitchFacts) -> str:
 
 
 def when_text(session: SessionFacts) -> str:
-    """When a session was, and how long: `2026-07-23 19:32 to 22:07 UTC, 2 h 35 min`; empty where no call says."""
+    """When a session was, and how long: `2026-07-23 19:32 to 22:07 UTC (2 h 35 min)`; empty where no call says."""
     begun, ended = session.started, session.ended
     if not begun or not ended:
         return ""
     took = duration((datetime.fromisoformat(ended) - datetime.fromisoformat(begun)).total_seconds())
     last = ended[11:16] if ended[:10] == begun[:10] else f"{ended[:10]} {ended[11:16]}"
-    return f"{begun[:10]} {begun[11:16]} to {last} UTC, {took} from the first call to the last"
+    until = "" if ended[:16] == begun[:16] else f" to {last}"
+    return f"{begun[:10]} {begun[11:16]}{until} UTC ({took})"
 
 
 def dearest_hours(report: Report) -> list[tuple[str, str]]:
@@ -166,11 +167,14 @@ def dearest_hours(report: Report) -> list[tuple[str, str]]:
     if len(hours) < 2:
         return []
     total = report.baseline.cost_usd
+    is_one_day = len({row.hour[:10] for row in hours}) == 1
     rows = []
     for row in sorted(hours, key=lambda row: -(row.usd or 0.0))[:DEAREST]:
         share = f", {IN_TEXT.share((row.usd or 0.0) / total)} of the bill" if total else ""
-        missed = f", {IN_TEXT.plural(row.misses, 'cache miss')}" if row.misses else ""
-        said = f"{row.hour[:10]} {row.hour[11:13]} h UTC{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
+        missed = f", {IN_TEXT.plural(row.misses, 'miss')}" if row.misses else ""
+        day = "" if is_one_day else f"{row.hour[:10]} "
+        time = f"{day}{row.hour[11:16]} to {(int(row.hour[11:13]) + 1) % 24:02}:00 UTC"
+        said = f"{time}{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
         rows.append((dollars(row.usd, row.known, "usd"), said))
     return rows
 

@@ -143,6 +143,18 @@ def test_a_log_of_requests_shows_whether_the_beta_features_changed(
     assert evidence is None or told(miss, session) == evidence
 
 
+def test_another_effort_is_another_thinking_level(tmp_path: Path) -> None:
+    lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
+    for line, effort in zip(lines, ("high", "xhigh"), strict=True):
+        line["request"]["body"] |= {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
+    (tmp_path / "log.jsonl").write_bytes(jsonl(lines))
+    session = open_session(tmp_path / "log.jsonl")
+
+    (miss,) = cache_misses(replay_session(session, Plan())).misses
+
+    assert told(miss, session) == "adaptive, effort high before, adaptive, effort xhigh now"
+
+
 def test_betas_stand_in_the_body_of_a_request_too(tmp_path: Path) -> None:
     lines = asked_and_answered(("You help.", "Bash"), ("You help.", "Bash"))
     for line, betas in zip(lines, (["a"], ["a", "b"]), strict=True):

@@ -49,6 +49,7 @@ AGENTS = (
     "inspect",
     "mini-swe-agent",
     "opencode",
+    "openai-chat",
     "openhands-v0",
     "openhands-v1",
     "pi",

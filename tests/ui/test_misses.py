@@ -315,3 +315,28 @@ async def test_a_session_being_written_says_how_its_cache_stands(
         cold = ON_SCREEN.dollars(ahead.cold_usd.value) if since_cold > 0 else ""
         await run.until(lambda: said in run.header_line and cold in run.header_line)
         assert "claude-opus" in run.header_line
+
+
+async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    shutil.copy(ROOT / "sample_sessions" / "terminal-agent.jsonl", path)
+    async with running(path, size=(80, 24)) as run:
+        await explained(run)
+        await Misses.opened(run)
+        await run.until_shown("The bill over calls")
+        await run.until_shown("another model throughout: ")
+        await run.press("B", "tab", "enter")
+        await run.until_shown("╭─ Timeline")
+
+
+async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> None:
+    async with running(paused, size=(120, 36)) as run:
+        await explained(run)
+        await Misses.opened(run)
+        (miss,) = run.cache.misses.misses
+        await run.until_shown("The bill over calls")
+        line = next(row for row, text in enumerate(run.lines()) if "$0 ─" in text)
+        await run.click_at(run.lines()[line].index(EXPIRED.glyph), line - 3)
+        await run.until_shown("╭─ Timeline")
+        assert run.timeline.cursor_block == next(iter(run.cache.by_block))
+        assert miss.call == 17

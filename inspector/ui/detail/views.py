@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -19,6 +20,7 @@ from inspector.ui.detail.content import (
     note_section,
     sent_sections,
 )
+from inspector.ui.detail.page import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
     from inspector.ui.detail.content import DetailContent
     from inspector.ui.detail.page import DetailPage, PageRow
+
+_NAMED: Final = re.compile(r"\S(?:.{0,28}?\S)?\s{2,}(?=\S)")
+"""A short name, and the blanks before what is said of it."""
 
 
 Shown = Literal["raw", "sent", "difference", "laid", "markdown", "record"]
@@ -150,8 +155,20 @@ def _remarks(lines: tuple[str, ...], width: int, *, blank_below: bool = False) -
         return Document.of((), width)
     first = 1 if lines[0] else 2
     heading = DetailSection("\n".join(lines[:first]) + "\n", SectionKind.NAME)
-    below = "\n".join((*lines[first:], "", "") if blank_below else lines[first:])
+    folded = [_hung(line, width) for line in lines[first:]]
+    below = "\n".join((*folded, "", "") if blank_below else folded)
     return Document.of((heading, DetailSection(below, SectionKind.RECORDED)), width)
+
+
+def _hung(line: str, width: int) -> str:
+    """A line of a name and what is said of it, in rows so wide: what is said goes on below its own beginning."""
+    named = _NAMED.match(line)
+    indent = len(named[0]) if named is not None else 0
+    if not 0 < indent <= width // 2:
+        return line
+    said = wrap(line[indent:], width - indent)
+    rows = [said.text[start:end].rstrip() for start, end in zip(said.starts, said.ends, strict=True)]
+    return line[:indent] + f"\n{' ' * indent}".join(rows)
 
 
 def _said(sentence: str, width: int) -> DetailPage:

@@ -77,7 +77,7 @@ class Calls(FigureTable):
 class MissesScreen(StudyScreen):
     """Causes, the calls of the one under the cursor, the bill over all calls, and what else could have been.
 
-    A small screen has room for the calls or the bill.
+    A small screen has room for the calls or the bill, and shows the calls first where any missed.
     """
 
     name_of_study = "misses"
@@ -200,7 +200,8 @@ class MissesScreen(StudyScreen):
         """Show or hide the bill, and the calls where there is room for one of them."""
         is_small = self.size.height < MEDIUM
         has_bill = self.query_one(BillChart).series is not None
-        is_shown = has_bill and (not is_small if self.shows_bill is None else self.shows_bill)
+        has_calls = self.found is None or bool(self.found.misses.misses)
+        is_shown = has_bill and (not (is_small and has_calls) if self.shows_bill is None else self.shows_bill)
         self.query_one("#bill-pane").display = is_shown
         calls = self.query_one("#calls-pane")
         if is_shown and is_small and self.calls.has_focus:

@@ -34,18 +34,20 @@ ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_th
 OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
 
 
-ASKED = ("thinking", "betas", "anthropic_beta", "headers")
+ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers")
 """Fields in which a request to Anthropic's API says what else it asks for."""
 
 BETA_HEADER = "anthropic-beta"
 
 
 def thinking_asked(about: Mapping[str, Any]) -> str:
-    """How much a request to Anthropic's API has the model think: `enabled, 4,000 tokens`; empty where nothing says."""
+    """How much a request to Anthropic's API has the model think: `adaptive, effort high`; empty where nothing says."""
     thinking = mapping(about.get("thinking"))
     budget = count(thinking.get("budget_tokens"))
     tokens = f"{budget:,} tokens" if budget else ""
-    return ", ".join(filter(None, (clean_text(string(thinking.get("type"))), tokens)))
+    effort = clean_text(string(mapping(about.get("output_config")).get("effort")))
+    words = (clean_text(string(thinking.get("type"))), tokens, effort and f"effort {effort}")
+    return ", ".join(filter(None, words))
 
 
 def betas_asked(about: Mapping[str, Any]) -> str | None:
