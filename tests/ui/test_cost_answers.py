@@ -65,7 +65,7 @@ def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_i
 
 def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
-    assert said(best())[1] == "best plan saves $0.53 (30 %), at least ~$0.41: maf-tool-calls · c compares"
+    assert said(best())[1] == "best plan saves $0.31 (18 %), at least ~$0.28: cozempic-trim · c compares"
 
 
 def test_where_nothing_is_saved_that_is_said() -> None:
@@ -122,7 +122,7 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
     first, second = said(best(), 2, 78)
 
     assert first.startswith("cost $1.75")
-    assert second.startswith("best plan saves $0.53 (c)   1 miss $0.30   most: Bash results $0.63 (g $)")
+    assert second.startswith("best plan saves $0.31 (c)   1 miss $0.30   most: Bash results $0.63 (g $)")
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
