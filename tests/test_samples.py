@@ -13,7 +13,8 @@ import pytest
 from atif import Trajectory
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
-from inspector.replay.analysis.reuse import find_reuse, needed_later
+from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.reuse import find_reuse
 from inspector.replay.engine.replay import replay, replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
@@ -213,7 +214,7 @@ def test_the_long_session_saves_much_without_needed_cuts_and_more_with_some() ->
     for name in ("aggressive", "tiered-stale", "maf-tool-calls"):
         plan = next(each for each in plans_to_compare(baseline.history.session) if each.name == name)
         planned = replay(baseline.inputs, plan)
-        told[name] = compared(baseline, planned).savings.share.value, len(needed_later(planned, evidence).calls)
+        told[name] = compared(baseline, planned).savings.share.value, recoveries(baseline, planned, evidence).needed
     assert baseline.figures.calls.value >= 120
     assert baseline.figures.peak_prompt_tokens.value > 150_000
     assert told["aggressive"][0] > 0.3

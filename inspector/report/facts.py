@@ -13,7 +13,7 @@ from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
-from inspector.replay.analysis.reuse import ReuseEvidence, needed_later
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
+    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
@@ -68,7 +69,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     """
     found = compared(baseline, planned)
     outcome = plan_outcome(baseline, planned) if options.details or options.explain else None
-    missed = None if uses is None else needed_later(planned, uses)
+    missed = None if uses is None else recoveries(baseline, planned, uses)
     tallies = Breakdown(baseline, planned) if options.details else None
     tiers = {} if tallies is None else tallies.by_tier()
     projection = _projected(planned, baseline, options)
@@ -83,9 +84,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         edits=found.edits,
         tiers=[_tier_facts(planned, group, tiers.get((group.entry, group.group))) for group in planned.groups],
         hazards=_hazards(found),
-        needed_later=None
-        if missed is None
-        else {"calls": len(missed.calls), "results": len(missed.blocks), "words": missed.words},
+        needed_later=None if missed is None else {"calls": missed.needed, "results": len(missed.needs)},
         projection=None if projection is None else _projection_facts(projection),
         known={
             # Never is known as well as a call is, where there is a price to know it by.

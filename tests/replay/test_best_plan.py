@@ -9,7 +9,8 @@ from inspector.replay.analysis import best_plan
 from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.comparison import compare, plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.reuse import ReuseScan, find_reuse, needed_later
+from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import Replay, replay, replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
@@ -60,7 +61,7 @@ def test_it_is_the_best_of_those_that_are_compared_and_cut_nothing_needed() -> N
     for each in compare(baseline.inputs, plans_to_compare(baseline.history.session), baseline):
         share = each.savings.share.value or 0
         all_of_them.append(share)
-        needed = needed_later(replay(baseline.inputs, each.plan), uses).calls
+        needed = recoveries(baseline, replay(baseline.inputs, each.plan), uses).needed
         if not needed and not any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in each.hazards):
             harmless.append(share)
 

@@ -1,5 +1,4 @@
 from inspector.replay.analysis.hazards import HazardKind, hazard_label, hazards_of, preserves_thinking
-from inspector.replay.analysis.reuse import find_reuse, needed_later
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -160,49 +159,6 @@ def test_a_summary_is_paid_for():
     assert outcome.ledger.strategy_cost[made[0].call] > 0
     without = float(outcome.ledger.cost.sum() - outcome.ledger.strategy_cost.sum())
     assert outcome.figures.cost_usd.value > without
-
-
-def words_session(cited: str):
-    builder = SessionBuilder()
-    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
-    builder.respond(builder.block(BlockKind.TOOL_CALL, '{"file_path": "a.py"}', "Read", "c0"), time=0.0)
-    text = "head of the file " + "filler " * 20 + "resolve_route_table_v2 at line 88"
-    builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, text, "Read", "c0"))
-    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "I will look further"), time=10.0)
-    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go on"))
-    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, f"the guard is {cited}"), time=20.0)
-    return builder.session()
-
-
-def test_a_word_taken_from_a_result_after_it_was_cut_was_needed_later():
-    cut = Decision(CutText(20, 17, 0, "~"), "stale")
-    session = words_session("in resolve_route_table_v2")
-    result = results(session)[0]
-    uses = find_reuse(History.of(session))
-
-    early = needed_later(replayed(session, told([(result, 2, cut)])), uses)
-    never = needed_later(replayed(session), uses)
-    elsewhere = find_reuse(History.of(words_session("somewhere else entirely")))
-
-    assert (early.calls, early.blocks, early.words) == ((2,), (result,), 1)
-    assert never.words == 0
-    assert not len(elsewhere.call)
-
-
-def test_a_call_made_again_after_its_result_was_cut_was_needed_later():
-    builder = SessionBuilder()
-    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal"))
-    for step in range(3):
-        builder.respond(
-            builder.block(BlockKind.TOOL_CALL, '{"file_path": "a.py"}', "Read", f"c{step}"), time=step * 9.0
-        )
-        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"text {step} " + "x" * 40, "Read", f"c{step}"))
-    session = builder.session()
-    uses = find_reuse(History.of(session))
-    cut = Decision(CutText(10, 10, 0, "~"), "stale")
-    found = needed_later(replayed(session, told([(results(session)[0], 1, cut)])), uses)
-    assert found.calls == (1,)
-    assert found.blocks == (results(session)[0],)
 
 
 def test_every_kind_has_words_of_its_own_for_people_and_none_is_too_long_for_the_panel() -> None:

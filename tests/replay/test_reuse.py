@@ -1,6 +1,6 @@
 """A search for what was used again may be called off at any time, and goes on where it was."""
 
-from dataclasses import replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 
 from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan, find_reuse
+from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 
@@ -21,7 +22,7 @@ def history() -> History:
 
 def columns(uses: ReuseEvidence | None) -> list[list[int]]:
     assert uses is not None
-    return [getattr(uses, name).tolist() for name in ("block", "start", "stop", "call")]
+    return [getattr(uses, each.name).tolist() for each in fields(uses)]
 
 
 def test_called_off_again_and_again_it_finds_what_it_finds_at_once(history):
@@ -45,16 +46,29 @@ def test_threads_that_share_it_all_have_the_whole(history):
     assert [columns(uses) for uses in found] == 3 * [columns(find_reuse(history))]
 
 
-def test_it_serves_a_session_that_grew_a_little_and_none_that_grew_much(history):
-    calls = history.session.calls
-    for kept, is_enough in ((len(calls), True), (len(calls) * 19 // 20, True), (len(calls) // 2, False)):
-        earlier = replace(history.session, calls=calls[:kept])
-        assert ReuseScan(History.of(earlier)).serves(history) is is_enough
+@pytest.mark.parametrize("piece", [700, 20_000])
+def test_a_session_that_is_followed_ends_with_the_evidence_of_one_that_is_loaded(tmp_path, piece):
+    whole, path = SAMPLE.read_bytes(), tmp_path / SAMPLE.name
+    path.write_bytes(whole[:piece])
+    follower = Follower(path)
+    history = History.of(follower.session)
+    search = ReuseScan(history)
+    for end in range(2 * piece, len(whole) + piece, piece):
+        search.run(partial(next, iter((False, end % 3 == 0, True))) if end % 2 else lambda: False)
+        path.write_bytes(whole[:end])
+        follower.poll()
+        history = History.of(follower.session, history)
+        search = search.of(history)
+
+    assert columns(search.run_to_the_end()) == columns(find_reuse(History.of(open_session(path))))
 
 
-def test_it_serves_no_session_that_was_written_anew_or_lost_what_it_held(history, tmp_path):
+def test_an_earlier_state_and_another_session_in_its_place_are_looked_at_anew(history, tmp_path):
     lines = SAMPLE.read_bytes().splitlines(keepends=True)
     (tmp_path / "shorter.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
+    shorter = History.of(open_session(tmp_path / "shorter.jsonl"))
+    search = ReuseScan(history)
+    search.run_to_the_end()
 
-    assert not ReuseScan(history).serves(History.of(open_session(tmp_path / "shorter.jsonl")))
-    assert not ReuseScan(history).serves(History.of(open_session(SAMPLE)))
+    assert columns(search.of(shorter).run_to_the_end()) == columns(find_reuse(shorter))
+    assert columns(search.of(shorter).of(history).run_to_the_end()) == columns(find_reuse(history))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import orphaned_pairs
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.replay.analysis.reuse import needed_later
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from inspector.replay.analysis.plan_outcome import Savings
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence, ReuseScan
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
@@ -42,12 +43,17 @@ class SavingPlan:
     Attributes:
         plan: The plan.
         savings: What it saves.
-        needed: Calls that used something it had cut by then.
+        recoveries: What it cut that was needed later, priced.
     """
 
     plan: Plan
     savings: Savings
-    needed: int
+    recoveries: Recoveries
+
+    @property
+    def needed(self) -> int:
+        """Calls that used something it had cut by then."""
+        return self.recoveries.needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +172,7 @@ class BestPlanSearch:
             or not (_saves_more(share, self._best) or _saves_more(share, self._most))
         ):
             return
-        found = SavingPlan(plan, savings, len(needed_later(planned, uses).calls))
+        found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
         if _saves_more(share, self._most):
             self._most = found
         if not found.needed and _saves_more(share, self._best) and not any(orphaned_pairs(planned)):

@@ -10,7 +10,8 @@ import numpy as np
 
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import orphaned_pairs
-from inspector.replay.analysis.reuse import ReuseScan, needed_later
+from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
 from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterError
@@ -70,18 +71,6 @@ class TrialTerms(NamedTuple):
     may_forget: bool = False
 
 
-class Recovered(NamedTuple):
-    """What a plan's cuts cost when they are needed.
-
-    Attributes:
-        needed: How often that was.
-        usd: Dollars of getting all of it back.
-    """
-
-    needed: int
-    usd: float
-
-
 @dataclass(frozen=True, eq=False)
 class PreparedSession:
     """A session as trials start from it: everything that no plan changes, worked out once.
@@ -134,11 +123,10 @@ class PreparedSession:
             yield self._trial(planned, _flaw(planned, kept, said))
 
     def _trial(self, planned: Replay, flaw: Flaw) -> Trial:
-        cost = planned.figures.cost_usd.value
-        found = recovered(self, planned)
+        found = recoveries(self.baseline, planned, self.uses)
         own = sum(each.call < planned.history.call_count for each in planned.edits.model_calls)
-        saved = float("nan") if cost is None else self.cost - cost
-        return Trial(saved, found.usd, found.needed, found.needed + own, flaw)
+        saved, cost = (float("nan") if usd is None else usd for usd in (found.saved, found.cost))
+        return Trial(saved, cost, found.needed, found.needed + own, flaw)
 
     def _blocks_of(self, tools: Collection[str]) -> NDArray[np.bool_]:
         """Per block, whether it is a result of one of the tools, bool."""
@@ -167,11 +155,3 @@ def _flaw(planned: Replay, kept: NDArray[np.bool_], said: NDArray[np.bool_]) -> 
         return Flaw.TOUCHES_KEPT
     gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
     return Flaw.FORGETS if said[gone].any() else Flaw.NONE
-
-
-def recovered(session: PreparedSession, planned: Replay) -> Recovered:
-    """How often what a plan had cut was needed later, and what getting it back would have cost."""
-    needed = len(needed_later(planned, session.uses).calls)
-    ledger = planned.ledger
-    usual = float(np.median(ledger.cost - ledger.strategy_cost)) if needed else 0.0
-    return Recovered(needed, needed * usual)

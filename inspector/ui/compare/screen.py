@@ -13,7 +13,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from inspector.replay.analysis.comparison import compared, plans_to_compare
-from inspector.replay.analysis.reuse import needed_later
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 from inspector.report.numbers import ON_SCREEN
@@ -337,7 +337,7 @@ class CompareScreen(StudyScreen):
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: ReuseEvidence | None) -> Contender:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
-        needed = None if uses is None else len(needed_later(planned, uses).calls)
+        needed = None if uses is None else recoveries(baseline, planned, uses).needed
         return replace(each, found=compared(baseline, planned), needed=needed, failure="")
     except ReplayCancelledError:
         raise

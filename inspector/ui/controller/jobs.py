@@ -386,7 +386,7 @@ def assess(
     """
     from inspector.replay.analysis.forecast import project_runs
     from inspector.replay.analysis.hazards import hazards_of
-    from inspector.replay.analysis.reuse import needed_later
+    from inspector.replay.analysis.recoveries import recoveries
     from inspector.replay.assumptions import Assumptions
     from inspector.ui.plan.risks import Risks
 
@@ -400,7 +400,7 @@ def assess(
     post(Risks(session, hazards))
     uses = search.run(is_cancelled)
     if uses is not None:
-        post(Risks(session, hazards, needed_later(outcome.replay, uses)))
+        post(Risks(session, hazards, recoveries(outcome.baseline, outcome.replay, uses)))
 
 
 def _start(

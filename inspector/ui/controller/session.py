@@ -491,8 +491,8 @@ class SessionController:
         """What finds where the session used again what its tool results said, in this state of it or one like it."""
         from inspector.replay.analysis.reuse import ReuseScan
 
-        if self._uses_search is None or not self._uses_search.serves(history):
-            self._uses_search = ReuseScan(history)
+        known = self._uses_search
+        self._uses_search = ReuseScan(history) if known is None else known.of(history)
         return self._uses_search
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.reuse import NeededLater
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
@@ -33,7 +33,7 @@ class Risks:
 
     session: Session
     hazards: tuple[Hazard, ...]
-    needed: NeededLater | None = None
+    needed: Recoveries | None = None
 
     def lines(self) -> tuple[str, ...]:
         """One line a finding, the worst first."""
@@ -50,7 +50,7 @@ class Risks:
     def blocks(self) -> NDArray[np.int32]:
         """The blocks with a risk, rising."""
         blocks = {block for hazard in self.hazards for block in hazard.blocks}
-        blocks |= set(self.needed.blocks if self.needed is not None else ())
+        blocks |= set(self.needed.by_block if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
 
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
@@ -60,13 +60,13 @@ class Risks:
     def sentence(self, block: int) -> str:
         """The risks of a block."""
         kinds = [hazard.kind.label for hazard in self.hazards if block in hazard.blocks]
-        if self.needed is not None and block in self.needed.blocks:
+        if self.needed is not None and block in self.needed.by_block:
             kinds.insert(0, self._needed_again(block))
         return ", ".join(kinds) or "no risk here"
 
     def _needed_again(self, block: int) -> str:
         """That cut text of a block was needed: at which call first, and what of it."""
-        use = None if self.needed is None else self.needed.first.get(block)
+        use = None if self.needed is None else self.needed.by_block.get(block)
         if use is None:
             return "cut, and needed later"
         session = self.session

@@ -1,0 +1,91 @@
+"""What an edit says it replaces, and where in a tool result the same text stands.
+
+Agents name the old text differently, and results show files with the numbers of their lines before them, so that an
+edit's words stand in a result line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEAST_CHARACTERS = 12
+"""A shorter line stands in too many places to tell anything."""
+
+_NAMES = frozenset({"old_string", "old_str", "oldText", "old_text", "oldString", "search", "find"})
+"""What agents call the text that an edit replaces."""
+
+_SEARCH = re.compile(r"<{5,9} ?SEARCH\n(?:-{5,9}\n)?(.*?)\n={5,9}", re.DOTALL)
+PATCH = "*** Begin Patch"
+"""How a patch of OpenAI's tool begins."""
+
+_NUMBERED = re.compile(r"[ \t]*\d{1,7}(?:\t|→|\|| ?: ?|-)")
+_DEEPEST = 6
+
+
+def strings_of(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Every string of a tool call's arguments, with the name of the argument it stands in."""
+    if isinstance(value, str):
+        yield name, value
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, each in value.items():
+            yield from strings_of(each, str(key), depth + 1)
+    elif depth < _DEEPEST and isinstance(value, list):
+        for each in value:
+            yield from strings_of(each, name, depth + 1)
+
+
+def old_texts(arguments: dict[str, Any]) -> list[str]:
+    """The texts a tool call wants to replace, as it says them; empty where it replaces none."""
+    found = []
+    for name, text in strings_of(arguments):
+        if name in _NAMES:
+            found.append(text)
+        elif PATCH in text:
+            found.extend(_of_patch(text))
+        elif " SEARCH\n" in text or "<SEARCH\n" in text:
+            found.extend(_SEARCH.findall(text))
+    return [text for text in found if text.strip()]
+
+
+def _of_patch(text: str) -> Iterator[str]:
+    """Runs of lines that a patch takes out or shows around them."""
+    run: list[str] = []
+    for line in [*text.splitlines(), "***"]:
+        if line[:1] in {"-", " "} and not line.startswith("---"):
+            run.append(line[1:])
+        elif line[:1] != "+":
+            if run:
+                yield "\n".join(run)
+            run = []
+
+
+def bare_lines(text: str) -> Iterator[str]:
+    """A text's lines without indentation and without the numbers of lines that results show before them."""
+    for line in text.splitlines():
+        bare = line.strip()
+        if len(bare) < LEAST_CHARACTERS:
+            continue
+        if bare[0].isdigit():
+            number = _NUMBERED.match(bare)
+            if number is not None:
+                bare = bare[number.end() :].strip()
+                if len(bare) < LEAST_CHARACTERS:
+                    continue
+        yield bare
+
+
+def find_text(old: str, text: str) -> tuple[int, int] | None:
+    """Where an old text begins and ends in a result, whatever numbers stand before its lines; None for nowhere."""
+    start = text.find(old)
+    if start >= 0:
+        return start, start + len(old)
+    lines = old.strip("\n").splitlines()
+    if len(lines) < 2:
+        return None
+    between = r"[ \t]*\r?\n(?:" + _NUMBERED.pattern + ")?"
+    match = re.search(between.join(re.escape(line.rstrip()) for line in lines), text)
+    return None if match is None else match.span()

@@ -1,0 +1,245 @@
+"""What a plan cut that was needed later, and what it would have cost to get it back.
+
+A *need* is the first use of a result (`reuse`) after the plan took what was used out of the prompt: what comes after it
+finds the result recovered. A *recovery* is what a model would do then: ask again. It costs
+
+- one more call: its prompt, served as the needing call's was just served, and an output of usual length,
+- the result written again behind it,
+- and read with every later prompt of its conversation that held it when it was recorded.
+
+Several results that are needed at one call are asked for together, so a recovery is a call. The plan saves between
+[saved - what all recoveries cost, saved]; it is judged by the lower end. All of it is an estimate: that a text was used
+again does not show that the model could not have done without.
+
+The same read or command issued again although its result was still in the recorded prompt is no need: it happened with
+the result at hand, and would with the plan. It counts as a repeat anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
+from inspector.replay.analysis.resend_cost import prompt_rates
+from inspector.replay.analysis.reuse import NeedKind
+from inspector.replay.engine.plan_edits import recorded_clearing
+from inspector.replay.pricing.rates import RateColumn
+from inspector.session.model import BlockKind
+from inspector.strategies.core.rendition import Action, Slice
+from inspector.strategies.history.history import NEVER
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.analysis.reuse import ReuseEvidence
+    from inspector.replay.engine.replay import Replay
+    from inspector.strategies.history.history import History
+
+
+class Need(NamedTuple):
+    """The first use of a tool result after a plan took what was used out of the prompt.
+
+    Attributes:
+        kind: How the use is told.
+        block: The result, block index.
+        removed_at: The call from which on the plan did not send what was used.
+        call: The call whose response used it.
+        use: The block of that response that did, block index.
+        start: Where what was used begins in the result's text, characters.
+        stop: Where it ends.
+        use_start: Where the use begins in that block's text, characters; of a tool call, in the JSON of its input.
+        use_stop: Where it ends.
+    """
+
+    kind: NeedKind
+    block: int
+    removed_at: int
+    call: int
+    use: int
+    start: int
+    stop: int
+    use_start: int
+    use_stop: int
+
+
+@dataclass(frozen=True)
+class Recoveries:
+    """What a plan on a session would have to get back, priced. All of it is estimated.
+
+    Attributes:
+        needs: The first need of every result that was needed, in call order.
+        needed: Calls with a need: how many recoveries there would be.
+        repeats_anyway: Reads and commands issued again although their result was still in the recorded prompt, after
+            the plan had cut it.
+        saved: Dollars the plan saves with no recovery, negative where it costs more; None without a price.
+        cost: Dollars of all recoveries together, 0.0 where there is none; None without a price.
+        cost_each: Dollars of one on average; None where there is none, or without a price.
+        band_low: `saved` less `cost`: what the plan saves if everything was recovered; None without a price.
+        break_even: The fewest recoveries, at the cost of one, that use up what the plan saves; None where there is
+            none, where it saves nothing, or without a price.
+    """
+
+    needs: tuple[Need, ...]
+    needed: int
+    repeats_anyway: int
+    saved: float | None
+    cost: float | None
+    cost_each: float | None
+    band_low: float | None
+    break_even: int | None
+
+    @cached_property
+    def calls(self) -> tuple[int, ...]:
+        """The calls with a need, in order."""
+        return tuple(dict.fromkeys(need.call for need in self.needs))
+
+    @cached_property
+    def by_block(self) -> Mapping[int, Need]:
+        """The needs by the result that was needed."""
+        return {need.block: need for need in self.needs}
+
+    @cached_property
+    def kinds(self) -> Mapping[NeedKind, int]:
+        """How many results were needed by how that is told, every kind in the order of `NeedKind`."""
+        return {kind: sum(need.kind is kind for need in self.needs) for kind in NeedKind}
+
+
+def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recoveries:
+    """What of a session a plan would have to get back, and for how much.
+
+    Args:
+        baseline: The session with nothing cut.
+        planned: The same session under the plan.
+        uses: Where the session used what its tool results said (`ReuseScan`).
+    """
+    needs, repeats_anyway = _needs(planned, uses)
+    needed = len({need.call for need in needs})
+    saved = savings_of(baseline.figures, planned.figures).usd.value
+    cost = float(sum(recovery_costs(planned, needs).values()))
+    if saved is None or isnan(cost):
+        return Recoveries(needs, needed, repeats_anyway, saved, None, None, None, None)
+    each = cost / needed if needed else None
+    break_even = ceil(saved / each - NOTHING) if each and saved > NOTHING else None
+    return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even)
+
+
+def _needs(replay: Replay, uses: ReuseEvidence) -> tuple[tuple[Need, ...], int]:
+    """The needs in call order, and how many repeats happened with the result still in the recorded prompt."""
+    history, edits = replay.history, replay.edits
+    touched = np.zeros(len(history.kind), dtype=bool)
+    touched[edits.block[edits.by_plan & (edits.action != Action.WHOLE)]] = True
+    known = uses.call < history.call_count
+    blocks, calls = uses.block[known], uses.call[known]
+    gone = _recorded_end(history)[blocks]
+    same_thread = history.call_thread[calls] == history.message_thread[history.message[blocks]]
+    there, is_fault = calls < gone, uses.kind[known] == NeedKind.FAULT
+    suspects = np.flatnonzero(touched[blocks] & (calls >= history.enters[blocks]) & same_thread & (there | is_fault))
+    in_force = edits.rows(blocks[suspects], np.minimum(calls, gone - 1)[suspects].astype(np.int32))
+    needs: dict[int, Need] = {}
+    repeats_anyway = 0
+    for row, change in zip(suspects.tolist(), in_force.tolist(), strict=True):
+        block, start, stop = int(blocks[row]), int(uses.start[row]), int(uses.stop[row])
+        is_anyway = bool(is_fault[row] and there[row])
+        if change < 0 or (block in needs and not is_anyway) or not _is_cut(replay, change, start, stop):
+            continue
+        if is_anyway:
+            repeats_anyway += 1
+            continue
+        needs[block] = Need(
+            NeedKind(uses.kind[row]),
+            block,
+            _removed_at(replay, change, start, stop),
+            int(calls[row]),
+            int(uses.use[row]),
+            start,
+            stop,
+            int(uses.use_start[row]),
+            int(uses.use_stop[row]),
+        )
+    return tuple(sorted(needs.values(), key=lambda need: (need.call, need.block))), repeats_anyway
+
+
+def _recorded_end(history: History) -> NDArray[np.int32]:
+    """Per block, the first call whose recorded prompt holds it no more, cleared by the agent or left out; int32."""
+    end = history.leaves.copy()
+    for call, choice in recorded_clearing(history):
+        end[choice.block] = min(int(end[choice.block]), call)
+    return end
+
+
+def _is_cut(replay: Replay, change: int, start: int, stop: int) -> bool:
+    """Whether a change is the plan's, and what it makes of its block lacks some of these characters of its text."""
+    edits = replay.edits
+    if not edits.by_plan[change]:
+        return False
+    stack = edits.stacks[int(edits.stack[change])]
+    pieces = replay.inputs.renderer.rendition(int(edits.block[change]), stack).pieces
+    return not any(isinstance(piece, Slice) and piece.start <= start and stop <= piece.stop for piece in pieces)
+
+
+def _removed_at(replay: Replay, change: int, start: int, stop: int) -> int:
+    """The call from which on these characters of a change's block have not been sent."""
+    edits = replay.edits
+    while change > 0 and edits.block[change - 1] == edits.block[change] and _is_cut(replay, change - 1, start, stop):
+        change -= 1
+    return int(edits.call[change])
+
+
+def recovery_costs(replay: Replay, needs: Sequence[Need]) -> dict[int, float]:
+    """Dollars of the recovery at every call with a need, NaN where the call has no price.
+
+    Args:
+        replay: The session under the plan.
+        needs: What is recovered.
+    """
+    history, ledger, ratio = replay.history, replay.ledger, replay.inputs.sizes.ratio
+    if not needs:
+        return {}
+    read, other = prompt_rates(replay)
+    rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
+    is_cached = (ledger.cache_read + ledger.cache_write) > 0
+    output = usual_output(replay)
+    again = ledger.prompt_tokens * np.where(is_cached, read, other)
+    extra_call = again + output * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
+    carrying = np.where(ledger.cache_read > 0, read, other) * ratio[: history.call_count]
+    costs: dict[int, float] = {}
+    in_thread = {
+        thread: np.cumsum(np.where(history.call_thread[: history.call_count] == thread, carrying, 0.0))
+        for thread in {int(history.call_thread[need.call]) for need in needs}
+    }
+    for need in needs:
+        call, tokens = need.call, float(replay.table.tokens[need.block])
+        carried = in_thread[int(history.call_thread[call])]
+        last = _end_of_stay(history, need) - 1
+        result = tokens * (ratio[call] * other[call] + carried[last] - carried[call])
+        costs[call] = costs.get(call, float(extra_call[call])) + float(result)
+    return costs
+
+
+def _end_of_stay(history: History, need: Need) -> int:
+    """The first call after a need, or the number of calls, whose prompt would not hold what was recovered any more."""
+    leaves, call = int(history.leaves[need.block]), need.call
+    if leaves <= call:
+        # The recorded prompt lost it before: what is recovered stays as long as what else the call sent.
+        contexts, threads = history.call_context, history.call_thread
+        others = (contexts != contexts[call]) & (threads == threads[call])
+        later = np.flatnonzero(others[call : history.call_count])
+        leaves = call + int(later[0]) if len(later) else NEVER
+    return min(leaves, history.call_count)
+
+
+def usual_output(replay: Replay) -> float:
+    """Tokens of a usual response that calls a tool: the median of the session's; 0.0 where none does."""
+    history = replay.history
+    asking = np.zeros(len(history.session.messages), dtype=bool)
+    asking[history.message[history.kind == BlockKind.TOOL_CALL]] = True
+    responses = np.array([call.response for call in history.session.calls], dtype=np.int64)
+    outputs = replay.inputs.output[asking[responses]] if len(responses) else replay.inputs.output
+    return float(np.median(outputs)) if len(outputs) else 0.0
