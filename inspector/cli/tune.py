@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
+    from inspector.replay.tuning.search import GroupSearch
     from inspector.replay.tuning.trial import TrialTerms
     from inspector.report.tuning import TuneReport, TuningTerms
     from inspector.strategies.plan import Plan
@@ -192,24 +193,49 @@ def _searched(
     """Search for one group's plan, until it is found or time is up."""
     from inspector.replay.tuning.choice import has_enough
     from inspector.replay.tuning.fleet import TunedGroup
+    from inspector.replay.tuning.search import SAMPLED
+
+    enough = has_enough([session.calls for session in group.sessions]) and not pool.is_interrupted
+    bases = _bases(pool, group, options) if enough else ()
+    sample = group.sample(SAMPLED)
+    now = time.monotonic()
+    # What is found on a part has to be tried on all of them.
+    share = 1.0 if sample is group else 0.7
+    search = _search(pool, sample, bases, asked, terms, now + share * (until - now))
+    if sample is not group and not pool.is_interrupted:
+        shortlist = search.shortlist()
+        is_complete = search.is_complete
+        search = _search(pool, group, (), asked, terms, until, shortlist)
+        search.is_complete = search.is_complete and is_complete
+    return TunedGroup.of(group if search.sessions == len(group.sessions) else sample, search)
+
+
+def _search(
+    pool: TuningPool,
+    group: FleetGroup,
+    bases: Sequence[Plan],
+    asked: TuningTerms,
+    terms: TrialTerms,
+    until: float,
+    shortlist: Sequence[Plan] = (),
+) -> GroupSearch:
     from inspector.replay.tuning.search import GroupSearch
     from inspector.report.tuning import constraints_of
 
-    calls = [session.calls for session in group.sessions]
-    enough = has_enough(calls) and not pool.is_interrupted
-    bases = _bases(pool, group, options) if enough else ()
-    costs = [session.cost for session in group.sessions]
-    search = GroupSearch(bases, constraints_of(asked), costs, calls, terms.keep)
-    paths = [session.path for session in group.sessions]
+    sessions = group.sessions
+    costs, calls = [session.cost for session in sessions], [session.calls for session in sessions]
+    search = GroupSearch(bases, constraints_of(asked), costs, calls, terms.keep, shortlist)
+    paths = [session.path for session in sessions]
     for number, plans in enumerate(search.rounds(), start=1):
-        with ProgressLine(f"trying {len(plans):,} plans, round {number}", estimates=True) as progress:
-            found = 0
+        doing = f"trying {len(plans):,} plans on {len(paths):,} sessions, round {number}"
+        found = 0
+        with ProgressLine(doing, estimates=True) as progress:
             for plan, trials in pool.tried(plans, paths, terms, until, progress):
                 search.add(plan, trials)
                 found += 1
         if found < len(plans):
             break
-    return TunedGroup.of(group, search)
+    return search
 
 
 def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Plan, ...]:
@@ -238,7 +264,7 @@ def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
     """Write the plans that are recommended, each to a file of its own where there are several."""
     from dataclasses import replace
 
-    from inspector.report.tuning import chosen_plan
+    from inspector.report.tuning import chosen_plan, group_name
 
     chosen = [(each.group, plan) for each in tuned if (plan := chosen_plan(each)) is not None]
     if not chosen:
@@ -247,7 +273,7 @@ def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
         file = target if len(chosen) == 1 else target.with_stem(f"{target.stem}-{_slug(group)}")
         check_target(file)
         save(file, replace(plan, name=file.stem).to_toml())
-        narrate(f"wrote {file}, for sessions of {group.agent} with {' and '.join(group.models)}")
+        narrate(f"wrote {file}, for {group_name(group.agent, group.models, len(group.sessions))}")
 
 
 def _slug(group: FleetGroup) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from inspector.report.catalogue import How
     from inspector.strategies.plan import Plan
 
+MODELS_NAMED = 3
+
 MOST_ON_FRONT = 40
 """Points of the front that a report holds."""
 
@@ -60,13 +62,15 @@ class TuningTerms(Struct, frozen=True, kw_only=True):
 class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     """Sessions of one kind of agent and one model, or of several models that have too few sessions each."""
 
+    name: Annotated[str, about("What sessions they are.")]
     agent: Annotated[str, about("The kind of agent.")]
     models: Annotated[list[str], about("Their models.")]
     sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions that were tuned together.")]
     calls: Annotated[Count, figure("calls", Unit.CALLS, "Their calls.")]
     cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
     verdict: Annotated[
-        Literal["recommended", "unsure", "nothing saves", "too few"], about("What can be said to these sessions.")
+        Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
+        about("What can be said to these sessions."),
     ]
     answer: Annotated[str, about("The same in a sentence.")]
     tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans that were replayed on every session.")]
@@ -247,6 +251,13 @@ def agent_name(agent: str) -> str:
     return f"{known.title if known is not None else name}{comma}{rest}"
 
 
+def group_name(agent: str, models: Sequence[str], sessions: int) -> str:
+    """What sessions a group holds: `8 sessions of Claude Code with claude-opus-4-6`."""
+    names = [name or "a model that is not named" for name in models]
+    named = f"{len(names)} models" if len(names) > MODELS_NAMED else " and ".join(names)
+    return f"{IN_TEXT.plural(sessions, 'session')} of {agent_name(agent)} with {named}"
+
+
 def chosen_plan(tuned: TunedGroup) -> Plan | None:
     """The plan that is recommended; None where none is."""
     at = tuned.choice.plan
@@ -259,6 +270,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
     cost = float(table.cost.sum())
     chosen = choice.plan if tells else None
     return TunedGroupFacts(
+        name=group_name(group.agent, group.models, len(group.sessions)),
         agent=agent_name(group.agent),
         models=list(group.models),
         sessions=len(group.sessions),
@@ -290,6 +302,8 @@ def _answer(tuned: TunedGroup) -> str:
                 f"too little to tell what the next session needs: {' and '.join(lacks)} more would do. "
                 "For one session: inspector compare FILE"
             )
+        case Verdict.UNTRIED:
+            return "no plan was tried on all sessions before the search ended; --minutes gives it more time"
         case Verdict.NOTHING_SAVES:
             return (
                 "nothing saves here: no plan that is allowed saves 1 % of the cost after recoveries; leave it as it is"

@@ -17,7 +17,7 @@ from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
@@ -32,10 +32,8 @@ FRONT_IN_TEXT = 5
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
 
-MODELS_NAMED = 3
-
-SPEC_WIDTH = 56
-"""Characters of a strategy in its one-line form that a row has room for; of a longer one only the name is shown."""
+SPEC_WIDTH = 120
+"""Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
 
 BELIEF = (
     "A replay keeps the recorded answers as they were: it cannot tell what a model would have done differently with a "
@@ -60,26 +58,14 @@ def tune_content(report: TuneReport) -> PageContent:
     )
 
 
-def group_title(group: TunedGroupFacts) -> str:
-    """What sessions a group holds: `8 sessions of Claude Code with claude-opus-4-6`."""
-    return plain(f"{IN_TEXT.plural(group.sessions, 'session')} of {group.agent} with {_models(group)}")
-
-
-def _models(group: TunedGroupFacts) -> str:
-    names = [name or "a model that is not named" for name in group.models]
-    if len(names) > MODELS_NAMED:
-        return f"{len(names)} models"
-    return " and ".join(names)
-
-
 def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]:
     group = report.groups[at]
     cost = figures.cell("groups", at, "cost_usd")
     if group.plan is None:
-        return (Cell(f"{group_title(group)}, "), cost, Cell(f": {group.answer}."))
+        return (Cell(f"{plain(group.name)}, "), cost, Cell(f": {group.answer}."))
     steps = ("groups", at, "plan")
     return (
-        Cell(f"{group_title(group)}, "),
+        Cell(f"{plain(group.name)}, "),
         cost,
         Cell(f": {group.answer}. "),
         Cell(plain(" + ".join(group.plan.strategies)), is_code=True),
@@ -117,7 +103,7 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[S
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
             parts += [Line((Cell(plain(note)),), is_item=True) for note in configuration.notes]
-    found = [Section(f"group-{number}", group_title(group), tuple(parts))]
+    found = [Section(f"group-{number}", plain(group.name), tuple(parts))]
     if group.front:
         found.append(_front_section(group, figures, at))
     if group.curves:
@@ -233,7 +219,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         if at:
             page.line()
         cost = figures.cell("groups", at, "cost_usd").shown
-        page.line(f"{group_title(group)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
         if group.plan is None:
             page.line(f"{_capital(group.answer)}.", indent=2)
             continue
@@ -252,29 +238,25 @@ def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: in
     pairs = [("set" if group.verdict == "recommended" else "best", " + ".join(plan.strategies))]
     saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
     pairs.append(("saves", saved))
-    sure = (
-        f"{shown('low_percent')} to {shown('high_percent')} on sessions like these (9 of 10 draws); "
-        f"chosen without looking at a session, {shown('left_out_usd')} ({shown('left_out_percent')}) in all; "
-        f"each session's own best, in hindsight, {shown('regret_usd')} more; "
-        f"best again in {shown('chosen_again_percent')} of draws"
-    )
-    pairs.append(("how sure", sure))
-    pairs.append(("risks", _risks(plan, shown)))
+    pairs += [
+        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, over sessions drawn anew"),
+        ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) chosen without looking at each session"),
+        ("", f"{shown('regret_usd')} more with each session's own best, in hindsight"),
+        *(("risks" if not index else "", line) for index, line in enumerate(_risks(plan, shown))),
+    ]
     if group.curves:
         pairs.append(("limits", _curve_text(group.curves[0])))
     pairs += [("to use it", line) for line in _to_use(plan)[:1]]
     return pairs
 
 
-def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> str:
+def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
+    costs_more = f"it costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
     if not plan.needed:
-        needs = "no later call needed what it cuts"
-    else:
-        needs = (
-            f"{IN_TEXT.plural(plan.needed, 'later call')} needed what it cuts ({plan.needed_per_100:.1f} in 100), "
-            f"{shown('recovery_each_usd')} each; breaks even at {shown('break_even')}"
-        )
-    return f"{needs}. Helps {IN_TEXT.plural(plan.helped, 'session')}, costs more on {plan.worse:,}"
+        return ["no later call needed what it cuts", costs_more]
+    rate = f"{plan.needed_per_100:.1f} in 100"
+    each = f"{shown('recovery_each_usd')} each, breaks even at {shown('break_even')}"
+    return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed what it cuts ({rate}), {each}", costs_more]
 
 
 def _curve_text(curve: CurveFacts) -> str:
@@ -304,10 +286,16 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
             [
                 Text(saved.shown, LOSS if saved.is_loss else ""),
                 f"{point.needed:,}",
-                " + ".join(spec.partition(":")[0] if len(spec) > SPEC_WIDTH else spec for spec in point.strategies),
+                _short(point.strategies),
             ]
         )
     page.table(None, rows, RIGHT + RIGHT + WRAPPED)
+
+
+def _short(strategies: Sequence[str]) -> str:
+    """A plan in its one-line form, or by the names of its strategies where that is long."""
+    whole = " + ".join(strategies)
+    return whole if len(whole) <= SPEC_WIDTH else " + ".join(f"{spec.partition(':')[0]}:…" for spec in strategies)
 
 
 def _to_use(plan: TunedPlan) -> list[str]:

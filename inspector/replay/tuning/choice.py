@@ -47,6 +47,8 @@ class Verdict(StrEnum):
     """No plan that is allowed saves anything worth having."""
     TOO_FEW = "too few"
     """Too few sessions, or calls, to say anything."""
+    UNTRIED = "untried"
+    """Nothing was tried before the search was ended."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,8 @@ def _drawn(table: TrialTable, plan: int, allowed: NDArray[np.bool_]) -> tuple[Ba
 def _verdict(table: TrialTable, net: Band | None, left_out: LeftOut) -> Verdict:
     if not has_enough(table.calls.tolist()):
         return Verdict.TOO_FEW
+    if not table.plans:
+        return Verdict.UNTRIED
     if net is None or net.middle < WORTHWHILE * table.cost.sum():
         return Verdict.NOTHING_SAVES
     return Verdict.RECOMMENDED if net.low > 0 and left_out.net.sum() > 0 else Verdict.UNSURE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown, weakest
@@ -77,6 +77,14 @@ class FleetGroup:
     def typical(self) -> FleetSession:
         """The session whose tools plans are fitted to: the one with most of them, and of these with most calls."""
         return max(self.sessions, key=lambda session: (session.tools, session.calls))
+
+    def sample(self, count: int) -> FleetGroup:
+        """At most so many of its sessions, dear and cheap ones alike; the typical one is among them."""
+        if len(self.sessions) <= count:
+            return self
+        order = sorted(self.sessions, key=lambda session: session.cost)
+        spread = {order[round(at * (len(order) - 1) / (count - 2))] for at in range(count - 1)} | {self.typical}
+        return replace(self, sessions=tuple(session for session in self.sessions if session in spread))
 
     @property
     def known(self) -> HowKnown:

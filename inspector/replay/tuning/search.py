@@ -4,6 +4,9 @@ First a few values of everything are tried. Of what saves most then, strategies 
 every combination of their values and kinds of trigger, an exact grid; those with more are moved one thing at a time
 from several starts, each to the best of all such moves, until none is better. Last, lines through the best plan are
 tried more finely, which also is the curve that shows what its limits decide.
+
+Of very many sessions a part is searched like that, and what did best there is tried on all of them: plans are many, and
+a few dozen sessions tell which of them are worth a trial on the rest.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import numpy as np
 from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.tuning.search_space import Dimension, SearchSpace, between, spaces_of
 from inspector.replay.tuning.trial import Flaw
-from inspector.replay.tuning.trial_table import TrialTable
+from inspector.replay.tuning.trial_table import TrialTable, front
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -40,6 +43,12 @@ FINE: Final = 7
 
 MOST_POLISHING: Final = 3
 
+SAMPLED: Final = 40
+"""Sessions that are searched; of more, so many."""
+
+SHORTLISTED: Final = 60
+"""Plans that did best there and are tried on all sessions, beside those of the front."""
+
 _FORBIDDEN: Final = -1e12
 
 
@@ -53,6 +62,7 @@ class GroupSearch:
         cost: Sequence[float],
         calls: Sequence[int],
         keep: Collection[str] = (),
+        shortlist: Sequence[Plan] = (),
     ) -> None:
         """Prepare to search.
 
@@ -62,13 +72,20 @@ class GroupSearch:
             cost: Per session, dollars with nothing cut.
             calls: Per session, recorded calls.
             keep: Tools whose results are to stay as they are.
+            shortlist: Plans to choose among, where they were searched for on a part of the sessions.
         """
+        self._shortlist = tuple(shortlist)
         self.constraints = constraints
         self.is_complete = False
         self._cost, self._calls = cost, calls
         self._spaces = spaces_of(bases, keep)
         self._trials: dict[Plan, Sequence[Trial | None]] = {}
         self._scores: dict[Plan, float] = {}
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions it is on."""
+        return len(self._cost)
 
     def add(self, plan: Plan, trials: Sequence[Trial | None]) -> None:
         """Take what came of a plan on every session, in their order."""
@@ -80,6 +97,7 @@ class GroupSearch:
 
     def rounds(self) -> Iterator[tuple[Plan, ...]]:
         """Plans to try next: `add` what comes of each before asking for more. A search may be left at any round."""
+        yield from self._untried(self._shortlist)
         yield from self._untried(space.plan for space in self._spaces)
         possible = [space for space in self._spaces if not self._is_hopeless(space.plan)]
         screened = {at: list(space.sketch()) for at, space in enumerate(possible)}
@@ -90,10 +108,21 @@ class GroupSearch:
         yield from self._polishing()
         self.is_complete = True
 
+    def shortlist(self) -> tuple[Plan, ...]:
+        """What did best of all that was tried, and the front of saving against needed later."""
+        table = self.table()
+        if not table.plans:
+            return ()
+        self._judge()
+        best = [plan for plan in sorted(table.plans, key=self._score, reverse=True) if self._score(plan) > 0]
+        saved = np.where(table.allowed(self.constraints), table.saved.sum(axis=1), np.nan)
+        on_front = (table.plans[at] for at in front(saved, table.needed.sum(axis=1)))
+        return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front)))
+
     def _most_promising(self, screened: dict[int, list[Plan]]) -> list[int]:
         self._judge()
         best = {at: max(map(self._score, plans)) for at, plans in screened.items()}
-        return sorted((at for at in best if best[at] > 0), key=lambda at: -best[at])[:KEPT]
+        return sorted(best, key=lambda at: -best[at])[:KEPT]
 
     def _is_hopeless(self, plan: Plan) -> bool:
         """Whether a plan leaves out what was said, as its strategies are there to do, whatever their limits are."""
@@ -172,7 +201,7 @@ class LimitCurve:
 
 
 def curves_through(table: TrialTable, plan: int) -> tuple[LimitCurve, ...]:
-    """The curve of every limit of a plan that was tried at other values, those that make a difference first."""
+    """The curve of every limit of a plan that makes a difference at the values it was tried at, the largest first."""
     chosen = table.plans[plan]
     found = []
     for dimension in SearchSpace.of(chosen).limits:
@@ -185,7 +214,7 @@ def curves_through(table: TrialTable, plan: int) -> tuple[LimitCurve, ...]:
             for at, other in enumerate(table.plans)
             if _is_like(other, chosen, limit.entry) and limit.moved(other, here) == chosen
         ]
-        if len(same) > 1:
+        if len({round(float(np.nan_to_num(table.net[at]).sum()), 9) for _, at in same}) > 1:
             same.sort()
             found.append(LimitCurve(limit, tuple(value for value, _ in same), tuple(at for _, at in same)))
     net = np.nan_to_num(table.net.sum(axis=1))
