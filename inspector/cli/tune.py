@@ -165,6 +165,8 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
     ends = time.monotonic() + 60 * options.minutes
     with TuningPool(list(sizes), options, list(sizes.values())) as pool:
         sessions, problems = pool.read()
+        if not sessions:
+            raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         groups = grouped(useful)
         tuned: list[TunedGroup] = []
@@ -255,7 +257,6 @@ def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], *, 
         (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
         (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
         (cut_short, f"the search ended early ({why}): a better plan may not have been tried"),
-        (not sessions, "no session could be read"),
     )
     return [sentence for count, sentence in said if count]
 
