@@ -227,6 +227,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
             page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
         page.pairs(_pairs(group, group.plan, figures, at))
         _front_text(page, group, figures, at)
+        _configuration_text(page, group.plan)
     _footer(page, report)
     return page.text()
 
@@ -290,6 +291,18 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
             ]
         )
     page.table(None, rows, RIGHT + RIGHT + WRAPPED)
+
+
+def _configuration_text(page: Page, plan: TunedPlan) -> None:
+    """The system's own configuration, where one was asked for."""
+    configuration = plan.configuration
+    if configuration is None:
+        return
+    page.line(f"as {configuration.target} has it", LABEL, indent=2)
+    for line in configuration.text.splitlines():
+        page.line(line, indent=4)
+    for note in configuration.notes:
+        page.line(note, indent=2)
 
 
 def _short(strategies: Sequence[str]) -> str:

@@ -92,7 +92,7 @@ def _curve(curve: CurveFacts, palette: Palette) -> dict[str, Any]:
         "type": "quantitative",
         "title": plain(f"{curve.strategy}: {curve.limit}{unit}"),
         "scale": scale,
-        "axis": {"format": "~s", "values": sorted({point.value for point in curve.points}), "labelOverlap": True},
+        "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
     }
     y = {"field": "usd", "type": "quantitative", "title": "dollars saved", "axis": {"format": "$~f", "tickCount": 5}}
     names = [BEFORE, AFTER]
