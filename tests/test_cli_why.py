@@ -39,7 +39,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
     assert "dearest to carry $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
-    assert "best plan strands-offload saves $0.24 (13.4 %), nothing it cuts was needed later" in said
+    assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: at least ~$0.28" in said
     assert "1-hour cache would have cost ~$0.048 more: 1 miss fewer" in said
     assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before" in said
 
@@ -77,7 +77,7 @@ def test_texts_of_a_hostile_session_reach_no_terminal_as_they_are(tmp_path: Path
 def test_as_json_it_is_the_report_with_the_best_plan(capsys) -> None:
     found = json.loads(run_here(capsys, "why", SAMPLE, "--format", "json").out)
 
-    assert found["best_plan"]["best"]["name"] == "strands-offload"
+    assert found["best_plan"]["best"]["name"] == "cozempic-trim"
     assert found["best_plan"]["is_complete"] is True
     assert found["cache_misses"]["calls"] == 1
     main(["report", str(SAMPLE), "--format", "json"])

@@ -366,6 +366,92 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
+class NeededLaterFacts(Struct, frozen=True, kw_only=True):
+    """Cut text that later calls of the session used, and what getting it back would have cost."""
+
+    calls: Annotated[
+        Count,
+        figure(
+            "later calls that needed cut text",
+            Unit.COUNT,
+            "Calls whose response used something of a result that the plan had cut by then, the first such use of each "
+            "result; how many recoveries there would be.",
+            short="needed",
+            source="needed",
+        ),
+    ]
+    results: Annotated[Count, figure("results needed", Unit.COUNT, "Tool results that were needed so.")]
+    exact_text: Annotated[
+        Count, figure("exact text", Unit.COUNT, "Of these, needed by an edit whose old text no other text had.")
+    ]
+    fault: Annotated[
+        Count,
+        figure(
+            "fault",
+            Unit.COUNT,
+            "Of these, read or run again once the recorded prompt had lost them too, with nothing written since.",
+        ),
+    ]
+    anchor: Annotated[
+        Count,
+        figure("anchor", Unit.COUNT, "Of these, the only ones to show a path, symbol or line that a tool was told."),
+    ]
+    citation: Annotated[
+        Count, figure("citation", Unit.COUNT, "Of these, the only ones with a word that the model wrote later.")
+    ]
+    repeats_anyway: Annotated[
+        Count,
+        figure(
+            "repeated anyway",
+            Unit.COUNT,
+            "Cut results read or run again although they were still in the recorded prompt: not counted above.",
+            short="anyway",
+        ),
+    ]
+    recoveries_usd: Annotated[
+        float | None,
+        figure(
+            "recoveries",
+            Unit.DOLLARS,
+            "Dollars of getting all of it back: a call more for each that needed it, the results written again and "
+            "read for the rest of their stay; null without a price.",
+            source="cost",
+        ),
+    ]
+    cost_each_usd: Annotated[
+        float | None,
+        figure(
+            "cost of a recovery",
+            Unit.DOLLARS,
+            "The same for one on average; null where there is none, or without a price.",
+            short="each",
+            source="cost_each",
+        ),
+    ]
+    saved_at_least_usd: Annotated[
+        float | None,
+        figure(
+            "saved at least",
+            Unit.DOLLARS,
+            "Dollars the plan saves if all of it was got back: what it is judged by; null without a price.",
+            short="at least",
+            source="band_low",
+            saves=True,
+        ),
+    ]
+    break_even_recoveries: Annotated[
+        int | None,
+        figure(
+            "breaks even at recoveries",
+            Unit.COUNT,
+            "The fewest recoveries that use up what it saves; null where there is none, or it saves nothing.",
+            short="breaks even at",
+            source="break_even",
+        ),
+    ]
+    known: Known
+
+
 class PlanFacts(Struct, frozen=True, kw_only=True):
     """The session replayed under one plan."""
 
@@ -397,8 +483,8 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     tiers: Annotated[list[TierFacts], about("What every strategy, or tier of one, did.")]
     hazards: Annotated[dict[str, Count] | None, about("Risks of the plan, by kind, and how often.")]
     needed_later: Annotated[
-        dict[str, Count] | None,
-        about("Cut text that a later part of the session used, by kind of evidence."),
+        NeededLaterFacts | None,
+        about("Cut text that a later part of the session used; null where plans are only compared."),
     ]
     projection: Annotated[ProjectionFacts | None, about("Null unless runs per day were given.")]
     known: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.report.catalogue import FigureSet, PlanFacts, Saving, legend, quantity
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
@@ -30,6 +30,15 @@ COMPARED = (
 )
 """What plans are compared by, beside their risks: paths in `PlanFacts`."""
 
+
+def _at_least(plan: PlanFacts) -> float:
+    """What a plan saves if all it cut and was needed is got back, dollars or, without a price, where nothing was."""
+    needed = plan.needed_later
+    if plan.saved.usd is None:
+        return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0
+    return plan.saved.usd if needed is None or needed.saved_at_least_usd is None else needed.saved_at_least_usd
+
+
 ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "saved": lambda plan: (-(plan.saved.percent or 0), plan.name),
     "tokens": lambda plan: (plan.figures.prompt_tokens or 0, plan.name),
@@ -37,6 +46,7 @@ ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "cost": lambda plan: (math.inf if plan.figures.cost_usd is None else plan.figures.cost_usd, plan.name),
     "breaks": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
     "fires": lambda plan: (plan.first_firing or math.inf, plan.name),
+    "least": lambda plan: (-_at_least(plan), plan.name),
     "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
     "name": lambda plan: (0, plan.name),
 }
@@ -59,7 +69,8 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
     tokens, peak, cost, saved, misses, applied = (quantity(PlanFacts, path).short_label for path in COMPARED)
-    head = ("", tokens, peak, cost, saved, misses, applied, "risks")
+    at_least, needed = (quantity(NeededLaterFacts, name).short_label for name in ("saved_at_least_usd", "calls"))
+    head = ("", tokens, peak, cost, saved, at_least, needed, misses, applied, "risks")
     page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
     marks = legend(marks_used(report))
     if marks:
@@ -84,6 +95,8 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
 def _words(*, priced: bool) -> list[tuple[str, str]]:
     return [
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
+        (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is got back"),
+        (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
         (quantity(PlanFacts, "first_firing").short_label, "the first call at which the plan changes something"),
         ("risks", "how often something may go wrong; a report on the plan names what"),
     ]
@@ -99,6 +112,8 @@ def _figures(name: str, figures: FigureSet) -> list[str | Text]:
         shown("peak_prompt_tokens", IN_TEXT.short(figures.peak_prompt_tokens)),
         shown("cost_usd", quantity(FigureSet, "cost_usd").written(figures.cost_usd)),
         "",
+        "",
+        "",
         shown("cache_breaks", quantity(FigureSet, "cache_breaks").written(figures.cache_breaks)),
         "",
         "",
@@ -106,7 +121,9 @@ def _figures(name: str, figures: FigureSet) -> list[str | Text]:
 
 
 def _plan(plan: PlanFacts) -> list[str | Text]:
-    *figures, _, breaks, _, _ = _figures(plan.name, plan.figures)
+    *figures, _, _, _, breaks, _, _ = _figures(plan.name, plan.figures)
+    needed = plan.needed_later
+    least = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"
     entry, value = quantity(Saving, saved), getattr(plan.saved, saved)
     return [
@@ -114,7 +131,16 @@ def _plan(plan: PlanFacts) -> list[str | Text]:
         Text(
             IN_TEXT.marked(entry.written(value), plan.saved.known.get(saved, "")), LOSS if entry.is_loss(value) else ""
         ),
+        _at_least_cell(least),
+        NOTHING if needed is None else IN_TEXT.whole(needed.calls),
         breaks,
         IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never",
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
     ]
+
+
+def _at_least_cell(usd: float | None) -> Text:
+    entry = quantity(NeededLaterFacts, "saved_at_least_usd")
+    return Text(
+        NOTHING if usd is None else IN_TEXT.marked(entry.written(usd), "estimated"), LOSS if entry.is_loss(usd) else ""
+    )

@@ -21,6 +21,7 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     How,
+    NeededLaterFacts,
     PlanFacts,
     Saving,
     Unit,
@@ -74,7 +75,7 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
 
     best: Annotated[
         SavingPlanFacts | None,
-        about("The plan that saves most and cuts nothing a later call used; null where none of them saves."),
+        about("The plan that saves most if all it cut and was needed is got back; null where none of them saves."),
     ]
     most: Annotated[SavingPlanFacts | None, about("The plan that saves most whatever it cuts; null where none saves.")]
     tried: Annotated[Count, about("How many were tried.")]
@@ -87,7 +88,7 @@ class SavingPlanFacts(Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("The plan's own name; empty where it has none.")]
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     saved: Saving
-    needed: Annotated[Count, about("Later calls that used something it had cut by then.")]
+    needed_later: NeededLaterFacts
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     InputFacts,
+    NeededLaterFacts,
     NextCallsFacts,
     NoticeFacts,
     OutcomeFacts,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import GroupEffect, Replay
@@ -84,7 +86,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         edits=found.edits,
         tiers=[_tier_facts(planned, group, tiers.get((group.entry, group.group))) for group in planned.groups],
         hazards=_hazards(found),
-        needed_later=None if missed is None else {"calls": missed.needed, "results": len(missed.needs)},
+        needed_later=None if missed is None else needed_later_facts(missed),
         projection=None if projection is None else _projection_facts(projection),
         known={
             # Never is known as well as a call is, where there is a price to know it by.
@@ -266,6 +268,16 @@ def cost_parts(replay: Replay) -> CostParts:
     return measured(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
 
 
+def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
+    """What a plan cut that was needed later, priced."""
+    values = {name: getattr(found, name) for name in ("cost", "cost_each", "band_low", "break_even")}
+    values |= {"needed": found.needed, "results": len(found.needs), "repeats_anyway": found.repeats_anyway}
+    values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
+    # That texts share words is evidence of use, not a record of it.
+    estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
+    return measured(NeededLaterFacts, SimpleNamespace(**estimated))
+
+
 def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
     """What came of trying every plan; as if none had been tried where it was called off."""
     if found is None:
@@ -274,7 +286,10 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
         None
         if each is None
         else SavingPlanFacts(
-            name=each.plan.name, strategies=each.plan.to_specs(), saved=saving(each.savings), needed=each.needed
+            name=each.plan.name,
+            strategies=each.plan.to_specs(),
+            saved=saving(each.savings),
+            needed_later=needed_later_facts(each.recoveries),
         )
         for each in (found.best, found.most)
     )

@@ -24,7 +24,7 @@ from inspector.report.cache_text import (
     no_misses_text,
     preventions,
 )
-from inspector.report.catalogue import CarriedFacts, Output, TierFacts, ToolCutFacts, legend, quantity
+from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, Output, TierFacts, ToolCutFacts, legend, quantity
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -40,6 +40,7 @@ from inspector.report.layout import (
 )
 from inspector.report.monthly_saving import about, between, saving_row
 from inspector.report.numbers import IN_TEXT, INEXACT
+from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import FigureCells
 from inspector.report.totals import (
     carried_title,
@@ -249,16 +250,28 @@ def _figure_table(
 
 def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows = [*notice_rows(plan), *cache_rows(plan), *compaction_rows(plan)]
-    for label, name, counts in (
-        ("risks", "hazards", {hazard_label(kind): count for kind, count in (plan.hazards or {}).items()}),
-        ("needed later", "needed_later", plan.needed_later or {}),
-    ):
-        if getattr(plan, name) is not None:
-            found = ", ".join(f"{kind} {count:,}" for kind, count in counts.items() if count)
-            rows.append((label, found + _told(plan.known.get(name, "")) if found else "none"))
+    if plan.hazards is not None:
+        found = ", ".join(f"{hazard_label(kind)} {count:,}" for kind, count in plan.hazards.items() if count)
+        rows.append(("risks", found + _told(plan.known.get("hazards", "")) if found else "none"))
+    rows += needed_rows(plan)
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
     return [*rows, *next_calls_rows(plan)]
+
+
+def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
+    """What it cut that was needed later, what that leaves of the saving, and how it is told."""
+    needed = plan.needed_later
+    if needed is None:
+        return []
+    names = ("exact_text", "fault", "anchor", "citation", "repeats_anyway")
+    counts = [(quantity(NeededLaterFacts, name).label, getattr(needed, name)) for name in names]
+    by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
+    if not needed.calls:
+        return [("needed later", f"none ({by_kind})" if by_kind else "none")]
+    band = (needed.saved_at_least_usd, plan.saved.usd)
+    said = recovery_words(needed.calls, needed.cost_each_usd, band, needed.break_even_recoveries, IN_TEXT)
+    return [("needed later", said), ("", f"results by how it is told: {by_kind}")]
 
 
 def _told(known: str) -> str:

@@ -21,6 +21,7 @@ from inspector.report.cache_text import (
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
+from inspector.report.recovery_words import needed_words
 from inspector.report.text import worth_knowing
 from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
@@ -142,14 +143,22 @@ def _has_expired(found: CacheMissesFacts) -> bool:
 def _best(found: BestPlanFacts) -> tuple[str, str]:
     label = "best plan" if found.is_complete else f"best of {found.tried} plans"
     if found.best is not None:
-        return (label, f"{_name(found.best)} saves {_saved(found.best)}, nothing it cuts was needed later")
+        return (label, f"{_name(found.best)} saves {_saved(found.best)}, {_needed(found.best)}")
     if not found.is_complete:
         return ("best plan", "it would take too long to try every plan here: inspector compare does")
     if found.most is None:
         return ("best plan", "no plan saves anything here")
-    needed = IN_TEXT.plural(found.most.needed, "later call")
-    most = f"{_name(found.most)} {_saved(found.most)}, {needed} needed what it cut"
-    return ("best plan", f"none saves without cutting needed text: {most}")
+    most = f"{_name(found.most)} {_saved(found.most)}, {_needed(found.most)}"
+    return ("best plan", f"none saves once what it cut is got back where needed: {most}")
+
+
+def _needed(found: SavingPlanFacts) -> str:
+    """What was needed of what it cut, and what that leaves of the saving."""
+    needed = found.needed_later
+    said = needed_words(needed.calls, IN_TEXT)
+    if not needed.calls or needed.saved_at_least_usd is None:
+        return said
+    return f"{said}: at least {dollars(needed.saved_at_least_usd, needed.known, 'saved_at_least_usd')}"
 
 
 def _name(found: SavingPlanFacts) -> str:

@@ -253,5 +253,5 @@ def _reported_plans(controller: SessionController, outcome: Outcome) -> tuple[li
         return [outcome.plan], "It shows the session with and without your plan."
     found = controller.answers.best
     if found is not None and found.best is not None:
-        return [found.best.plan], "No strategy is on: it shows the best plan without needed cuts."
+        return [found.best.plan], "No strategy is on: it shows the best plan."
     return [], "No strategy is on: it shows the session alone."

@@ -162,11 +162,13 @@ def test_what_may_go_wrong_says_how_it_is_known(sample_page: Callable[[], str], 
     plans = json.loads(target.read_text(encoding="utf-8"))["plans"]
     assert all({"hazards", "needed_later"} <= set(plan["known"]) for plan in plans)
     counts = re.findall(
-        r'data-figure="/plans/(\d+)/(hazards|needed_later)/[^>]*>(<abbr class="mark" title=")?', sample_page()
+        r'data-figure="/plans/(\d+)/(hazards|needed_later)/([^"]*)"[^>]*>(<abbr class="mark" title=")?', sample_page()
     )
 
-    assert {kind for _, kind, _ in counts} == {"hazards", "needed_later"}
-    for plan, kind, mark in counts:
+    assert {kind for _, kind, _, _ in counts} == {"hazards", "needed_later"}
+    for plan, kind, name, mark in counts:
+        if not plans[int(plan)][kind][name]:
+            continue
         assert bool(mark) is (plans[int(plan)]["known"][kind] in ("estimated", "projected"))
 
 
@@ -275,9 +277,9 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     day, month = bands_of(found)
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
-    assert (
-        said[1] == f"As far as can be told, {report.plans[0].needed_later['calls']} later calls needed text it had cut."
-    )
+    needed = report.plans[0].needed_later
+    assert said[1].startswith(f"As far as can be told, {needed.calls} later calls needed cut text, ~$")
+    assert f" to {IN_TEXT.dollars(report.plans[0].saved.usd)}, breaks even at " in said[1]
     assert said[2] == f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
     assert ("saved a month", by_month) in [(title, cell.text) for title, cell in content.figures]
 

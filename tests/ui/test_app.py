@@ -456,6 +456,11 @@ async def test_what_may_go_wrong_is_listed_and_gone_to(running, session_file) ->
         await run.until(lambda: f"needed at call {asked}: router_key_4711" in run.status_line)
         block = run.session.blocks[run.timeline.cursor_block]
         assert block.preview.startswith("the secret is")
+        await run.until_shown(f"needed at call {asked} (citation), cut from call ")
+        await run.until_shown("«router_key_4711»")
+        shown = run.text()
+        assert "in the Read tool result:" in shown
+        assert "│ used in the " in shown
 
 
 async def test_a_replay_that_takes_a_while_is_told(running, session_file, monkeypatch) -> None:

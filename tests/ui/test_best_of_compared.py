@@ -5,6 +5,7 @@ from dataclasses import replace
 from inspector.replay.analysis.comparison import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
+from inspector.replay.analysis.recoveries import Recoveries
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
@@ -28,21 +29,26 @@ def figures(cost: float) -> Figures:
 def contender(
     name: str, saved: float, needed: int | None, kind: PlanKind = PlanKind.STRATEGY, *hazards: Hazard
 ) -> Contender:
-    """A plan that saves so many of ten dollars."""
+    """A plan that saves so many of ten dollars, and of which so many cuts were needed later, a dime each."""
     savings = Savings(tokens=figure(saved), usd=figure(saved), share=figure(saved / 10), share_of="cost_usd")
     first = 2 if saved else None
     found = ComparedPlan(Plan(), figures(10 - saved), savings, None, first, 5, hazards)
-    return Contender(name, name, Plan(), kind, found, needed)
+    recoveries = None
+    if needed is not None:
+        cost, each = needed / 10, 0.1 if needed else None
+        recoveries = Recoveries((), needed, 0, saved, cost, each, saved - cost, round(saved * 10) if needed else None)
+    return Contender(name, name, Plan(), kind, found, recoveries)
 
 
 BASELINE = contender("nothing cut", 0.0, None, PlanKind.RECORDED)
 
 
-def test_the_best_plan_saves_most_of_those_that_cut_nothing_needed_and_are_not_rejected() -> None:
+def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_rejected() -> None:
     plans = [
         BASELINE,
         contender("bold", 5.0, 12),
-        contender("rejected", 4.5, 0, PlanKind.PRESET, REJECTED),
+        contender("trap", 6.0, 40),
+        contender("rejected", 4.9, 0, PlanKind.PRESET, REJECTED),
         contender("not looked at", 4.2, None),
         contender("own", 4.0, 0, PlanKind.CURRENT),
         contender("sound", 4.0, 0),
@@ -53,8 +59,15 @@ def test_the_best_plan_saves_most_of_those_that_cut_nothing_needed_and_are_not_r
     assert best.key == "sound"
 
     said = headline(plans, best, 0)
-    assert said.said == "★ best plan without needed cuts: sound saves $4.00 (40 %)"
-    assert said.short == "★ saves most without needed cuts: sound, $4.00"
+    assert said.said == "★ best plan: sound saves $4.00 (40 %); no later call needed cut text"
+    assert said.short == "★ best plan: sound, $4.00"
+    bold = best_of([contender("bold", 5.0, 9), *plans])
+    assert bold is not None
+    risky = headline(plans, bold, 0)
+    assert risky.said == (
+        "★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text, ~$4.10 if all is got back"
+    )
+    assert risky.short == "★ best plan: bold, $5.00, at least ~$4.10"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.said
     assert "so far" in so_far.short
@@ -63,13 +76,14 @@ def test_the_best_plan_saves_most_of_those_that_cut_nothing_needed_and_are_not_r
 
 
 def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:
-    plans = [BASELINE, contender("bold", 5.0, 12), contender("other", 3.0, 1)]
+    plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
-        "no plan saves without cutting needed text: bold saves most, $5.00 (50 %), but 12 later calls needed cut text"
+        "no plan saves once what it cut is got back where needed: bold saves most, $5.00 (50 %), but 52 later calls "
+        "needed cut text, ~\N{MINUS SIGN}$0.20 if all is got back"
     )
     assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"
-    assert headline(plans, None, 2).said == "looking for the best plan without needed cuts …"
+    assert headline(plans, None, 2).said == "looking for the plan that saves most …"
 
 
 def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() -> None:
@@ -100,7 +114,7 @@ def test_plans_that_are_equal_in_what_they_are_sorted_by_stand_by_what_they_save
 def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
     table = compare_table([BASELINE, contender("bold", 5.0, 12)])
     widths = widths_for(table.columns, 77)
-    assert {"name", "kind", "saved", "share", "needed"} <= set(widths)
+    assert {"name", "kind", "saved", "least", "needed"} <= set(widths)
     line = "".join(text for text, _ in row_pieces(table.columns, widths, table.rows[-1], selected=False))
     assert "strategy" in line
-    assert " 12 " in line
+    assert line.rstrip().endswith(" 12")

@@ -8,6 +8,7 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
+from inspector.replay.analysis.hazards import HazardKind
 from inspector.report.numbers import MINUS
 from inspector.session.model import Session
 from inspector.strategies.plan import Plan
@@ -137,18 +138,20 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         await run.tap("asterisk")
         best = str(compare.table.row_here)
         found = compare.found(best)
-        assert "without needed cuts: " in run.text()
+        assert "★ best plan: " in run.text()
         assert f"▶★{best} " in run.text()
         assert compare.facts[0][0] == "best"
-        assert compare.table.text(best, "needed") == "0"
-        rivals = [row for row in compare.table.rows if "needed" in row.cells]
-        assert all(
-            row.cells["saved"].order <= found.savings.usd.value or row.cells["needed"].text != "0" for row in rivals
-        )
+        least = {row.key: row.cells["least"].order for row in compare.table.rows if "least" in row.cells}
+        assert least[best] <= found.savings.usd.value
+        rejected = {
+            key
+            for key in least
+            if any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
+        }
+        assert least[best] == max(usd for key, usd in least.items() if key not in rejected)
 
-        await run.tap("right", "right")
+        await run.tap("right", "right", "right")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("needed", False)
-        assert compare.table.rows[1].key == best
         assert compare.table.row_here == best
 
         shown = set(compare.table.row_of)

@@ -1,8 +1,13 @@
-"""The plan that saves most on a session without taking away what was needed: found by trying all that are compared."""
+"""The plan that saves most on a session if all it cut and was needed is got back: found by trying all.
+
+Every plan is judged by the lower end of what it saves: its saving less the price of recoveries (`recoveries`). Without
+a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
 from time import thread_time
 from typing import TYPE_CHECKING, Final
@@ -10,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import orphaned_pairs
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.recoveries import recoveries, share_at_least
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 
@@ -55,14 +60,19 @@ class SavingPlan:
         """Calls that used something it had cut by then."""
         return self.recoveries.needed
 
+    @property
+    def share_at_least(self) -> float | None:
+        """What it is judged by (`recoveries.share_at_least`)."""
+        return share_at_least(self.savings, self.recoveries)
+
 
 @dataclass(frozen=True, slots=True)
 class BestPlan:
     """What came of trying all plans.
 
     Attributes:
-        best: The plan that saves most of those that cut nothing a later call used, and send no prompt that a provider
-            would reject; None where none of them saves.
+        best: The plan that saves most if all it cut and was needed is recovered, of those that send no prompt that a
+            provider would reject; None where none of them saves.
         most: The plan that saves most whatever it cuts; None where none saves.
         tried: How many were tried.
         is_complete: All of them were; otherwise it would have taken too long.
@@ -166,21 +176,23 @@ class BestPlanSearch:
             return
         savings = savings_of(self._baseline.figures, planned.figures)
         share = savings.share.value
-        if (
-            share is None
-            or share < WORTHWHILE
-            or not (_saves_more(share, self._best) or _saves_more(share, self._most))
-        ):
+        if share is None or share < WORTHWHILE or not (share > _judged(self._best) or share > _saved(self._most)):
             return
         found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
-        if _saves_more(share, self._most):
+        if share > _saved(self._most):
             self._most = found
-        if not found.needed and _saves_more(share, self._best) and not any(orphaned_pairs(planned)):
+        judged = _judged(found)
+        if judged >= WORTHWHILE and judged > _judged(self._best) and not any(orphaned_pairs(planned)):
             self._best = found
 
     def _found(self, *, is_complete: bool) -> BestPlan:
         return BestPlan(self._best, self._most, self._tried, is_complete)
 
 
-def _saves_more(share: float, than: SavingPlan | None) -> bool:
-    return than is None or share > (than.savings.share.value or 0.0)
+def _saved(found: SavingPlan | None) -> float:
+    return -inf if found is None or found.savings.share.value is None else found.savings.share.value
+
+
+def _judged(found: SavingPlan | None) -> float:
+    share = None if found is None else found.share_at_least
+    return -inf if share is None else share

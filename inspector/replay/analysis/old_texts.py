@@ -23,6 +23,7 @@ PATCH = "*** Begin Patch"
 """How a patch of OpenAI's tool begins."""
 
 _NUMBERED = re.compile(r"[ \t]*\d{1,7}(?:\t|→|\|| ?: ?|-)")
+_PLACED = re.compile(r"(?:[\w./~@+-]{1,200}[:-])?\d{1,7}(?:\t|→|\|| ?: ?|-)")
 _DEEPEST = 6
 
 
@@ -64,18 +65,15 @@ def _of_patch(text: str) -> Iterator[str]:
 
 
 def bare_lines(text: str) -> Iterator[str]:
-    """A text's lines without indentation and without the numbers of lines that results show before them."""
+    """A text's lines without indentation, numbers of lines, names of files and signs of a difference before them."""
     for line in text.splitlines():
         bare = line.strip()
         if len(bare) < LEAST_CHARACTERS:
             continue
-        if bare[0].isdigit():
-            number = _NUMBERED.match(bare)
-            if number is not None:
-                bare = bare[number.end() :].strip()
-                if len(bare) < LEAST_CHARACTERS:
-                    continue
-        yield bare
+        number = _PLACED.match(bare)
+        bare = bare[number.end() if number is not None else 0 :].lstrip("+- \t")
+        if len(bare) >= LEAST_CHARACTERS:
+            yield bare
 
 
 def find_text(old: str, text: str) -> tuple[int, int] | None:

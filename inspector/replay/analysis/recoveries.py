@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.plan_outcome import Savings
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.replay import Replay
     from inspector.strategies.history.history import History
@@ -128,6 +129,19 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     each = cost / needed if needed else None
     break_even = ceil(saved / each - NOTHING) if each and saved > NOTHING else None
     return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even)
+
+
+def share_at_least(savings: Savings, found: Recoveries) -> float | None:
+    """What a plan is judged by: what it saves if everything needed was recovered, as a share of `savings.share_of`.
+
+    Without a price that is its saving where nothing was needed, and None where something was.
+    """
+    share, usd = savings.share.value, savings.usd.value
+    if share is None or not found.needed:
+        return share
+    if not usd or found.band_low is None:
+        return None
+    return share * found.band_low / usd
 
 
 def _needs(replay: Replay, uses: ReuseEvidence) -> tuple[tuple[Need, ...], int]:

@@ -126,10 +126,13 @@ def find_reuse(history: History) -> ReuseEvidence:
     return ReuseScan(history).run_to_the_end()
 
 
-_WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,80}")
+_WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,300}")
 
-_TELLING = re.compile(r"[A-Z0-9_./:\-]")
-"""What tells an identifier, a path or a number from an ordinary word."""
+_PARTED = re.compile(r"[./:@\-]+")
+"""What parts a word into words."""
+
+_TELLING = re.compile(r"[0-9_./:\-]|.[A-Z]")
+"""What tells an identifier, a path or a number from an ordinary word, which may begin with a capital."""
 
 _ANCHOR = re.compile(r"[A-Za-z_$@./~][A-Za-z0-9_$@./~\-]*(?::\d+)?")
 """A path or a symbol, perhaps with the number of a line."""
@@ -155,7 +158,14 @@ _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE
 _BLOCKS_AT_ONCE = 64
 
 _READ = frozenset(
-    {BlockKind.TOOL_RESULT, BlockKind.TOOL_CALL, BlockKind.ASSISTANT_TEXT, BlockKind.USER_TEXT, BlockKind.SYSTEM_TEXT}
+    {
+        BlockKind.TOOL_RESULT,
+        BlockKind.TOOL_CALL,
+        BlockKind.ASSISTANT_TEXT,
+        BlockKind.THINKING,
+        BlockKind.USER_TEXT,
+        BlockKind.SYSTEM_TEXT,
+    }
 )
 
 _FETCHES = frozenset({Meaning.READ, Meaning.SHELL, Meaning.SEARCH, Meaning.WEB, Meaning.DATA, Meaning.LIGHT})
@@ -439,28 +449,43 @@ def _used(text: str, words: _Map) -> list[tuple[str, int, int]]:
 
 
 def _note_words(text: str, result: int, words: _Map) -> None:
+    source = result if result >= 0 else _ANYWHERE[0]
     noted = 0
     for word, offset in _words(text):
         if len(word) < _LEAST_WORD or not _TELLING.search(word):
             continue
         known = words.get(word)
-        if known is None:
-            if result >= 0 and noted >= _WORDS_PER_RESULT:
+        if known is not None and known[0] in {source, _ANYWHERE[0]}:
+            continue
+        if known is None and result >= 0:
+            if noted >= _WORDS_PER_RESULT:
                 continue
             noted += 1
-            words[word] = (result, offset) if result >= 0 else _ANYWHERE
-        elif known[0] != result:
-            words[word] = _ANYWHERE
+        _note(word, source, offset, words)
+        # `this.view.show` shows `view.show` as well, and `tests/ui/facade.py` shows `tests/ui`.
+        for part, start in _ends(word):
+            if len(part) >= _LEAST_WORD and _TELLING.search(part):
+                _note(part, source, offset + start, words)
+
+
+def _note(word: str, source: int, offset: int, words: _Map) -> None:
+    known = words.get(word)
+    if known is None:
+        words[word] = (source, offset) if source >= 0 else _ANYWHERE
+    elif known[0] != source:
+        words[word] = _ANYWHERE
+
+
+def _ends(word: str) -> Iterator[tuple[str, int]]:
+    """What a word with signs in it begins and ends with, and where in it."""
+    for match in _PARTED.finditer(word):
+        yield word[: match.start()].rstrip(".:-/"), 0
+        yield word[match.end() :], match.end()
 
 
 def _note_line_numbers(text: str, result: int, words: _Map) -> None:
     for match in _LINE_SHOWN.finditer(text):
-        place = f"{match[1]}:{match[2]}"
-        known = words.get(place)
-        if known is None:
-            words[place] = (result, match.start())
-        elif known[0] != result:
-            words[place] = _ANYWHERE
+        _note(f"{match[1]}:{match[2]}", result, match.start(), words)
 
 
 def _note_lines(text: str, result: int, lines: _Map) -> None:

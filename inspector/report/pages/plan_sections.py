@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.hazards import hazard_label
-from inspector.report.catalogue import CarriedFacts, PlanFacts, TierFacts, quantity
+from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, PlanFacts, TierFacts, quantity
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
@@ -22,9 +22,16 @@ if TYPE_CHECKING:
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens", "figures.cost_usd")
 """What strategies are compared by, beside when and how often they act."""
 
+NEEDED = (
+    *("calls", "exact_text", "fault", "anchor", "citation", "repeats_anyway"),
+    *("cost_each_usd", "saved_at_least_usd", "break_even_recoveries"),
+)
+"""What is told of cut text that was needed later."""
+
 ABOUT_RISKS = (
     "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
-    "later part of the session used: a hint at what would have been missed, not a proof."
+    "later part of the session used: a hint at what would have been missed, not a proof. What it would have cost to "
+    "get it back is taken from what the plan saves for what it saves at least."
 )
 
 
@@ -107,25 +114,33 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     """Hazards, and what was needed later, of every plan."""
     rows = []
     for index, plan in enumerate(report.plans):
-        for kind, words in (("hazards", "risk"), ("needed_later", "needed later")):
-            counts: dict[str, int] = getattr(plan, kind) or {}
-            rows += [
-                (
-                    word(plan_title(report, index)),
-                    Cell(words),
-                    word(hazard_label(name) if kind == "hazards" else name),
-                    replace(figures.cell("plans", index, kind, name), known=plan.known.get(kind, "")),
-                )
-                for name, count in counts.items()
-                if count
-            ]
+        rows += [
+            (
+                word(plan_title(report, index)),
+                word(hazard_label(name)),
+                replace(figures.cell("plans", index, "hazards", name), known=plan.known.get("hazards", "")),
+            )
+            for name, count in (plan.hazards or {}).items()
+            if count
+        ]
     if not report.plans:
         return None
-    about = Line((Cell(ABOUT_RISKS),))
-    if not rows:
-        return Section("risks", "Risks", (about, Line((Cell("None was found."),))))
-    table = Table("Risks, and how often", ("plan", "", "kind", "times"), tuple(rows), words=3)
-    return Section("risks", "Risks", (about, table))
+    parts: list[Part] = [Line((Cell(ABOUT_RISKS),))]
+    if rows:
+        parts.append(Table("Risks, and how often", ("plan", "kind", "times"), tuple(rows), words=2))
+    needed = figures.table(
+        "Needed later, and what getting it back leaves of the saving",
+        ("plan",),
+        (
+            ((word(plan_title(report, index)),), ("plans", index, "needed_later"))
+            for index, plan in enumerate(report.plans)
+            if plan.needed_later is not None and (plan.needed_later.calls or plan.needed_later.repeats_anyway)
+        ),
+        NeededLaterFacts,
+        *NEEDED,
+    )
+    parts += [needed] if needed.rows else []
+    return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None was found."),)),))))
 
 
 def comparison_section(report: Report, figures: FigureCells) -> Section | None:

@@ -29,6 +29,7 @@ from inspector.report.monthly_saving import (
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
+from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
@@ -76,11 +77,12 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
 def _needed(report: Report, index: int) -> Line | None:
     """What a plan's saving costs beside dollars: the later calls that needed what it cut; None where nothing is cut."""
     plan = report.plans[index]
-    calls = (plan.needed_later or {}).get("calls")
-    if not plan.edits or calls is None:
+    needed = plan.needed_later
+    if not plan.edits or needed is None:
         return None
-    who = IN_TEXT.plural(calls, "later call") if calls else "no later call"
-    return Line((Cell(f"As far as can be told, {who} needed text it had cut."),))
+    band = (needed.saved_at_least_usd, plan.saved.usd)
+    said = recovery_words(needed.calls, needed.cost_each_usd, band, needed.break_even_recoveries, IN_TEXT)
+    return Line((Cell(f"As far as can be told, {said}."),))
 
 
 def _monthly_saving(report: Report, index: int) -> Line | None:

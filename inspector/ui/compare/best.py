@@ -9,11 +9,12 @@ from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.rows import BEST_MARK, PlanKind, needed_words
+from inspector.ui.compare.rows import BEST_MARK, PlanKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from inspector.replay.figure import Figure
     from inspector.ui.compare.rows import Contender
@@ -41,14 +42,14 @@ class Headline(NamedTuple):
 
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The plan that saves most of those that cut nothing a later call needed, as `BestPlanSearch` chooses it."""
-    return _most(each for each in contenders if each.needed == 0 and not _is_rejected(each))
+    """The plan that saves most if all it cut and was needed is got back, as `BestPlanSearch` chooses it."""
+    return _most((each for each in contenders if not _is_rejected(each)), lambda each: each.share_at_least or 0.0)
 
 
-def _most(contenders: Iterable[Contender]) -> Contender | None:
-    saving = [each for each in contenders if not each.is_baseline and each.saved_share >= WORTHWHILE]
+def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) -> Contender | None:
+    saving = [each for each in contenders if not each.is_baseline and share(each) >= WORTHWHILE]
     saving.sort(key=lambda each: each.kind in _LAST)
-    return max(saving, key=attrgetter("saved_share"), default=None)
+    return max(saving, key=share, default=None)
 
 
 def _is_rejected(each: Contender) -> bool:
@@ -68,23 +69,37 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
     if best is not None:
         of = "best so far" if waiting else "best plan"
         name = one_line(best.name)
+        risk, short_risk = _risk(best)
         return Headline(
-            f"{BEST_MARK} {of} without needed cuts: {name} saves {_saving(best)}",
-            f"{BEST_MARK} saves most{' so far' if waiting else ''} without needed cuts: {name}, {_amount(best)}",
+            f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
+            f"{BEST_MARK} {of}: {name}, {_amount(best)}{short_risk}",
             f"{KEY_OF_BEST} goes there",
             is_good=True,
         )
     if waiting:
-        return Headline("looking for the best plan without needed cuts …", "looking for the best plan …")
-    most = _most(contenders)
+        return Headline("looking for the plan that saves most …", "looking for the best plan …")
+    most = _most(contenders, attrgetter("saved_share"))
     if most is None:
         return Headline("no plan saves anything on this session", "no plan saves anything")
-    risk = needed_words(most.needed) if most.needed else "a provider would reject it"
+    needed = 0 if most.recoveries is None else most.recoveries.needed
+    risk = _risk(most)[0] if needed else "a provider would reject it"
     name, saving = one_line(most.name), _saving(most)
     return Headline(
-        f"no plan saves without cutting needed text: {name} saves most, {saving}, but {risk}",
-        f"no plan saves without needed cuts; {name} {saving}, {most.needed or 0} needed",
+        f"no plan saves once what it cut is got back where needed: {name} saves most, {saving}, but {risk}",
+        f"no plan saves for sure; {name} {saving}, {needed} needed",
     )
+
+
+def _risk(each: Contender) -> tuple[str, str]:
+    """How many later calls needed what it cut and what that leaves of the saving, in full and as an addition."""
+    found = each.recoveries
+    if found is None or not found.needed:
+        return needed_words(0, ON_SCREEN), ""
+    said = needed_words(found.needed, ON_SCREEN)
+    if found.band_low is None:
+        return said, f", {ON_SCREEN.whole(found.needed)} needed"
+    low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
+    return f"{said}, {low} if all is got back", f", at least {low}"
 
 
 def _saving(each: Contender) -> str:

@@ -8,8 +8,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.report.catalogue import PlanFacts, quantity
+from inspector.replay.analysis.recoveries import share_at_least
+from inspector.replay.figure import HowKnown
+from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
+from inspector.report.recovery_words import recovery_words
 from inspector.safe_text import one_line
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.comparison import ComparedPlan
     from inspector.replay.analysis.hazards import Hazard
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.figure import Figure
     from inspector.strategies.plan import Plan
 
@@ -54,6 +58,7 @@ COLUMNS: Final = (
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 6),
+    Column("least", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
     Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
     Column("fires", _title("first_firing"), 8, falls=False, rank=6),
@@ -94,7 +99,7 @@ class Contender:
         plan: The plan.
         kind: Where it comes from.
         found: What came of it; None while it waits.
-        needed: Later calls that needed text it had cut; None while that is not known.
+        recoveries: What it cut that was needed later, priced; None while that is not known.
         failure: What went wrong instead; empty when nothing did.
     """
 
@@ -103,7 +108,7 @@ class Contender:
     plan: Plan
     kind: PlanKind
     found: ComparedPlan | None = None
-    needed: int | None = None
+    recoveries: Recoveries | None = None
     failure: str = ""
 
     @property
@@ -120,6 +125,13 @@ class Contender:
     def saved_share(self) -> float:
         """The share it saves of the cost, or of the prompt tokens; 0 while that is not known."""
         return 0.0 if self.found is None else self.found.savings.share.value or 0.0
+
+    @property
+    def share_at_least(self) -> float | None:
+        """What it is judged by (`recoveries.share_at_least`); None while that is not known."""
+        if self.found is None or self.recoveries is None:
+            return None
+        return share_at_least(self.found.savings, self.recoveries)
 
     @property
     def is_idle(self) -> bool:
@@ -202,7 +214,8 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
         if not is_idle:
             cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
             cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
-            cells["needed"] = _needed(each.needed)
+            cells["least"] = _least(each)
+            cells["needed"] = _needed(None if each.recoveries is None else each.recoveries.needed)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -228,6 +241,19 @@ def _first_firing(found: ComparedPlan) -> Cell:
     calls = found.figures.calls.value
     text = "next" if found.first_firing == calls else ON_SCREEN.whole(found.first_firing + 1)
     return Cell(text, order=float(found.first_firing))
+
+
+def _least(each: Contender) -> Cell:
+    """What it saves if everything it cut and was needed is got back."""
+    if each.recoveries is None:
+        return Cell(WAITING, style="table--waiting")
+    low = each.recoveries.band_low
+    if low is None:
+        return Cell(NOTHING, style="table--faint")
+    text = ON_SCREEN.dollars(low)
+    if each.recoveries.needed:
+        text = ON_SCREEN.marked(text, HowKnown.ESTIMATED.value)
+    return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
 
 
 def _needed(calls: int | None) -> Cell:
@@ -269,7 +295,7 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
     # What it came to here stands before what it is: where there is little room, the rest is cut off.
     lines = [*_found(each, baseline), *_risks(each), ("what", what)]
     if is_best:
-        lines.insert(0, ("best", "It saves most of all plans that cut nothing needed later."))
+        lines.insert(0, ("best", "It saves most of all plans if all it cut and was needed later is got back."))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())
@@ -300,14 +326,14 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
     if each.found is None or each.is_baseline or each.found.first_firing is None:
         return []
     risks = [f"{hazard.kind.label} ({_times(hazard.count)})" for hazard in each.found.hazards if _is_risk(hazard)]
-    if each.needed is not None:
-        risks.insert(0, needed_words(each.needed))
+    if each.recoveries is not None:
+        risks.insert(0, told_of(each.recoveries))
     return [("risks", ", ".join(risks))] if risks else []
 
 
-def needed_words(calls: int) -> str:
-    """`12 later calls needed cut text`."""
-    return f"{ON_SCREEN.plural(calls, 'later call') if calls else 'no later call'} needed cut text"
+def told_of(found: Recoveries) -> str:
+    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, breaks even at 100 recoveries`."""
+    return recovery_words(found.needed, found.cost_each, (found.band_low, found.saved), found.break_even, ON_SCREEN)
 
 
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:

@@ -67,13 +67,14 @@ class PlansTable(FigureTable):
     TITLE_IN_HELP = "Plans"
 
     HELP = """One row a plan, replayed over every call of this session: single strategies, and presets, which are whole
-    plans of known agents. ★ is the plan that saves most without needed cuts. Saved is against the session with nothing
-    cut, the price of writing the cache again included; a plan that costs more shows a minus sign. Share is that of the
-    cost, or of the prompt tokens where the model has no price. Needed counts later calls that used text the plan had
-    cut by then. Misses are calls whose prompt differs from the one before it ahead of its end, and is cached anew.
-    Applied is the first call a plan changes something at. Risks counts the kinds of things to look at. Breaks even is
-    the call from which on a plan has cost less in all. What never applied is one row, which can be unfolded. What is
-    left of cut texts is counted to within a few tokens; `inspector compare` reads and counts it, in a row for each."""
+    plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again included;
+    a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the model has no
+    price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
+    is got back, with a call more for each. ★ is the plan that saves most at least. Misses are calls whose prompt
+    differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
+    something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
+    less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
+    few tokens; `inspector compare` reads and counts it, in a row for each."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
 
@@ -192,7 +193,7 @@ class CompareScreen(StudyScreen):
         # Figures of a moment ago are better than none while the newer ones are worked out.
         known = {each.key: each for each in self._contenders.values()}
         self._contenders = {
-            each.key: replace(each, found=known[each.key].found, needed=known[each.key].needed)
+            each.key: replace(each, found=known[each.key].found, recoveries=known[each.key].recoveries)
             if each.key in known and known[each.key].plan == each.plan
             else each
             for each in fresh
@@ -290,13 +291,13 @@ class CompareScreen(StudyScreen):
         return lambda: explained_plan(outcome, plan, terms, runs)
 
     def action_best(self) -> None:
-        """Put the cursor on the best plan without needed cuts."""
+        """Put the cursor on the plan that saves most if all it cut and was needed is got back."""
         if self._best is not None:
             self.plans.move_to_key(self._best.key)
         elif self._waiting:
-            self.tell("no plan without needed cuts saves anything so far")
+            self.tell("no plan saves anything for sure so far")
         else:
-            self.tell("no plan saves anything without cutting needed text")
+            self.tell("no plan saves anything once what it cut is got back where needed")
 
     def action_fold(self) -> None:
         """Show plans that never applied in rows of their own, or in one."""
@@ -337,9 +338,9 @@ class CompareScreen(StudyScreen):
 def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: ReuseEvidence | None) -> Contender:
     try:
         planned = baseline if each.is_baseline else replay(inputs, each.plan)
-        needed = None if uses is None else recoveries(baseline, planned, uses).needed
-        return replace(each, found=compared(baseline, planned), needed=needed, failure="")
+        priced = None if uses is None else recoveries(baseline, planned, uses)
+        return replace(each, found=compared(baseline, planned), recoveries=priced, failure="")
     except ReplayCancelledError:
         raise
     except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
-        return replace(each, found=None, needed=None, failure=f"{type(error).__name__}: {error}")
+        return replace(each, found=None, recoveries=None, failure=f"{type(error).__name__}: {error}")

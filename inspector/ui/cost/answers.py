@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.cache_misses import caches_at_all
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
+from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
 from inspector.ui.miss_marks import dollars, none_missed
 
@@ -226,16 +228,16 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
         shorter = (("best plan ", _TEXT), (f"saves {_saving(best.best, brief=True)}", _SAVED), *short_key)
-        return (Said(((f"{of} ", _TEXT), saved, (f": {name} ·", _TEXT), *key), 1, shorter),)
+        return (Said(((f"{of} ", _TEXT), saved, (f"{_at_least(best.best)}: {name} ·", _TEXT), *key), 1, shorter),)
     if not best.is_complete:
         return (Said((("too long to try every plan here ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
-    needed = ON_SCREEN.plural(best.most.needed, "later call")
+    needed = needed_words(best.most.needed, ON_SCREEN)
     return (
-        Said((("no plan saves without cutting needed text", _TEXT),), 1, (("no plan saves safely", _TEXT),)),
+        Said((("no plan saves once what it cut is got back", _TEXT),), 1, (("no plan saves for sure", _TEXT),)),
         Said(
-            ((f"{_name(best.most)} {_saving(best.most)}, {needed} needed cut text ·", _TEXT), *key),
+            ((f"{_name(best.most)} {_saving(best.most)}, {needed} ·", _TEXT), *key),
             4,
             ((f"at most {_saving(best.most, brief=True)}", _TEXT), *short_key),
         ),
@@ -252,6 +254,14 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
     if usd.value is None:
         return share if brief else f"{share} of the tokens"
     return _dollars(usd) if brief else f"{_dollars(usd)} ({share})"
+
+
+def _at_least(saving: SavingPlan) -> str:
+    """What is left of the saving if all it cut and was needed is got back; empty where nothing was."""
+    low = saving.recoveries.band_low
+    if not saving.needed or low is None:
+        return ""
+    return f", at least {ON_SCREEN.marked(ON_SCREEN.dollars(low), HowKnown.ESTIMATED.value)}"
 
 
 def _dollars(figure: Figure) -> str:

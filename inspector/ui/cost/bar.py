@@ -9,7 +9,9 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import each_words, needed_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
@@ -121,11 +123,19 @@ class CostBar(Widget, can_focus=True):
 
     def _needed(self, summary: CostSummary) -> list[LinePiece]:
         """What the saving is paid with, beside it at every width."""
-        if not summary.needed:
+        found = summary.recoveries
+        if found is None or not found.needed:
             return []
-        style, calls = self.get_visual_style("cost--lost"), ON_SCREEN.plural(summary.needed, "later call")
-        longer, shorter = f"! {calls} needed cut text", f"! {ON_SCREEN.whole(summary.needed)} needed"
-        return [LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style))]
+        style = self.get_visual_style("cost--lost")
+        longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
+        pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]
+        if found.band_low is not None and (found.saved or 0) > 0:
+            low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
+            style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
+            each = each_words(found.cost_each, ON_SCREEN)
+            longer, shorter = f"{each} to get back: at least {low}", f"at least {low}"
+            pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
+        return pieces
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band, Figure
     from inspector.replay.projection_terms import RunsPerDay
@@ -66,7 +67,7 @@ class CostSummary:
         is_on: Some strategy of the plan is switched on.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
         until: The same at the call looked at; None at the present.
-        needed: Later calls that needed text the plan cut, as far as is known.
+        recoveries: What it cut that was needed later, priced; None while that is not known.
     """
 
     recorded: KnownNumber
@@ -85,7 +86,7 @@ class CostSummary:
     is_on: bool = False
     advice: str = ""
     until: CostUntil | None = None
-    needed: int = 0
+    recoveries: Recoveries | None = None
 
 
 def summarise(
@@ -94,7 +95,7 @@ def summarise(
     projection: RunProjection | None = None,
     terms: Assumptions | None = None,
     call: int | None = None,
-    needed: int = 0,
+    recoveries: Recoveries | None = None,
 ) -> CostSummary:
     """The figures of a plan beside those of the session as it was.
 
@@ -104,7 +105,7 @@ def summarise(
         projection: How far the saving over many runs may be off, where that is known already.
         terms: How many days a month are projected.
         call: The call looked at; None for the next one, not yet made.
-        needed: Later calls that needed text the plan cut, as far as is known.
+        recoveries: What the plan cut that was needed later, priced; None while that is not known.
     """
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band
@@ -134,7 +135,7 @@ def summarise(
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
-        needed=needed,
+        recoveries=recoveries,
         advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
     )
 

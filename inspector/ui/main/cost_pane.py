@@ -40,10 +40,12 @@ class CostPane(CostBar, FailingPart):
 
     HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
 
-    With none on: what each kind of token cost; what the best plan would save that cuts nothing a later call used,
-    found in the background; how often a call read less from the prompt cache than it could have (cache misses), why,
-    and how much more than reading that cost; and what cost most to resend from prompt to prompt. ~ stands before what
-    is estimated or projected."""
+    With none on: what each kind of token cost; what the best plan would save, found in the background; how often a
+    call read less from the prompt cache than it could have (cache misses), why, and how much more than reading that
+    cost; and what cost most to resend from prompt to prompt. ~ stands before what is estimated or projected.
+
+    With a plan on: how many later calls needed text it had cut, what getting that back would have cost, and what the
+    plan saves at least, with all of that paid."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         """Show a session's costs.
@@ -134,14 +136,13 @@ class CostPane(CostBar, FailingPart):
 
         session, outcome = self.controller, self.controller.outcome
         if outcome is not None:
-            risks = session.risks.needed if session.risks is not None else None
             self.summary = summarise(
                 outcome,
                 session.runs_per_day,
                 session.projection,
                 session.given_terms,
                 session.call,
-                0 if risks is None else len(risks.calls),
+                None if session.risks is None else session.risks.needed,
             )
 
     def _show_answers(self) -> None:

@@ -41,6 +41,7 @@ class DetailPane(SessionPane):
                 Change.OUTCOME: self.show_block,
                 Change.CALL: self.show_block,
                 Change.ANSWERS: self.show_block,
+                Change.RISKS: self.show_block,
                 Change.SHOWN: self.show_block,
             },
         )
@@ -92,6 +93,11 @@ class DetailPane(SessionPane):
             from inspector.ui.detail.miss import detail_of_miss
 
             content = detail_of_miss(content, miss, view.rows.history)
+        need = None if outcome is None or self.controller.risks is None else self.controller.risks.need_at(block)
+        if need is not None:
+            from inspector.ui.detail.need import detail_of_need
+
+            content = detail_of_need(content, need, session)
         if view.rows.boundary[row] >= 0:
             content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
         if not content.shows_the_same(self._detail.content):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
 from inspector.session.model import TextUnavailableError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.hazards import Hazard
-    from inspector.replay.analysis.recoveries import Recoveries
+    from inspector.replay.analysis.recoveries import Need, Recoveries
     from inspector.session.model import Session
     from inspector.ui.timeline.view import TimelineView
 
@@ -39,7 +40,7 @@ class Risks:
         """One line a finding, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
-            lines.append(f"{ON_SCREEN.plural(len(self.needed.calls), 'later call')} needed cut text")
+            lines.append(needed_words(self.needed.needed, ON_SCREEN))
         lines += [
             f"{hazard.kind.brief}: {ON_SCREEN.whole(hazard.count)}" if hazard.count > 1 else hazard.kind.brief
             for hazard in self.hazards
@@ -52,6 +53,17 @@ class Risks:
         blocks = {block for hazard in self.hazards for block in hazard.blocks}
         blocks |= set(self.needed.by_block if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
+
+    def need_at(self, block: int) -> Need | None:
+        """The need of a block that was cut, or the first one that a block shows."""
+        if self.needed is None:
+            return None
+        return self.needed.by_block.get(block) or self._needs_by_use.get(block)
+
+    @cached_property
+    def _needs_by_use(self) -> dict[int, Need]:
+        needs = () if self.needed is None else self.needed.needs
+        return {need.use: need for need in reversed(needs)}
 
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
         """Where those blocks are shown, rising."""
@@ -77,4 +89,4 @@ class Risks:
             return f"cut, and needed {at}"
         if (use.start, use.stop) == (0, len(text)):
             return f"cut, and asked for again {at}"
-        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])}"
+        return f"cut, and needed {at}: {one_line(text[use.start : use.stop])} ({use.kind.label})"
