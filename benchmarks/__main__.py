@@ -25,6 +25,7 @@ BENCHMARKS = {
     "session-list": "session_list",
     "replay": "replaying",
     "presets": "presets",
+    "tuning": "tuning",
     "recorded-usage": "recorded_usage",
 }
 """Names and the modules that measure, in the order they are run."""

@@ -21,6 +21,7 @@ PROMISES: Final = {
         "at most 5 ms at 10,000 messages, 50 ms at 100,000, 500 ms at 1,000,000 where edits are known in advance; "
         "linear for every strategy"
     ),
+    "plans tuned on many sessions": "for each plan tried, at most 1.5 times one plan's replay of the same sessions",
     "memory for a 100 MB file": "at most 250 MB",
     "calibrated prompt size": "median within 0.5 % of the provider's figure, p90 within 1 %",
     "baseline cost": "equal to the recorded usage priced directly, to the cent",

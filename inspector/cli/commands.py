@@ -92,6 +92,21 @@ COMMANDS = {
             "inspector.cli.why",
         ),
         Command(
+            "tune",
+            "the best limits for your sessions, what they save and what they risk",
+            "Tries every strategy and ready plan at many limits on many sessions, of each agent and model apart, and "
+            "says on one screen what to set, what it saves after getting back what later calls needed, how sure that "
+            "is (chosen without each session; against each session's own best; over sessions drawn anew), and what it "
+            "risks. Refuses where there are too few sessions to tell.",
+            (
+                "inspector tune",
+                "inspector tune ~/.claude/projects -o tuned.toml",
+                "inspector tune sessions/ --max-needed 1 --keep Read --report tuned.html --format html",
+                "inspector tune sessions/ --strategy anthropic-clear-tool-uses --export anthropic",
+            ),
+            "inspector.cli.tune",
+        ),
+        Command(
             "recall",
             "the whole of a tool result that was cut, by its id",
             "Prints a tool result as its session's file has it: by its tool call's id or the beginning of one, by the "

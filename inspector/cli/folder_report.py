@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,6 +13,7 @@ import msgspec
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
+from inspector.cli.process_pool import process_pool
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.replay.engine.replay import replay
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
@@ -28,6 +27,7 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from concurrent.futures import ProcessPoolExecutor
     from pathlib import Path
 
     from inspector.report.folder import FolderReport
@@ -95,9 +95,7 @@ def _name(options: Namespace, index: int) -> str:
 
 
 def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRow], list[UnreadSession]]:
-    workers = min(len(paths), os.cpu_count() or 1)
-    # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    pool = process_pool(min(len(paths), os.cpu_count() or 1))
     with ProgressLine("replaying sessions") as progress, pool:
         try:
             done = _run(pool, [ReportTask(path, options) for path in paths], progress)
@@ -121,11 +119,6 @@ def _run(pool: ProcessPoolExecutor, tasks: Sequence[ReportTask], progress: Progr
         found[running[future]] = future.result()
         progress(count, len(tasks))
     return found
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that waits; the others end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _done(task: ReportTask) -> Done:

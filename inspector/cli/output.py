@@ -172,13 +172,25 @@ BAR_CELLS = 24
 """Narrow enough that the line fits in 60 columns."""
 
 
+ESTIMATED_AFTER = 2.0
+"""Seconds of work before it is told how long the rest will take."""
+
+
 class ProgressLine:
     """Call it with how much is done and how much there is; leaving the context wipes the line."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, *, estimates: bool = False) -> None:
+        """Begin.
+
+        Args:
+            doing: What is done.
+            estimates: Say how long the rest will take, where it goes on as it went.
+        """
         self._doing = doing
         self._shown = False
-        self._next = time.monotonic() + QUIET_SECONDS
+        self._estimates = estimates
+        self._began = time.monotonic()
+        self._next = self._began + QUIET_SECONDS
         self._enabled = is_terminal(sys.stderr) and not is_dumb()
 
     def __call__(self, done: int, total: int) -> None:
@@ -190,8 +202,17 @@ class ProgressLine:
         percent = min(100, 100 * done // total) if total > 0 else 0
         filled = BAR_CELLS * percent // 100
         bar = "#" * filled + "." * (BAR_CELLS - filled)
-        sys.stderr.write(f"\r{self._doing}: [{bar}] {percent} %\x1b[K")
+        sys.stderr.write(f"\r{self._doing}: [{bar}] {percent} %{self._rest(done, total)}\x1b[K")
         sys.stderr.flush()
+
+    def _rest(self, done: int, total: int) -> str:
+        """How long the rest will take, in words."""
+        elapsed = time.monotonic() - self._began
+        if not self._estimates or not 0 < done < total or elapsed < ESTIMATED_AFTER:
+            return ""
+        from inspector.report.numbers import age
+
+        return f", {age(elapsed * (total - done) / done)} left"
 
     def __enter__(self) -> Self:
         return self

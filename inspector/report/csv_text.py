@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
+    from inspector.report.tuning import TuneReport
 
 FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}")
 
@@ -106,6 +107,18 @@ def folder_csv(report: FolderReport) -> str:
             cells += [getattr(each.figures, name) for name in _TOTALS]
             cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]
         rows.append(cells)
+    return _sheet(head, rows)
+
+
+def tune_csv(report: TuneReport) -> str:
+    """What tuning found: one row a session, with the plan of its group."""
+    figures = ("calls", "cost_usd", "net_usd", "needed", "left_out_usd", "best_usd")
+    head = ["agent", "models", "verdict", "plan", "path", "model", *figures, "best"]
+    rows: list[list[object]] = []
+    for group in report.groups:
+        plan = "" if group.plan is None else " + ".join(group.plan.strategies)
+        of_group = [group.agent, " ".join(group.models), group.verdict, plan]
+        rows += [[*of_group, row.path, row.model, *_values(row, figures), " + ".join(row.best)] for row in group.rows]
     return _sheet(head, rows)
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
+    from inspector.report.tuning import TuneReport
 
 
 FORMS = {
@@ -94,3 +95,31 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, answ
             return html(folder_page.folder_content(report), charts, answers_pointer=answers_pointer)
         case _:
             return folder_page.folder_text(report, color=color)
+
+
+def tune_written(report: TuneReport, form: str, *, color: bool = False, answers_pointer: bool = True) -> str:
+    """What tuning found in a form; the arguments are those of `written`."""
+    from inspector.report import tuning_page
+
+    match form:
+        case "csv":
+            from inspector.report.csv_text import tune_csv
+
+            return tune_csv(report)
+        case "json":
+            from inspector.report.json_document import document_json
+
+            return document_json(report)
+        case "md":
+            from inspector.report.pages.markdown import markdown
+
+            return markdown(tuning_page.tune_content(report))
+        case "html":
+            from inspector.report.charts.palette import PAGE
+            from inspector.report.charts.tuning_charts import tuning_charts
+            from inspector.report.pages.html import html
+
+            content = tuning_page.tune_content(report)
+            return html(content, tuning_charts(report, PAGE), answers_pointer=answers_pointer)
+        case _:
+            return tuning_page.tune_text(report, color=color)

@@ -1,0 +1,83 @@
+"""A whole search for the best plan of real sessions, held against one plan's replay of the same sessions."""
+
+from __future__ import annotations
+
+from time import process_time
+from typing import TYPE_CHECKING
+
+from benchmarks.promises import Measurement
+from benchmarks.workbench import reference_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from benchmarks.workbench import Workbench
+    from inspector.replay.tuning.trial import PreparedSession
+    from inspector.strategies.plan import Plan
+
+PROMISE = "plans tuned on many sessions"
+QUICK = "tiered-stale"
+"""A plan all of whose edits are known in advance."""
+
+MOST_A_PLAN = 1.5
+"""A plan that is tried takes at most so many times a replay: what was needed is looked for and priced as well."""
+
+HOW = f"""In one process, by its processor time. Every real Claude Code session beside the checkout is read and
+prepared once, which is told beside. One plan's replay is what a ready plan or strategy takes on all of them, the mean
+of all. The search tries what `inspector tune` does on the same sessions, all of it. It takes as many times one replay
+as it tries plans, and that at most {MOST_A_PLAN:g} times over: of each plan what it cut that was needed is found and
+priced as well."""
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """How many replays a search is worth, and how many a plan that it tries."""
+    from benchmarks.replaying import inputs_of_file
+    from inspector.replay.tuning.trial import PreparedSession
+
+    paths = sorted((reference_sessions() / "claude-code").glob("*.jsonl"), key=lambda path: path.stat().st_size)
+    start = process_time()
+    sessions = [PreparedSession.of(inputs_of_file(path)) for path in paths[: 2 if bench.is_quick else None]]
+    prepared = process_time() - start
+    calls = [session.inputs.history.call_count for session in sessions]
+    bases = sessions[calls.index(max(calls))].bases()[: 2 if bench.is_quick else None]
+    one = _replayed(sessions, bases) / len(bases)
+    quick = _replayed(sessions, [plan for plan in bases if plan.name == QUICK] or bases)
+    tried, searched = _searched(sessions, calls, bases)
+    case = f"{len(sessions)} sessions of Claude Code, {tried:,} plans"
+    yield Measurement(PROMISE, f"{case}, ratio to one plan's replay", f"{searched / one:,.0f} times")
+    ratio = searched / one / tried
+    limit = f"≤ {MOST_A_PLAN:g} times"
+    yield Measurement(PROMISE, f"{case}, of it a plan", f"{ratio:.2f} times", limit, ratio <= MOST_A_PLAN)
+    yield Measurement(PROMISE, f"{case}, one plan's replay", f"{one * 1e3:,.1f} ms ({QUICK} {quick * 1e3:,.1f} ms)")
+    yield Measurement(PROMISE, f"{case}, the search", f"{searched:,.1f} s")
+    yield Measurement(PROMISE, f"{case}, reading and preparing, once", f"{prepared:,.1f} s")
+
+
+def _replayed(sessions: list[PreparedSession], plans: Sequence[Plan]) -> float:
+    """Seconds of all plans on all sessions."""
+    from inspector.replay.engine.replay import replay
+
+    start = process_time()
+    for session in sessions:
+        inputs = session.inputs.isolated()
+        for plan in plans:
+            replay(inputs, plan)
+    return process_time() - start
+
+
+def _searched(sessions: list[PreparedSession], calls: list[int], bases: Sequence[Plan]) -> tuple[int, float]:
+    """How many plans were tried, and the seconds of it."""
+    from inspector.replay.tuning.choice import choose
+    from inspector.replay.tuning.search import GroupSearch
+    from inspector.replay.tuning.trial import TrialTerms
+    from inspector.replay.tuning.trial_table import Constraints
+
+    start = process_time()
+    search = GroupSearch(bases, Constraints(), [session.cost for session in sessions], calls)
+    for plans in search.rounds():
+        columns = [list(session.trials(plans, TrialTerms())) for session in sessions]
+        for at, plan in enumerate(plans):
+            search.add(plan, [column[at] for column in columns])
+    table = search.table()
+    choose(table, Constraints())
+    return len(table.plans), process_time() - start

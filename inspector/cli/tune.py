@@ -1,0 +1,293 @@
+"""`inspector tune`: the best plan for many sessions, what it saves, how sure that is, and what it risks."""
+
+from __future__ import annotations
+
+import math
+import time
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inspector.cli.arguments import add_price_arguments
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
+from inspector.cli.plans import add_plan_arguments, plan_of
+from inspector.cli.resolve_paths import is_list, resolve_targets
+from inspector.report.forms import FORMS, tune_written
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Sequence
+
+    from inspector.cli.tuning_pool import TuningPool
+    from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
+    from inspector.replay.tuning.search import GroupSearch
+    from inspector.replay.tuning.trial import TrialTerms
+    from inspector.report.tuning import TuneReport, TuningTerms
+    from inspector.strategies.plan import Plan
+
+MINUTES = 10.0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which sessions, which plans, what they may cost and risk, and what is written where."""
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        type=Path,
+        help="sessions, and folders of them; nothing: those this machine's agents keep",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write the plan to FILE (TOML); with several agents or models one file each; never over a session",
+    )
+    forms = dict(FORMS, csv="for sheets, a row a session")
+    named = "; ".join(f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in forms.items())
+    parser.add_argument("--format", choices=forms, default="text", help=f"the report: {named}")
+    parser.add_argument("--report", metavar="FILE", type=Path, help="write the report to FILE instead of printing it")
+    parser.add_argument(
+        "--no-script", action="store_true", help="html without the script that lets charts answer the pointer"
+    )
+    limits = parser.add_argument_group("what a plan may risk")
+    limits.add_argument(
+        "--max-needed", metavar="N", type=_amount, help="in 100 calls, at most N may need what was cut; 0: none at all"
+    )
+    limits.add_argument(
+        "--max-risk",
+        metavar="PERCENT",
+        type=_amount,
+        help="getting back what was needed may cost at most so much of what the plan saves",
+    )
+    limits.add_argument(
+        "--budget-calls",
+        metavar="N",
+        type=_amount,
+        help="in 100 calls, the plan may add at most N: its own requests, and one for every time something was needed",
+    )
+    limits.add_argument(
+        "--keep", metavar="TOOL", action="append", default=[], help="leave the results of TOOL as they are; repeatable"
+    )
+    limits.add_argument(
+        "--may-forget",
+        action="store_true",
+        help="also plans that leave out or summarise what people and the model said; nothing tells what that loses",
+    )
+    add_plan_arguments(parser, "tune these alone, instead of every strategy and ready plan")
+    parser.add_argument("--export", metavar="SYSTEM", help="add the plan as that system's own configuration")
+    parser.add_argument(
+        "--minutes",
+        metavar="N",
+        type=_amount,
+        default=MINUTES,
+        help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
+    )
+    add_price_arguments(parser)
+
+
+def run(options: Namespace) -> int:
+    """Search, and print or save what was found."""
+    from functools import partial
+
+    _check(options)
+    sessions = _found(options.paths)
+    report, tuned, is_interrupted = _tuned(sessions, options)
+    form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
+    plan_file, options.output = options.output, options.report
+    deliver(report, options, form)
+    if plan_file is not None:
+        _save_plans(plan_file, tuned)
+    return ExitCode.INTERRUPTED if is_interrupted else ExitCode.FINE
+
+
+def _check(options: Namespace) -> None:
+    """Tell what is wrong with the line before anything is read."""
+    from inspector.report.export import TARGETS
+    from inspector.strategies.registry import suggestion
+
+    for request in options.plans:
+        plan_of(request)
+    for target in (options.output, options.report):
+        if target is not None:
+            check_target(target)
+    if options.output is not None and options.output.suffix != ".toml":
+        message = f"{options.output}: -o is for the plan, a .toml file; the report goes to --report FILE"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    if options.export is not None and options.export not in TARGETS:
+        message = f"--export {options.export}: no such system{suggestion(options.export, TARGETS)}"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    if options.format == "html":
+        tell_missing_charts()
+
+
+def _found(paths: Sequence[Path]) -> dict[Path, int]:
+    """The sessions, and how large their files are in bytes. Those that another session started are left out."""
+    from inspector.session.discovery import header_of, list_sessions, places, sessions_in
+
+    if not paths:
+        resolve_targets(())
+        with ProgressLine("looking for sessions"):
+            listed = [header for batch in list_sessions(places()) for header in batch]
+        return {header.path: header.size for header in listed if header.parent is None and not header.problem}
+    found: dict[Path, int] = {}
+    for path in dict.fromkeys(paths):
+        if is_list(path):
+            found.update({header.path: header.size for header in sessions_in(path)})
+        else:
+            header = header_of(path)
+            found[path] = header.size if header is not None else 0
+    if not found:
+        from inspector.session.discovery import describe_folder
+
+        raise CommandError(describe_folder(paths[0]))
+    return found
+
+
+def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list[TunedGroup], bool]:
+    from inspector.cli.tuning_pool import TuningPool
+    from inspector.replay.tuning.fleet import grouped
+    from inspector.replay.tuning.trial import TrialTerms
+    from inspector.report.folder import UnreadSession
+    from inspector.report.path_redaction import shown_name, shown_path
+    from inspector.report.tuning import TuningTerms, tune_report
+
+    asked = TuningTerms(
+        max_needed=options.max_needed,
+        max_risk=options.max_risk,
+        budget_calls=options.budget_calls,
+        keep=list(dict.fromkeys(options.keep)),
+        may_forget=options.may_forget,
+    )
+    terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
+    ends = time.monotonic() + 60 * options.minutes
+    with TuningPool(list(sizes), options, list(sizes.values())) as pool:
+        sessions, problems = pool.read()
+        if not sessions:
+            raise CommandError(next(iter(problems.values())))
+        useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
+        groups = grouped(useful)
+        tuned: list[TunedGroup] = []
+        left = float(sum(session.calls for session in useful))
+        for group in groups:
+            weight = sum(session.calls for session in group.sessions)
+            now = time.monotonic()
+            until = now + (ends - now) * weight / max(left, 1)
+            left -= weight
+            tuned.append(_searched(pool, group, options, asked, terms, until))
+        is_interrupted = pool.is_interrupted
+    unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
+    warnings = _warnings(sessions, tuned, is_interrupted=is_interrupted)
+    paths = [shown_path(path) for path in options.paths]
+    return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, is_interrupted
+
+
+def _searched(
+    pool: TuningPool,
+    group: FleetGroup,
+    options: Namespace,
+    asked: TuningTerms,
+    terms: TrialTerms,
+    until: float,
+) -> TunedGroup:
+    """Search for one group's plan, until it is found or time is up."""
+    from inspector.replay.tuning.choice import has_enough
+    from inspector.replay.tuning.fleet import TunedGroup
+    from inspector.replay.tuning.search import SAMPLED
+
+    enough = has_enough([session.calls for session in group.sessions]) and not pool.is_interrupted
+    bases = _bases(pool, group, options) if enough else ()
+    sample = group.sample(SAMPLED)
+    now = time.monotonic()
+    # What is found on a part has to be tried on all of them.
+    share = 1.0 if sample is group else 0.7
+    search = _search(pool, sample, bases, asked, terms, now + share * (until - now))
+    if sample is not group and not pool.is_interrupted:
+        shortlist = search.shortlist()
+        is_complete = search.is_complete
+        search = _search(pool, group, (), asked, terms, until, shortlist)
+        search.is_complete = search.is_complete and is_complete
+    return TunedGroup.of(group if search.sessions == len(group.sessions) else sample, search)
+
+
+def _search(
+    pool: TuningPool,
+    group: FleetGroup,
+    bases: Sequence[Plan],
+    asked: TuningTerms,
+    terms: TrialTerms,
+    until: float,
+    shortlist: Sequence[Plan] = (),
+) -> GroupSearch:
+    from inspector.replay.tuning.search import GroupSearch
+    from inspector.report.tuning import constraints_of
+
+    sessions = group.sessions
+    costs, calls = [session.cost for session in sessions], [session.calls for session in sessions]
+    search = GroupSearch(bases, constraints_of(asked), costs, calls, terms.keep, shortlist)
+    paths = [session.path for session in sessions]
+    for number, plans in enumerate(search.rounds(), start=1):
+        doing = f"trying {len(plans):,} plans on {len(paths):,} sessions, round {number}"
+        found = 0
+        with ProgressLine(doing, estimates=True) as progress:
+            for plan, trials in pool.tried(plans, paths, terms, until, progress):
+                search.add(plan, trials)
+                found += 1
+        if found < len(plans):
+            break
+    return search
+
+
+def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Plan, ...]:
+    if options.plans:
+        return tuple(plan_of(request) for request in options.plans)
+    return pool.bases(group.typical.path)
+
+
+def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], *, is_interrupted: bool) -> list[str]:
+    from inspector.report.numbers import IN_TEXT
+
+    empty = sum(not session.calls for session in sessions)
+    unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
+    cut_short = sum(not each.is_complete for each in tuned)
+    why = "ctrl-c" if is_interrupted else "the time that --minutes allows"
+    said = (
+        (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
+        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
+        (cut_short, f"the search ended early ({why}): a better plan may not have been tried"),
+    )
+    return [sentence for count, sentence in said if count]
+
+
+def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
+    """Write the plans that are recommended, each to a file of its own where there are several."""
+    from dataclasses import replace
+
+    from inspector.report.tuning import chosen_plan, group_name
+
+    chosen = [(each.group, plan) for each in tuned if (plan := chosen_plan(each)) is not None]
+    if not chosen:
+        narrate(f"no plan is recommended, so {target} was not written")
+    for group, plan in chosen:
+        file = target if len(chosen) == 1 else target.with_stem(f"{target.stem}-{_slug(group)}")
+        check_target(file)
+        save(file, replace(plan, name=file.stem).to_toml())
+        narrate(f"wrote {file}, for {group_name(group.agent, group.models, len(group.sessions))}")
+
+
+def _slug(group: FleetGroup) -> str:
+    """What tells a group's file from others."""
+    words = f"{group.agent} {group.models[0] if len(group.models) == 1 else 'others'}"
+    return "-".join("".join(each if each.isalnum() or each in ".-" else " " for each in words).split())
+
+
+def _amount(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise ArgumentTypeError(f"{text!r} is no number of at least 0")
+    return value

@@ -1,0 +1,135 @@
+"""Sessions that are tuned together: of one kind of agent and one model, or of several models where each has too few."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from inspector.replay.figure import HowKnown, weakest
+from inspector.replay.tuning.choice import LEAST_SESSIONS, PlanChoice, choose
+from inspector.session.related import parent_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from inspector.replay.tuning.search import GroupSearch
+    from inspector.replay.tuning.trial import PreparedSession
+    from inspector.replay.tuning.trial_table import TrialTable
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSession:
+    """What has to be known of a session to tune it with others.
+
+    Attributes:
+        path: What opens it.
+        agent: The kind of agent: the name of the session's format, and whether another session started it.
+        model: The model of most of its calls.
+        calls: How many were recorded.
+        cost: Dollars with nothing cut; NaN without a price.
+        known: How savings on it are known.
+        tools: How many different tools it used.
+    """
+
+    path: Path
+    agent: str
+    model: str
+    calls: int
+    cost: float
+    known: HowKnown
+    tools: int
+
+    @classmethod
+    def of(cls, path: Path, prepared: PreparedSession) -> FleetSession:
+        """What a session is among others."""
+        history = prepared.inputs.history
+        session = history.session
+        models = [call.model for call in session.calls]
+        started = ", started by another session" if parent_of(session) is not None else ""
+        return cls(
+            path=path,
+            agent=f"{session.format}{started}",
+            model=max(dict.fromkeys(models), key=models.count, default=""),
+            calls=history.call_count,
+            cost=prepared.cost,
+            known=prepared.inputs.scale.known,
+            tools=len(history.tool_names),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FleetGroup:
+    """Sessions that are tuned together.
+
+    Attributes:
+        agent: Their kind of agent.
+        models: Their models, by name.
+        sessions: The sessions, by path.
+    """
+
+    agent: str
+    models: tuple[str, ...]
+    sessions: tuple[FleetSession, ...]
+
+    @property
+    def typical(self) -> FleetSession:
+        """The session whose tools plans are fitted to: the one with most of them, and of these with most calls."""
+        return max(self.sessions, key=lambda session: (session.tools, session.calls))
+
+    def sample(self, count: int) -> FleetGroup:
+        """At most so many of its sessions, dear and cheap ones alike; the typical one is among them."""
+        if len(self.sessions) <= count:
+            return self
+        order = sorted(self.sessions, key=lambda session: session.cost)
+        spread = {order[round(at * (len(order) - 1) / (count - 2))] for at in range(count - 1)} | {self.typical}
+        return replace(self, sessions=tuple(session for session in self.sessions if session in spread))
+
+    @property
+    def known(self) -> HowKnown:
+        """How savings on all of them are known."""
+        return weakest(*(session.known for session in self.sessions))
+
+
+@dataclass(frozen=True, eq=False)
+class TunedGroup:
+    """What came of tuning a group.
+
+    Attributes:
+        group: The sessions.
+        table: Everything that was tried.
+        choice: What to make of it.
+        is_complete: The search went to its end.
+    """
+
+    group: FleetGroup
+    table: TrialTable
+    choice: PlanChoice
+    is_complete: bool
+
+    @classmethod
+    def of(cls, group: FleetGroup, search: GroupSearch) -> TunedGroup:
+        """Choose among what was tried."""
+        table = search.table()
+        return cls(group, table, choose(table, search.constraints), search.is_complete)
+
+
+def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:
+    """Sessions by kind of agent and model; of an agent's models that have too few of them, all together.
+
+    The groups that cost most come first.
+    """
+    apart: defaultdict[tuple[str, str], list[FleetSession]] = defaultdict(list)
+    for session in sessions:
+        apart[session.agent, session.model].append(session)
+    together: defaultdict[tuple[str, tuple[str, ...]], list[FleetSession]] = defaultdict(list)
+    small = {key for key, found in apart.items() if len(found) < LEAST_SESSIONS}
+    for (agent, model), found in apart.items():
+        models = tuple(sorted(name for of, name in small if of == agent)) if (agent, model) in small else (model,)
+        together[agent, models] += found
+    groups = [
+        FleetGroup(agent, models, tuple(sorted(found, key=lambda session: session.path)))
+        for (agent, models), found in together.items()
+    ]
+    return tuple(sorted(groups, key=lambda group: -sum(session.cost for session in group.sessions)))

@@ -1,0 +1,294 @@
+"""Which plans are tried: every strategy and ready plan, its limits along a ladder of values, and its kinds of trigger.
+
+A ladder goes up and down from the value a plan has, in ratios, because the defaults of strategies in use have the right
+size and nothing says where between a sixteenth and sixteen times of it the best value lies. When a strategy's edits are
+made at once or in batches (every so many calls, from so many tokens on, once the cache is cold) is a dimension as well:
+the kind of trigger often decides more than its limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.analysis.sweep import coarse_first
+from inspector.replay.analysis.tunable_limits import TunableLimit, tunable_limits
+from inspector.strategies.core.batching import GROUP as BATCHING
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.parameters import TOKENS, ParameterError, ParameterKind, ToolList
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import value_of, with_value, with_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from inspector.strategies.core.parameters import Parameter, ParameterValue
+
+RATIOS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
+"""How values of a ladder stand to the one it begins at."""
+
+FEW: Final = 2
+"""Dimensions up to which every combination of values is tried."""
+
+ASSUMED: Final = frozenset({"summary-tokens", "characters-per-token", "allowance", "minimum-progress"})
+"""Numbers of strategies that say what something is, and are no limit to be set."""
+
+FROM_NOTHING: Final = {TOKENS: (2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 150_000)}
+"""By unit, the ladder of a limit that is off."""
+_FROM_NOTHING = (5, 10, 20, 40, 80)
+_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+_AT_ONCE: Final[Mapping[str, ParameterValue]] = {
+    "batch-calls": 1,
+    "batch-tokens": 0,
+    "batch-idle": 0,
+    "batch-before": 100,
+}
+
+TRIGGERS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
+    {},
+    {"batch-calls": 5},
+    {"batch-calls": 20},
+    {"batch-tokens": 5_000},
+    {"batch-tokens": 20_000},
+    {"batch-tokens": 60_000},
+    {"batch-idle": 300},
+    {"batch-before": 50},
+)
+"""When edits of what was already sent are made, beside at once."""
+
+_TELLING: Final[tuple[Mapping[str, ParameterValue], ...]] = ({"batch-calls": 20}, {"batch-tokens": 20_000})
+
+_TIGHT, _WIDE = 0.25, 0.75
+"""How far along a ladder limits are tight, and wide."""
+
+OTHER_TRIGGERS: Final = (
+    "anthropic-clear-tool-uses:trigger-type=tool-uses,trigger=40",
+    "langchain-summarization:trigger-tokens=0,trigger-messages=80",
+    "langchain-summarization:trigger-tokens=0,trigger-fraction=0.5",
+    "summarize:trigger=prompt",
+    "maf-truncation:unit=tokens,limit=100000,target=50000",
+    "openhands-condenser:max-tokens=100000",
+)
+"""Strategies that have several kinds of trigger of their own, with the kinds they do not have by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """Something of a plan that is tuned.
+
+    Attributes:
+        entry: Index of the strategy among the plan's entries.
+        settings: What is set of it at every step: one value of a limit, rising, or what makes a kind of trigger.
+        limit: The limit; None for the kind of trigger.
+    """
+
+    entry: int
+    settings: tuple[Mapping[str, ParameterValue], ...]
+    limit: TunableLimit | None = None
+
+    @classmethod
+    def of_limit(cls, limit: TunableLimit, values: Iterable[float]) -> Dimension:
+        """A limit at some values."""
+        name = limit.parameter.name
+        return cls(limit.entry, tuple({name: limit.proper(value)} for value in values), limit)
+
+    def __len__(self) -> int:
+        return len(self.settings)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The values of a limit, rising; none of a kind of trigger."""
+        name = self.limit.parameter.name if self.limit is not None else ""
+        found = (setting.get(name) for setting in self.settings)
+        return tuple(float(value) for value in found if isinstance(value, int | float))
+
+    def put(self, plan: Plan, step: int) -> Plan | None:
+        """The plan at one step; None where the strategy takes no such value beside its others."""
+        try:
+            strategy = with_values(plan.entries[self.entry].strategy, self.settings[step])
+        except ParameterError:
+            return None
+        return plan.with_strategy(self.entry, strategy)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """One plan with everything of it that is tuned.
+
+    Attributes:
+        plan: The plan as it is to begin with.
+        limits: Its limits.
+        triggers: The kinds of trigger of its strategies.
+    """
+
+    plan: Plan
+    limits: tuple[Dimension, ...]
+    triggers: tuple[Dimension, ...]
+
+    @classmethod
+    def of(cls, plan: Plan) -> SearchSpace:
+        """What can be tuned of a plan: the limits of its strategies in use."""
+        limits = []
+        for limit in tunable_limits(plan):
+            strategy = plan.entries[limit.entry].strategy
+            if plan.entries[limit.entry].enabled and is_limit(limit.parameter, strategy):
+                limits.append(Dimension.of_limit(limit, ladder_of(limit, limit.value_in(plan))))
+        triggers = [
+            Dimension(index, tuple({**_AT_ONCE, **trigger} for trigger in TRIGGERS))
+            for index, entry in enumerate(plan.entries)
+            if entry.enabled and isinstance(entry.strategy, Batching)
+        ]
+        return cls(plan, tuple(limits), tuple(triggers))
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Limits, then kinds of trigger."""
+        return (*self.limits, *self.triggers)
+
+    @property
+    def has_grid(self) -> bool:
+        """It has so few limits that every combination of them is tried."""
+        return len(self.limits) <= FEW and len(self.triggers) <= 1
+
+    def grid(self) -> Iterator[Plan]:
+        """Every combination of values of the limits and of kinds of trigger, those of a wide grid first."""
+        for trigger in self._triggered(self.plan):
+            match self.limits:
+                case ():
+                    yield trigger
+                case (one,):
+                    yield from _put_all(trigger, ((one, step) for step in range(len(one))))
+                case (down, across, *_):
+                    for row, column in coarse_first(len(down), len(across)):
+                        moved = down.put(trigger, row)
+                        yield from _put_all(moved, [(across, column)]) if moved is not None else ()
+
+    def _triggered(self, plan: Plan) -> Iterator[Plan]:
+        for steps in product(*(range(len(each)) for each in self.triggers)):
+            moved: Plan | None = plan
+            for dimension, step in zip(self.triggers, steps, strict=True):
+                moved = None if moved is None else dimension.put(moved, step)
+            if moved is not None:
+                yield moved
+
+    def lines(self, plan: Plan) -> Iterator[Plan]:
+        """One of the space's plans with one thing changed at a time, over all steps of each dimension."""
+        yield from _put_all(plan, ((each, step) for each in self.dimensions for step in range(len(each))))
+
+    def sketch(self) -> Iterator[Plan]:
+        """The plan, and what tells most of what tuning it may bring: each limit tight and wide, edits in batches."""
+        yield self.plan
+        for each in self.limits:
+            yield from self._ends(each)
+        for each in self.triggers:
+            yield from _put_all(self.plan, ((each, TRIGGERS.index(trigger)) for trigger in _TELLING))
+
+    def _ends(self, limit: Dimension) -> Iterator[Plan]:
+        """The plan with one limit tight, and wide."""
+        yield from _put_all(self.plan, ((limit, round(at * (len(limit) - 1))) for at in (_TIGHT, _WIDE)))
+
+    def without(self, tells_nothing: Callable[[Plan, Collection[Plan]], bool]) -> SearchSpace:
+        """The same without the limits that are found to make no difference, tight or wide.
+
+        Args:
+            tells_nothing: Whether other plans come to the same as the one given first.
+        """
+        limits = (each for each in self.limits if not tells_nothing(self.plan, tuple(self._ends(each))))
+        return replace(self, limits=tuple(limits))
+
+    def starts(self) -> tuple[Plan, ...]:
+        """Where coordinate search begins: the plan as it is, and with all its limits tight, and wide."""
+        found = [self.plan]
+        for at in (_TIGHT, _WIDE):
+            moved: Plan | None = self.plan
+            for dimension in self.limits:
+                put = dimension.put(moved, round(at * (len(dimension) - 1))) if moved is not None else None
+                moved = put if put is not None else moved
+            if moved is not None:
+                found.append(moved)
+        return tuple(dict.fromkeys(found))
+
+
+def _put_all(plan: Plan, places: Iterable[tuple[Dimension, int]]) -> Iterator[Plan]:
+    for dimension, step in places:
+        moved = dimension.put(plan, step)
+        if moved is not None:
+            yield moved
+
+
+def is_limit(parameter: Parameter, strategy: object) -> bool:
+    """Whether a numeric parameter is a limit to be set, in use with the strategy's other values."""
+    if parameter.group == BATCHING or parameter.name in ASSUMED:
+        return False
+    if parameter.name == "window" and parameter.unit == TOKENS:
+        return False
+    per_tool = getattr(strategy, "per_tool", None)
+    adaptive = getattr(strategy, "adaptive", None)
+    if parameter.group == "adaptive":
+        return adaptive != "off"
+    return per_tool is not False or parameter.group in ("", "default")
+
+
+def ladder_of(limit: TunableLimit, value: float) -> tuple[float, ...]:
+    """Values to try of a limit, rising, its present one among them."""
+    parameter = limit.parameter
+    least, most = parameter.minimum or 0.0, parameter.maximum
+    if value <= 0 or (value == 1 and parameter.kind is ParameterKind.WHOLE_NUMBER):
+        steps: Sequence[float] = FROM_NOTHING.get(parameter.unit, _FROM_NOTHING)
+        if parameter.kind is ParameterKind.NUMBER:
+            steps = _SHARES
+    else:
+        steps = [ratio * value for ratio in RATIOS]
+    tried = [value, *steps, *([least] if least <= 1 and value <= 100 else [])]
+    return tuple(sorted({_within(limit, _typed(each)) for each in tried if most is None or each <= most}))
+
+
+def between(limit: TunableLimit, value: float, ladder: Sequence[float], count: int) -> tuple[float, ...]:
+    """Values around one of a limit's, up to its neighbours on the ladder, in ratios where the limit goes by these."""
+    below = max((each for each in ladder if each < value), default=value)
+    above = min((each for each in ladder if each > value), default=value)
+    low, high = limit.scale.fraction(below), limit.scale.fraction(above)
+    values = {limit.scale.value(low + (high - low) * step / (count - 1)) for step in range(count)}
+    return tuple(sorted({*values, value}))
+
+
+def _within(limit: TunableLimit, value: float) -> float:
+    """A value as the parameter takes it."""
+    proper = limit.proper(value)
+    return float(proper) if isinstance(proper, int | float) else value
+
+
+def _typed(value: float) -> float:
+    """A number with two digits that count, as a person would type it."""
+    return float(f"{value:.2g}")
+
+
+def keeping(plan: Plan, tools: Collection[str]) -> Plan:
+    """The plan with tools left alone by every strategy that can be told so."""
+    for index, entry in enumerate(plan.entries):
+        strategy = entry.strategy
+        for parameter in strategy.parameters:
+            if parameter.kind is ParameterKind.TOOLS and parameter.about is ToolList.LEFT_ALONE:
+                known = value_of(strategy, parameter)
+                names = known if isinstance(known, tuple) else ()
+                more = tuple(tool for tool in tools if tool not in names)
+                strategy = with_value(strategy, parameter.name, (*names, *more)) if more else strategy
+        plan = plan.with_strategy(index, strategy)
+    return plan
+
+
+def spaces_of(bases: Iterable[Plan], keep: Collection[str] = ()) -> tuple[SearchSpace, ...]:
+    """What is searched: plans, and the kinds of trigger their strategies have of their own.
+
+    Args:
+        bases: The plans.
+        keep: Tools whose results are to stay as they are.
+    """
+    plans = [plan for plan in bases if plan.strategies]
+    alone = {plan.strategies[0].name for plan in plans if len(plan.strategies) == 1}
+    others = [Plan.from_specs([spec]) for spec in OTHER_TRIGGERS if spec.partition(":")[0] in alone]
+    # By what it does alone, so that nothing is tried twice under two names.
+    nameless = dict.fromkeys(replace(keeping(plan, keep), name="") for plan in (*plans, *others))
+    return tuple(SearchSpace.of(plan) for plan in nameless)

@@ -1,0 +1,128 @@
+"""The charts of tuning as Vega-Lite: the front of saving against needed later, and what each limit decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.report.charts.palette import DASHES, config
+from inspector.report.layout import plain
+
+if TYPE_CHECKING:
+    from inspector.report.charts.palette import Palette
+    from inspector.report.tuning import CurveFacts, TunedGroupFacts, TuneReport
+
+WIDTH, HEIGHT = 720, 240
+
+BEFORE, AFTER = "before recoveries", "after recoveries"
+
+WIDE = 50
+"""From how many times the least value on a limit's values are drawn in ratios."""
+
+
+def tuning_charts(report: TuneReport, palette: Palette) -> dict[str, dict[str, Any]]:
+    """The front of every group, and the curve of every limit of its plan, by the names pages use."""
+    drawn = {}
+    for at, group in enumerate(report.groups, start=1):
+        if group.front:
+            drawn[f"front-{at}"] = _front(group, palette)
+        for index, curve in enumerate(group.curves, start=1):
+            drawn[f"curve-{at}-{index}"] = _curve(curve, palette)
+    return drawn
+
+
+def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:
+    rows = [
+        {
+            "needed": point.needed,
+            "saved": point.saved_usd,
+            "net": point.net_usd,
+            "plan": plain(" + ".join(point.strategies)),
+            "chosen": point.is_chosen,
+        }
+        for point in group.front
+    ]
+    x = {"field": "needed", "type": "quantitative", "title": "how often what was cut was needed"}
+    y = {
+        "field": "saved",
+        "type": "quantitative",
+        "title": "dollars saved before recoveries",
+        "axis": {"format": "$~f"},
+    }
+    tooltip = [
+        {"field": "plan", "title": "plan", "type": "nominal"},
+        {"field": "needed", "title": "needed", "type": "quantitative", "format": ",d"},
+        {"field": "saved", "title": "saved", "type": "quantitative", "format": "$,.2f"},
+        {"field": "net", "title": AFTER, "type": "quantitative", "format": "$,.2f"},
+    ]
+    line = {"type": "line", "interpolate": "step-after", "color": palette.recorded, "strokeDash": list(DASHES[1])}
+    chosen = {"test": "datum.chosen", "value": palette.plans[0]}
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [
+            {"mark": line, "encoding": {"x": x, "y": y}},
+            {
+                "mark": {"type": "point", "filled": True, "opacity": 1},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"condition": chosen, "value": palette.recorded},
+                    "size": {"condition": {"test": "datum.chosen", "value": 220}, "value": 60},
+                    "tooltip": tooltip,
+                },
+            },
+        ],
+        "config": config(palette),
+    }
+
+
+def _curve(curve: CurveFacts, palette: Palette) -> dict[str, Any]:
+    rows = [
+        {"value": point.value, "usd": usd, "needed": point.needed, "what": what}
+        for point in curve.points
+        for what, usd in ((BEFORE, point.saved_usd), (AFTER, point.net_usd))
+    ]
+    least = min((point.value for point in curve.points if point.value > 0), default=1.0)
+    most = max(point.value for point in curve.points)
+    scale: dict[str, Any] = {"type": "symlog", "constant": least} if most >= WIDE * least else {"zero": False}
+    unit = f" ({curve.unit})" if curve.unit else ""
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": plain(f"{curve.strategy}: {curve.limit}{unit}"),
+        "scale": scale,
+        "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
+    }
+    y = {"field": "usd", "type": "quantitative", "title": "dollars saved", "axis": {"format": "$~f", "tickCount": 5}}
+    names = [BEFORE, AFTER]
+    color = {"domain": names, "range": [palette.recorded, palette.plans[0]]}
+    dashes = {"domain": names, "range": [list(DASHES[1]), list(DASHES[0])]}
+    tooltip = [
+        {"field": "value", "title": plain(curve.limit), "type": "quantitative", "format": ",~f"},
+        {"field": "usd", "title": "saved", "type": "quantitative", "format": "$,.2f"},
+        {"field": "needed", "title": "needed", "type": "quantitative", "format": ",d"},
+    ]
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [
+            {
+                "mark": {"type": "line", "point": True, "strokeWidth": 2},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": {"field": "what", "type": "nominal", "scale": color},
+                    "strokeDash": {"field": "what", "type": "nominal", "scale": dashes},
+                    "tooltip": tooltip,
+                },
+            },
+            {
+                "data": {"values": [{"value": curve.value}]},
+                "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]},
+                "encoding": {"x": {**x, "title": x["title"]}},
+            },
+        ],
+        "config": config(palette),
+    }

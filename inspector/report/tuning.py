@@ -1,0 +1,458 @@
+"""What tuning found as data: what `inspector tune --format json` prints.
+
+`docs/tune-report.schema.json` is made from these types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from msgspec import Struct
+
+import inspector
+from inspector.replay.figure import HowKnown
+from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
+from inspector.replay.tuning.search import curves_through
+from inspector.replay.tuning.trial_table import PER, Constraints, front
+from inspector.report.catalogue import Count, Known, Unit, about, figure
+from inspector.report.export import TARGETS, Exported, ExportError, export_plan
+from inspector.report.folder import UnreadSession  # noqa: TC001  the schema is made from it
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.path_redaction import shown_path
+from inspector.session.registry import format_named
+from inspector.strategies.registry import SYSTEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.tuning.fleet import TunedGroup
+    from inspector.replay.tuning.search import LimitCurve
+    from inspector.report.catalogue import How
+    from inspector.strategies.plan import Plan
+
+MODELS_NAMED = 3
+
+MOST_ON_FRONT = 40
+"""Points of the front that a report holds."""
+
+
+class TuneReport(Struct, frozen=True, kw_only=True):
+    """The best plan for the sessions of each agent and model, what it saves, how sure that is, and what it risks."""
+
+    schema: Annotated[Literal[1], about("Version of this contract.")]
+    inspector: Annotated[str, about("Version of the program that wrote it.")]
+    paths: Annotated[list[str], about("What was asked about, with the home folder as `~`; empty for the agents' own.")]
+    asked: Annotated[TuningTerms, about("What plans were held to.")]
+    groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the dearest first.")]
+    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
+    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+
+
+class TuningTerms(Struct, frozen=True, kw_only=True):
+    """What plans were held to; null for nothing."""
+
+    max_needed: Annotated[float | None, about("How often in 100 calls what was cut may be needed.")]
+    max_risk: Annotated[float | None, about("What recoveries may cost, in percent of what the plan saves.")]
+    budget_calls: Annotated[float | None, about("Calls in 100 that a plan may add.")]
+    keep: Annotated[list[str], about("Tools whose results stay as they are.")]
+    may_forget: Annotated[bool, about("Plans may leave out what people and the model said.")]
+
+
+class TunedGroupFacts(Struct, frozen=True, kw_only=True):
+    """Sessions of one kind of agent and one model, or of several models that have too few sessions each."""
+
+    name: Annotated[str, about("What sessions they are.")]
+    agent: Annotated[str, about("The kind of agent.")]
+    models: Annotated[list[str], about("Their models.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions that were tuned together.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Their calls.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
+    verdict: Annotated[
+        Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
+        about("What can be said to these sessions."),
+    ]
+    answer: Annotated[str, about("The same in a sentence.")]
+    tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans that were replayed on every session.")]
+    is_complete: Annotated[bool, about("The search went to its end.")]
+    plan: Annotated[TunedPlan | None, about("The best plan; null where none saves anything, or there is too little.")]
+    front: Annotated[list[FrontPoint], about("Plans of which no other saves more and is needed less.")]
+    curves: Annotated[list[CurveFacts], about("What each limit of the plan decides, what decides most first.")]
+    rows: Annotated[list[TunedSession], about("The sessions, by path.")]
+    known: Known
+
+
+class TunedPlan(Struct, frozen=True, kw_only=True):
+    """The best plan of a group."""
+
+    strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
+    saved_usd: Annotated[
+        float, figure("saved", Unit.DOLLARS, "Dollars saved, if nothing that was cut is got back.", saves=True)
+    ]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what was cut.")]
+    needed_per_100: Annotated[float, about("The same in 100 calls.")]
+    recovery_usd: Annotated[float, figure("cost of recoveries", Unit.DOLLARS, "Dollars of getting all of it back.")]
+    recovery_each_usd: Annotated[
+        float | None, figure("one recovery", Unit.DOLLARS, "Dollars of getting one of them back; null where none was.")
+    ]
+    break_even: Annotated[
+        Count | None,
+        figure("breaks even at", Unit.COUNT, "Recoveries that would use up what it saves; null where none was needed."),
+    ]
+    requests: Annotated[Count, figure("calls added", Unit.CALLS, "Its own requests, and one a recovery.")]
+    net_usd: Annotated[
+        float, figure("saved after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+    ]
+    net_percent: Annotated[
+        float, figure("of the cost", Unit.PERCENT, "The same in percent of the cost with nothing cut.", saves=True)
+    ]
+    low_percent: Annotated[
+        float,
+        figure("at worst", Unit.PERCENT, "The 5th percentile of that over sessions drawn anew.", saves=True),
+    ]
+    high_percent: Annotated[
+        float, figure("at best", Unit.PERCENT, "The 95th percentile of that over sessions drawn anew.", saves=True)
+    ]
+    chosen_again_percent: Annotated[
+        float, figure("best again", Unit.PERCENT, "In how many of these draws no other plan was better.")
+    ]
+    left_out_usd: Annotated[
+        float,
+        figure(
+            "chosen without looking",
+            Unit.DOLLARS,
+            "Dollars that the plans chosen without each session save on it, after recoveries, over all sessions.",
+            saves=True,
+        ),
+    ]
+    left_out_percent: Annotated[
+        float, figure("of the cost", Unit.PERCENT, "The same in percent of the cost with nothing cut.", saves=True)
+    ]
+    regret_usd: Annotated[
+        float,
+        figure(
+            "regret",
+            Unit.DOLLARS,
+            "Dollars more that every session's own best plan saves, known only in hindsight.",
+        ),
+    ]
+    regret_percent: Annotated[float, figure("of the cost", Unit.PERCENT, "The same in percent of the cost.")]
+    helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "After recoveries.")]
+    worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "After recoveries.")]
+    targets: Annotated[list[str], about("Systems whose configuration can say it: names for `inspector export`.")]
+    configuration: Annotated[Configuration | None, about("The system's own configuration, where one was asked for.")]
+    known: Known
+
+
+class Configuration(Struct, frozen=True, kw_only=True):
+    """A plan as another system's configuration."""
+
+    target: Annotated[str, about("The system, by the name `inspector export` has for it.")]
+    text: Annotated[str, about("The configuration; empty where it cannot say the plan.")]
+    language: Annotated[str, about("What it is written in.")]
+    notes: Annotated[list[str], about("Where it goes, and what of the plan cannot be said there.")]
+
+
+class FrontPoint(Struct, frozen=True, kw_only=True):
+    """A plan of which no other saves more and is needed less."""
+
+    strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what it cut.")]
+    net_usd: Annotated[
+        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+    ]
+    is_chosen: Annotated[bool, about("It is the plan that is recommended.")]
+    known: Known
+
+
+class CurveFacts(Struct, frozen=True, kw_only=True):
+    """What one limit of the plan decides, all else as it is."""
+
+    strategy: Annotated[str, about("Whose limit it is.")]
+    limit: Annotated[str, about("Its name.")]
+    unit: Annotated[str, about("What it counts; empty for a plain number.")]
+    value: Annotated[float, about("What the plan sets it to.")]
+    points: Annotated[list[CurvePoint], about("Values that were tried, rising.")]
+
+
+class CurvePoint(Struct, frozen=True, kw_only=True):
+    """The plan at one value of a limit."""
+
+    value: Annotated[float, figure("value", Unit.FREE, "The limit's value.")]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
+    needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what it cut.")]
+    net_usd: Annotated[
+        float, figure("after recoveries", Unit.DOLLARS, "Dollars saved less those of recoveries.", saves=True)
+    ]
+    known: Known
+
+
+class TunedSession(Struct, frozen=True, kw_only=True):
+    """One session under the plan of its group."""
+
+    path: Annotated[str, about("Its file, with the home folder as `~`.")]
+    model: Annotated[str, about("The model of most of its calls.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars with nothing cut.")]
+    net_usd: Annotated[
+        float | None, figure("saved", Unit.DOLLARS, "What the plan saves on it, after recoveries.", saves=True)
+    ]
+    needed: Annotated[Count | None, figure("needed later", Unit.COUNT, "How often it needed what the plan cut.")]
+    left_out_usd: Annotated[
+        float,
+        figure("chosen without it", Unit.DOLLARS, "What the plan chosen by all others saves on it.", saves=True),
+    ]
+    best_usd: Annotated[
+        float, figure("its own best", Unit.DOLLARS, "What its own best plan saves, known only in hindsight.")
+    ]
+    best: Annotated[list[str], about("That plan's strategies; empty for none.")]
+    known: Known
+
+
+def tune_report(
+    paths: Sequence[str],
+    asked: TuningTerms,
+    groups: Sequence[TunedGroup],
+    unread: Sequence[UnreadSession],
+    warnings: Sequence[str],
+    target: str = "",
+) -> TuneReport:
+    """Write down what tuning found.
+
+    Args:
+        paths: What was asked about.
+        asked: What plans were held to.
+        groups: What was found.
+        unread: What could not be read.
+        warnings: What to know beside, each in a sentence.
+        target: The system whose configuration is wanted; empty for none.
+    """
+    return TuneReport(
+        schema=1,
+        inspector=inspector.__version__,
+        paths=list(paths),
+        asked=asked,
+        groups=[_group(group, asked, target) for group in groups],
+        unread=sorted(unread, key=lambda each: each.path),
+        warnings=list(warnings),
+    )
+
+
+def constraints_of(asked: TuningTerms) -> Constraints:
+    """What plans may not exceed."""
+    return Constraints(asked.max_needed, asked.max_risk, asked.budget_calls)
+
+
+def agent_name(agent: str) -> str:
+    """A kind of agent as people call it: `Claude Code`."""
+    name, comma, rest = agent.partition(",")
+    known = format_named(name)
+    return f"{known.title if known is not None else name}{comma}{rest}"
+
+
+def group_name(agent: str, models: Sequence[str], sessions: int) -> str:
+    """What sessions a group holds: `8 sessions of Claude Code with claude-opus-4-6`."""
+    names = [name or "a model that is not named" for name in models]
+    named = f"{len(names)} models" if len(names) > MODELS_NAMED else " and ".join(names)
+    return f"{IN_TEXT.plural(sessions, 'session')} of {agent_name(agent)} with {named}"
+
+
+def chosen_plan(tuned: TunedGroup) -> Plan | None:
+    """The plan that is recommended; None where none is."""
+    at = tuned.choice.plan
+    return tuned.table.plans[at] if at is not None and tuned.choice.verdict is Verdict.RECOMMENDED else None
+
+
+def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFacts:
+    group, table, choice = tuned.group, tuned.table, tuned.choice
+    tells = choice.verdict is not Verdict.TOO_FEW
+    cost = float(table.cost.sum())
+    chosen = choice.plan if tells else None
+    return TunedGroupFacts(
+        name=group_name(group.agent, group.models, len(group.sessions)),
+        agent=agent_name(group.agent),
+        models=list(group.models),
+        sessions=len(group.sessions),
+        calls=int(table.calls.sum()),
+        cost_usd=round(cost, DOLLAR_DIGITS),
+        verdict=choice.verdict.value,
+        answer=_answer(tuned),
+        tried=len(table.plans),
+        is_complete=tuned.is_complete,
+        plan=None if chosen is None else _plan(tuned, chosen, target),
+        front=_front(tuned, asked) if tells else [],
+        curves=[] if chosen is None else [_curve(tuned, curve, chosen) for curve in curves_through(table, chosen)],
+        rows=_rows(tuned) if tells else [],
+        known={"cost_usd": group.known.value},
+    )
+
+
+def _answer(tuned: TunedGroup) -> str:
+    choice, group = tuned.choice, tuned.group
+    match choice.verdict:
+        case Verdict.TOO_FEW:
+            lacks = []
+            if len(group.sessions) < LEAST_SESSIONS:
+                lacks.append(IN_TEXT.plural(LEAST_SESSIONS - len(group.sessions), "session"))
+            calls = int(tuned.table.calls.sum())
+            if calls < LEAST_CALLS:
+                lacks.append(IN_TEXT.plural(LEAST_CALLS - calls, "call"))
+            return (
+                f"too little to tell what the next session needs: {' and '.join(lacks)} more would do. "
+                "For one session: inspector compare FILE"
+            )
+        case Verdict.UNTRIED:
+            return "no plan was tried on all sessions before the search ended; --minutes gives it more time"
+        case Verdict.NOTHING_SAVES:
+            return (
+                "nothing saves here: no plan that is allowed saves 1 % of the cost after recoveries; leave it as it is"
+            )
+        case Verdict.UNSURE:
+            return (
+                "a plan saves on these sessions, and might save nothing on others: not recommended. "
+                "More sessions may tell"
+            )
+        case Verdict.RECOMMENDED:
+            return "the plan below saves, and is likely to on the next session"
+
+
+def _plan(tuned: TunedGroup, chosen: int, target: str) -> TunedPlan:
+    table, choice = tuned.table, tuned.choice
+    plan = table.plans[chosen]
+    cost, calls = float(table.cost.sum()), int(table.calls.sum())
+    saved, recovery = float(table.saved[chosen].sum()), float(table.recovery[chosen].sum())
+    needed = int(table.needed[chosen].sum())
+    each = recovery / needed if needed else None
+    left_out, regret = float(choice.left_out.net.sum()), float(choice.regret.sum())
+    net = table.net[chosen]
+
+    def percent(usd: float) -> float:
+        return round(100 * usd / cost, PERCENT_DIGITS) if cost else 0.0
+
+    return TunedPlan(
+        strategies=plan.to_specs(),
+        saved_usd=round(saved, DOLLAR_DIGITS),
+        needed=needed,
+        needed_per_100=round(PER * needed / max(calls, 1), PERCENT_DIGITS),
+        recovery_usd=round(recovery, DOLLAR_DIGITS),
+        recovery_each_usd=None if each is None else round(each, DOLLAR_DIGITS),
+        break_even=int(saved / each) if each else None,
+        requests=int(table.requests[chosen].sum()),
+        net_usd=round(choice.net.middle, DOLLAR_DIGITS),
+        net_percent=percent(choice.net.middle),
+        low_percent=percent(choice.net.low),
+        high_percent=percent(choice.net.high),
+        chosen_again_percent=round(100 * choice.chosen_again, PERCENT_DIGITS),
+        left_out_usd=round(left_out, DOLLAR_DIGITS),
+        left_out_percent=percent(left_out),
+        regret_usd=round(regret, DOLLAR_DIGITS),
+        regret_percent=percent(regret),
+        helped=int((net > 0).sum()),
+        worse=int((net < 0).sum()),
+        targets=_targets(plan),
+        configuration=_configuration(plan, target) if target else None,
+        known={
+            "saved_usd": tuned.group.known.value,
+            **dict.fromkeys(
+                (
+                    *("recovery_usd", "recovery_each_usd", "break_even", "net_usd", "net_percent", "left_out_usd"),
+                    *("left_out_percent", "regret_usd", "regret_percent"),
+                ),
+                HowKnown.ESTIMATED.value,
+            ),
+            "low_percent": HowKnown.PROJECTED.value,
+            "high_percent": HowKnown.PROJECTED.value,
+        },
+    )
+
+
+def _targets(plan: Plan) -> list[str]:
+    """The systems that have every strategy of a plan, those that say all of it first."""
+    names = {strategy.name for strategy in plan.strategies}
+    able = [name for name in TARGETS if names <= set(SYSTEMS[name])]
+    return sorted(able, key=lambda name: len(export_plan(plan, name).left_out))
+
+
+def _configuration(plan: Plan, target: str) -> Configuration:
+    try:
+        exported: Exported = export_plan(plan, target)
+    except ExportError as error:
+        return Configuration(target=target, text="", language="", notes=[str(error)])
+    notes = [exported.where, *(f"left out: {each}" for each in exported.left_out)]
+    return Configuration(target=target, text=exported.text, language=exported.language, notes=notes)
+
+
+def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:
+    table = tuned.table
+    saved = np.where(table.allowed(constraints_of(asked)), table.saved.sum(axis=1), np.nan)
+    points = front(saved, table.needed.sum(axis=1))
+    if len(points) > MOST_ON_FRONT:
+        steps = np.linspace(0, len(points) - 1, MOST_ON_FRONT).round().astype(int)
+        points = [points[at] for at in dict.fromkeys(steps.tolist())]
+    known: dict[str, How] = {"saved_usd": tuned.group.known.value, "net_usd": HowKnown.ESTIMATED.value}
+    return [
+        FrontPoint(
+            strategies=table.plans[at].to_specs(),
+            saved_usd=round(float(table.saved[at].sum()), DOLLAR_DIGITS),
+            needed=int(table.needed[at].sum()),
+            net_usd=round(float(table.net[at].sum()), DOLLAR_DIGITS),
+            is_chosen=at == tuned.choice.plan,
+            known=known,
+        )
+        for at in points
+    ]
+
+
+def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int) -> CurveFacts:
+    table, limit = tuned.table, curve.limit
+    known: dict[str, How] = {"saved_usd": tuned.group.known.value, "net_usd": HowKnown.ESTIMATED.value}
+    found = [
+        (value, float(table.saved[at].sum()), int(table.needed[at].sum()), float(table.net[at].sum()))
+        for value, at in zip(curve.values, curve.plans, strict=True)
+        if table.counts[at].all()
+    ]
+    return CurveFacts(
+        strategy=limit.strategy,
+        limit=limit.parameter.name,
+        unit=limit.unit_in(table.plans[chosen]),
+        value=limit.value_in(table.plans[chosen]),
+        points=[
+            CurvePoint(
+                value=value,
+                saved_usd=round(saved, DOLLAR_DIGITS),
+                needed=needed,
+                net_usd=round(net, DOLLAR_DIGITS),
+                known=known,
+            )
+            for value, saved, needed, net in found
+        ],
+    )
+
+
+def _rows(tuned: TunedGroup) -> list[TunedSession]:
+    table, choice = tuned.table, tuned.choice
+    rows = []
+    for at, session in enumerate(tuned.group.sessions):
+        best, plan = int(choice.best[at]), choice.plan
+        estimated: How = HowKnown.ESTIMATED.value
+        rows.append(
+            TunedSession(
+                path=shown_path(session.path),
+                model=session.model,
+                calls=session.calls,
+                cost_usd=round(session.cost, DOLLAR_DIGITS),
+                net_usd=None if plan is None else round(float(table.net[plan, at]), DOLLAR_DIGITS),
+                needed=None if plan is None else int(table.needed[plan, at]),
+                left_out_usd=round(float(choice.left_out.net[at]), DOLLAR_DIGITS),
+                best_usd=round(float(table.net[best, at]) if best >= 0 else 0.0, DOLLAR_DIGITS),
+                best=table.plans[best].to_specs() if best >= 0 else [],
+                known={
+                    "cost_usd": session.known.value,
+                    "net_usd": estimated,
+                    "left_out_usd": estimated,
+                    "best_usd": estimated,
+                },
+            )
+        )
+    return rows

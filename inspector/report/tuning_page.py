@@ -1,0 +1,341 @@
+"""What tuning found for people: what to set, what it saves, how sure that is, and what it risks.
+
+One screen of plain text a group of sessions; Markdown and HTML add the front, the curves and every session.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from inspector.report.catalogue import legend, quantity
+from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
+from inspector.report.numbers import ABOUT, IN_TEXT
+from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspector.report.pages.model import Part
+    from inspector.report.tables import Step
+    from inspector.report.tuning import CurveFacts, TunedGroupFacts, TunedPlan, TuneReport
+
+TITLE = "The best limits for your sessions"
+ABOUT_PAGE = "What to set for the sessions of each agent and model, what it saves, how sure that is, and what it risks."
+
+FRONT_IN_TEXT = 5
+"""Plans of the front that a screen has room for."""
+
+VALUES_IN_TEXT = 5
+"""Values of a curve on one line."""
+
+SPEC_WIDTH = 120
+"""Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
+
+BELIEF = (
+    "A replay keeps the recorded answers as they were: it cannot tell what a model would have done differently with a "
+    "shorter context. Figures are of all these sessions together, not a promise for any one of them. Recoveries are "
+    "what getting back what was cut would cost, every time a later call needed it; they are estimated, and what no "
+    "detector sees is not in them."
+)
+
+
+def tune_content(report: TuneReport) -> PageContent:
+    """The whole page."""
+    figures = FigureCells(report)
+    return PageContent(
+        title=TITLE,
+        about=ABOUT_PAGE,
+        lead=tuple(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+        figures=_large(report, figures),
+        sections=(
+            *(section for at in range(len(report.groups)) for section in _group_sections(report, figures, at)),
+            _method(report),
+        ),
+    )
+
+
+def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]:
+    group = report.groups[at]
+    cost = figures.cell("groups", at, "cost_usd")
+    if group.plan is None:
+        return (Cell(f"{plain(group.name)}, "), cost, Cell(f": {group.answer}."))
+    steps = ("groups", at, "plan")
+    return (
+        Cell(f"{plain(group.name)}, "),
+        cost,
+        Cell(f": {group.answer}. "),
+        Cell(plain(" + ".join(group.plan.strategies)), is_code=True),
+        Cell(" saves "),
+        figures.cell(*steps, "net_usd"),
+        Cell(" ("),
+        figures.cell(*steps, "net_percent"),
+        Cell(") after recoveries; "),
+        figures.cell(*steps, "needed"),
+        Cell(" later calls needed what it cuts."),
+    )
+
+
+def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
+    at = next((at for at, group in enumerate(report.groups) if group.plan is not None), None)
+    if at is None:
+        return ()
+    steps = ("groups", at, "plan")
+    return (
+        ("cost without a plan", figures.cell("groups", at, "cost_usd")),
+        ("saved after recoveries", figures.cell(*steps, "net_usd")),
+        ("of the cost", figures.cell(*steps, "net_percent")),
+        ("needed later", figures.cell(*steps, "needed")),
+    )
+
+
+def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
+    group, number = report.groups[at], at + 1
+    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}."),))]
+    if group.plan is not None:
+        parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
+        parts.append(_plan_table(figures, at))
+        parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan)]
+        configuration = group.plan.configuration
+        if configuration is not None:
+            parts += [Code(configuration.text, configuration.language)] if configuration.text else []
+            parts += [Line((Cell(plain(note)),), is_item=True) for note in configuration.notes]
+    found = [Section(f"group-{number}", plain(group.name), tuple(parts))]
+    if group.front:
+        found.append(_front_section(group, figures, at))
+    if group.curves:
+        found.append(_curve_section(group, figures, at))
+    if group.rows:
+        found.append(_sessions_section(group, figures, at))
+    return found
+
+
+PLAN_FIGURES = (
+    ("saved_usd", "saved, if nothing is got back"),
+    ("needed", "needed later"),
+    ("recovery_each_usd", "cost of getting one back"),
+    ("recovery_usd", "of getting all back"),
+    ("break_even", "breaks even at so many"),
+    ("net_usd", "saved after recoveries"),
+    ("net_percent", "of the cost"),
+    ("low_percent", "of sessions drawn anew, at worst (1 of 20)"),
+    ("high_percent", "at best (1 of 20)"),
+    ("chosen_again_percent", "draws in which no plan is better"),
+    ("left_out_usd", "saved by plans chosen without looking at the session"),
+    ("left_out_percent", "of the cost"),
+    ("regret_usd", "more with every session's own best, in hindsight"),
+    ("regret_percent", "of the cost"),
+    ("helped", "sessions it helps"),
+    ("worse", "sessions it costs more on"),
+    ("requests", "calls it adds"),
+)
+"""What the page's table says of a plan: fields of `TunedPlan`, and what they are called there."""
+
+
+def _plan_table(figures: FigureCells, at: int) -> Table:
+    rows = [(Cell(label), figures.cell("groups", at, "plan", name)) for name, label in PLAN_FIGURES]
+    rows = [row for row in rows if row[1].value is not None]
+    return Table("What it saves, how sure that is, and what it risks", ("", "figure"), tuple(rows))
+
+
+def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
+    steps = ("groups", at, "front")
+    names = ("saved_usd", "needed", "net_usd")
+    rows = tuple(
+        (
+            Cell(plain(" + ".join(point.strategies)), is_code=True),
+            Cell("recommended" if point.is_chosen and group.verdict == "recommended" else ""),
+            *(figures.cell(*steps, index, name) for name in names),
+        )
+        for index, point in enumerate(group.front)
+    )
+    head = ("plan", "", *(quantity(FrontPoint, name).label for name in names))
+    most = group.front[-1]
+    alternative = (
+        f"A line of {IN_TEXT.plural(len(group.front), 'plan')}: what they save against how often what they cut was "
+        f"needed, from {IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} needs to "
+        f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
+    )
+    about = Line((Cell("Every plan here saves more than all others that are needed as rarely."),))
+    table = Table("Saving against needed later", head, rows, words=2)
+    return Section(
+        f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
+    )
+
+
+def _curve_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
+    parts: list[Part] = []
+    names = ("saved_usd", "needed", "net_usd")
+    for index, curve in enumerate(group.curves):
+        steps: tuple[Step, ...] = ("groups", at, "curves", index, "points")
+        rows = tuple(
+            (Cell(_value(point.value)), *(figures.cell(*steps, each, name) for name in names))
+            for each, point in enumerate(curve.points)
+        )
+        best = max(curve.points, key=lambda point: point.net_usd)
+        alternative = (
+            f"Two lines: what the plan saves at each {curve.limit}, before and after recoveries; most is saved at "
+            f"{_value(best.value)}."
+        )
+        title = plain(f"{curve.strategy}: {curve.limit}")
+        head = (curve.limit, *(quantity(CurvePoint, name).label for name in names))
+        parts += [Chart(f"curve-{at + 1}-{index + 1}", alternative), Table(title, head, rows)]
+    return Section(f"curves-{at + 1}", "What its limits decide", tuple(parts), level=3)
+
+
+def _sessions_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
+    names = ("calls", "cost_usd", "net_usd", "needed", "left_out_usd", "best_usd")
+    rows = tuple(
+        (
+            name_cell(row.path),
+            word(row.model or "-"),
+            *(figures.cell("groups", at, "rows", index, name) for name in names),
+        )
+        for index, row in enumerate(group.rows)
+    )
+    head = ("session", "model", *(quantity(TunedSession, name).label for name in names))
+    return Section(
+        f"sessions-{at + 1}", "Every session", (Table("Every session", head, rows, words=2),), level=3, folded=True
+    )
+
+
+def _method(report: TuneReport) -> Section:
+    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    if report.unread:
+        rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
+        parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
+    parts.append(Line((Cell(BELIEF),)))
+    parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
+    return Section("method", "How far to believe it", tuple(parts))
+
+
+def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
+    """One screen a group, in plain characters."""
+    page, figures = Page(width, color=color), FigureCells(report)
+    for at, group in enumerate(report.groups):
+        if at:
+            page.line()
+        cost = figures.cell("groups", at, "cost_usd").shown
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
+        if group.plan is None:
+            page.line(f"{_capital(group.answer)}.", indent=2)
+            continue
+        if group.verdict != "recommended":
+            page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
+        page.pairs(_pairs(group, group.plan, figures, at))
+        _front_text(page, group, figures, at)
+        _configuration_text(page, group.plan)
+    _footer(page, report)
+    return page.text()
+
+
+def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int) -> list[tuple[str, str]]:
+    def shown(name: str) -> str:
+        return figures.cell("groups", at, "plan", name).shown
+
+    pairs = [("set" if group.verdict == "recommended" else "best", " + ".join(plan.strategies))]
+    saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
+    pairs.append(("saves", saved))
+    pairs += [
+        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, over sessions drawn anew"),
+        ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) chosen without looking at each session"),
+        ("", f"{shown('regret_usd')} more with each session's own best, in hindsight"),
+        *(("risks" if not index else "", line) for index, line in enumerate(_risks(plan, shown))),
+    ]
+    if group.curves:
+        pairs.append(("limits", _curve_text(group.curves[0])))
+    pairs += [("to use it", line) for line in _to_use(plan)[:1]]
+    return pairs
+
+
+def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
+    costs_more = f"it costs more on {plan.worse:,} of {IN_TEXT.plural(plan.worse + plan.helped, 'session')} it changes"
+    if not plan.needed:
+        return ["no later call needed what it cuts", costs_more]
+    rate = f"{plan.needed_per_100:.1f} in 100"
+    each = f"{shown('recovery_each_usd')} each, breaks even at {shown('break_even')}"
+    return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed what it cuts ({rate}), {each}", costs_more]
+
+
+def _curve_text(curve: CurveFacts) -> str:
+    """A few values of a limit and what they save after recoveries."""
+    points = curve.points
+    chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
+    step = max(len(points) // VALUES_IN_TEXT, 1)
+    places = sorted({*range(chosen % step, len(points), step), chosen})
+    told = [f"{_value(points[at].value)} {ABOUT}{IN_TEXT.dollars(points[at].net_usd)}" for at in places]
+    unit = f" ({curve.unit})" if curve.unit else ""
+    return f"{curve.limit}{unit}: {', '.join(told)}"
+
+
+def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: int) -> None:
+    """Plans that save less and are needed less."""
+    others = [index for index, point in enumerate(group.front) if not point.is_chosen]
+    if not others:
+        return
+    step = max(len(others) / FRONT_IN_TEXT, 1)
+    chosen = sorted({others[min(int(at * step), len(others) - 1)] for at in range(FRONT_IN_TEXT)})
+    page.line("other plans: what they save before recoveries, and how often that was needed", LABEL, indent=2)
+    rows: list[list[str | Text]] = []
+    for index in chosen:
+        saved = figures.cell("groups", at, "front", index, "saved_usd")
+        point = group.front[index]
+        rows.append(
+            [
+                Text(saved.shown, LOSS if saved.is_loss else ""),
+                f"{point.needed:,}",
+                _short(point.strategies),
+            ]
+        )
+    page.table(None, rows, RIGHT + RIGHT + WRAPPED)
+
+
+def _configuration_text(page: Page, plan: TunedPlan) -> None:
+    """The system's own configuration, where one was asked for."""
+    configuration = plan.configuration
+    if configuration is None:
+        return
+    page.line(f"as {configuration.target} has it", LABEL, indent=2)
+    for line in configuration.text.splitlines():
+        page.line(line, indent=4)
+    for note in configuration.notes:
+        page.line(note, indent=2)
+
+
+def _short(strategies: Sequence[str]) -> str:
+    """A plan in its one-line form, or by the names of its strategies where that is long."""
+    whole = " + ".join(strategies)
+    return whole if len(whole) <= SPEC_WIDTH else " + ".join(f"{spec.partition(':')[0]}:…" for spec in strategies)
+
+
+def _to_use(plan: TunedPlan) -> list[str]:
+    """What to type next."""
+    lines = ["inspector tune … -o tuned.toml writes the plan"]
+    if plan.targets:
+        lines[0] += f"; inspector export --plan tuned.toml --to {plan.targets[0]} its configuration"
+    return lines
+
+
+def _footer(page: Page, report: TuneReport) -> None:
+    page.line()
+    for warning in report.warnings:
+        page.line(f"{_capital(warning)}.", indent=2)
+    for each in report.unread[:3]:
+        page.line(f"Not read: {each.path}: {each.problem}", indent=2)
+    if len(report.unread) > 3:
+        page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
+    marks = legend({"estimated"})
+    page.line(
+        f"{marks}. A replay keeps the recorded answers: figures are of all sessions, no promise for one.", LABEL, 2
+    )
+
+
+def _value(value: float) -> str:
+    return IN_TEXT.whole(value) if value == round(value) else f"{value:g}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,336 @@
+"""Plans tuned on many sessions: the grid is exact, a known best limit is found, the choice is tried honestly."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from inspector.replay.analysis.recoveries import recoveries
+from inspector.replay.analysis.reuse import find_reuse
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.figure import HowKnown
+from inspector.replay.tuning.choice import Verdict, best_of, choose, leave_one_out
+from inspector.replay.tuning.fleet import FleetSession, grouped
+from inspector.replay.tuning.search import GroupSearch, curves_through
+from inspector.replay.tuning.search_space import SearchSpace, spaces_of
+from inspector.replay.tuning.trial import Flaw, PreparedSession, Trial, TrialTerms
+from inspector.replay.tuning.trial_table import Constraints, TrialTable, front
+from inspector.session.model import BlockKind, Role
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from tests.examples import examples
+from tests.replay.synthetic import CharacterTable, SessionBuilder
+
+RESULT, WORD_AT = 30_000, 5_500
+"""Characters of a result, and where in it the one word stands that the model writes later."""
+
+
+def session_inputs(number: int, *, turns: int = 25, has_tools: bool = True) -> ReplayInputs:
+    """A session in which every result is long, and one word of it is written two answers later; or one of words."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "the goal"))
+    clock = 1_700_000_000.0 + 100_000 * number
+    words = [f"made_{number}_{turn}/name.py" for turn in range(turns)]
+    filler = "so " * (RESULT // 3)
+    for turn in range(turns):
+        clock += 20
+        said = f"{words[turn - 2] if turn > 1 else 'so it begins'} {turn}"
+        text = builder.block(BlockKind.ASSISTANT_TEXT, said if has_tools else f"{turn} {filler}")
+        call = builder.block(BlockKind.TOOL_CALL, json.dumps({"path": f"{number}.{turn}"}), "Read", f"c{turn}")
+        builder.respond(text, *([call] if has_tools else []), model="claude-opus-4-6", time=clock)
+        answer = f"{filler[:WORD_AT]} {words[turn]} {filler[WORD_AT:]}"
+        result = builder.block(BlockKind.TOOL_RESULT, answer, "Read", f"c{turn}")
+        builder.add(Role.USER, result if has_tools else builder.block(BlockKind.USER_TEXT, f"and {turn}?"))
+    session = builder.session()
+    return ReplayInputs.of(History.of(session), CharacterTable(session))
+
+
+@cache
+def fleet(count: int = 6, **kind: int) -> tuple[PreparedSession, ...]:
+    return tuple(PreparedSession.of(session_inputs(number, **kind)) for number in range(count))
+
+
+def searched(
+    sessions: tuple[PreparedSession, ...],
+    *specs: str,
+    constraints: Constraints | None = None,
+    terms: TrialTerms | None = None,
+) -> GroupSearch:
+    terms = terms or TrialTerms()
+    bases = [Plan.from_specs([spec]) for spec in specs] if specs else sessions[0].bases()
+    search = GroupSearch(
+        bases,
+        constraints or Constraints(),
+        [session.cost for session in sessions],
+        [session.inputs.history.call_count for session in sessions],
+        terms.keep,
+    )
+    for plans in search.rounds():
+        columns = [list(session.trials(plans, terms)) for session in sessions]
+        for at, plan in enumerate(plans):
+            search.add(plan, [column[at] for column in columns])
+    return search
+
+
+def limit_of(table: TrialTable, plan: int | None) -> float:
+    assert plan is not None
+    return float(table.plans[plan].to_specs()[0].partition("limit=")[2])
+
+
+@pytest.mark.parametrize("spec", ["truncate-after-use", "strands-offload"])
+def test_a_grid_is_exact_every_pair_tried_and_the_best_is_that_of_brute_force(spec: str) -> None:
+    sessions = fleet(5, turns=9)
+    (space,) = spaces_of([Plan.from_specs([spec])])
+    grid = list(dict.fromkeys(space.grid()))
+    table = searched(sessions, spec).table()
+
+    assert space.has_grid
+    steps = [len(each) for each in space.dimensions]
+    assert len(grid) == np.prod(steps)
+    assert set(grid) <= set(table.plans)
+    by_hand = {}
+    for plan in grid:
+        total = 0.0
+        for number in range(len(sessions)):
+            inputs = session_inputs(number, turns=9)
+            found = recoveries(replay(inputs, Plan()), replay(inputs, plan), find_reuse(inputs.history))
+            total += found.band_low or 0.0
+        by_hand[plan] = total
+    rows = {plan: at for at, plan in enumerate(table.plans)}
+    assert [table.net[rows[plan]].sum() for plan in grid] == pytest.approx(list(by_hand.values()))
+    best = best_of(table, Constraints())
+    assert best is not None
+    assert table.net[best].sum() >= max(by_hand.values()) - 1e-9
+
+
+def test_the_known_best_limit_of_a_fleet_is_recovered() -> None:
+    search = searched(fleet(), "cap-at-insertion")
+    choice = choose(search.table(), Constraints())
+
+    assert search.is_complete
+    assert choice.verdict is Verdict.RECOMMENDED
+    assert WORD_AT < limit_of(search.table(), choice.plan) < 1.25 * WORD_AT
+    assert choice.left_out.net.sum() == pytest.approx(choice.net.middle)
+    assert choice.regret == pytest.approx(0, abs=1e-9)
+    assert choice.chosen_again == 1
+
+
+def test_a_trap_that_saves_most_and_is_needed_every_time_is_avoided() -> None:
+    table = searched(fleet(), "cap-at-insertion").table()
+    trap = int(np.argmax(table.saved.sum(axis=1)))
+    chosen = best_of(table, Constraints())
+
+    assert chosen is not None
+    assert limit_of(table, trap) < WORD_AT
+    assert (table.needed[trap] >= 20).all()
+    assert table.saved[trap].sum() > table.saved[chosen].sum()
+    assert table.needed[chosen].sum() == 0
+
+
+def test_where_nothing_saves_it_is_said() -> None:
+    sessions = fleet(6, has_tools=False)
+    search = searched(sessions)
+    choice = choose(search.table(), Constraints())
+
+    assert search.is_complete
+    assert len(search.table().plans) > 50
+    assert choice.verdict is Verdict.NOTHING_SAVES
+
+
+def test_too_few_sessions_or_calls_are_refused() -> None:
+    few = searched(fleet(4), "cap-at-insertion")
+    short = searched(fleet(5, turns=9), "cap-at-insertion")
+
+    assert choose(few.table(), Constraints()).verdict is Verdict.TOO_FEW
+    assert choose(short.table(), Constraints()).verdict is Verdict.TOO_FEW
+
+
+def test_constraints_are_kept() -> None:
+    loose = searched(fleet(), "truncate-after-use")
+    none_needed = Constraints(max_needed=0)
+    strict = searched(fleet(), "truncate-after-use", constraints=none_needed)
+    plan = best_of(strict.table(), none_needed)
+
+    assert loose.table().needed.sum() > 0
+    assert plan is None or strict.table().needed[plan].sum() == 0
+    table = loose.table()
+    for constraints in (Constraints(max_risk=10), Constraints(budget_calls=5)):
+        allowed = table.allowed(constraints)
+        assert allowed.any()
+        assert not allowed.all()
+        if constraints.max_risk is not None:
+            assert (table.recovery[allowed].sum(axis=1) <= 0.1 * np.maximum(table.saved[allowed].sum(axis=1), 0)).all()
+        if constraints.budget_calls is not None:
+            assert (table.requests[allowed].sum(axis=1) <= 0.05 * table.calls.sum()).all()
+
+
+def test_tools_that_are_to_be_kept_are_touched_by_no_plan_that_is_allowed() -> None:
+    table = searched(fleet(), "truncate-after-use", terms=TrialTerms(frozenset({"Read"}))).table()
+
+    touches = table.flaw == Flaw.TOUCHES_KEPT
+    assert touches.any()
+    assert (table.saved[~touches] == 0).all()
+    assert not table.allowed(Constraints())[touches.any(axis=1)].any()
+
+
+def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
+    held = searched(fleet(), "recent-events:max-events=5")
+    asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True))
+
+    assert choose(held.table(), Constraints()).plan is None
+    assert (held.table().flaw == Flaw.FORGETS).any()
+    assert not (asked.table().flaw == Flaw.FORGETS).any()
+
+
+def test_limits_of_strategies_that_have_many_are_searched_from_several_starts() -> None:
+    search = searched(fleet(), "tiered-stale")
+    table = search.table()
+    (space,) = spaces_of([Plan.from_specs(["tiered-stale"])])
+
+    assert not space.has_grid
+    assert len(space.starts()) == 3
+    default = table.plans.index(space.plan)
+    best = best_of(table, Constraints())
+    assert best is not None
+    assert table.net[best].sum() > table.net[default].sum()
+    line = [plan for plan in SearchSpace.of(table.plans[best]).lines(table.plans[best]) if plan in set(table.plans)]
+    assert max(table.net[table.plans.index(plan)].sum() for plan in line) == pytest.approx(table.net[best].sum())
+
+
+def test_a_curve_goes_through_the_chosen_plan_and_rises_along_its_limit() -> None:
+    table = searched(fleet(), "cap-at-insertion").table()
+    best = best_of(table, Constraints())
+    assert best is not None
+    (curve,) = curves_through(table, best)
+
+    assert curve.limit.parameter.name == "limit"
+    assert best in curve.plans
+    assert list(curve.values) == sorted(set(curve.values))
+    assert len(curve.values) >= 8
+
+
+def a_session(number: int, agent: str, model: str, cost: float = 1.0) -> FleetSession:
+    return FleetSession(Path(f"{number}.jsonl"), agent, model, 100, cost, HowKnown.CALIBRATED, 3)
+
+
+def test_models_and_agents_are_tuned_apart_and_models_with_too_few_sessions_together() -> None:
+    sessions = [
+        *(a_session(number, "claude-code", "large") for number in range(6)),
+        *(a_session(number, "claude-code", "small") for number in range(10, 13)),
+        *(a_session(number, "claude-code", "tiny") for number in range(20, 22)),
+        a_session(30, "codex", "other", cost=100.0),
+    ]
+
+    found = {(group.agent, group.models): len(group.sessions) for group in grouped(sessions)}
+
+    assert found == {("codex", ("other",)): 1, ("claude-code", ("large",)): 6, ("claude-code", ("small", "tiny")): 5}
+    assert grouped(sessions)[0].agent == "codex"
+
+
+@given(st.integers(50, 90), st.integers(2, 45))
+@settings(max_examples=examples(50), deadline=None)
+def test_a_sample_is_no_larger_than_asked_and_holds_dear_and_cheap_sessions(sessions: int, count: int) -> None:
+    (group,) = grouped([a_session(number, "claude-code", "large", cost=float(number)) for number in range(sessions)])
+    sample = group.sample(max(count, 4))
+
+    assert len(sample.sessions) <= max(count, 4)
+    costs = {session.cost for session in sample.sessions}
+    assert {0.0, sessions - 1.0} <= costs
+    assert group.typical in sample.sessions
+
+
+amounts = arrays.arrays(
+    np.float64, st.integers(0, 12), elements=st.one_of(st.floats(-5, 5, width=32), st.just(float("nan")))
+)
+
+
+@given(amounts, st.data())
+@settings(max_examples=examples(200), deadline=None)
+def test_no_plan_of_the_front_is_beaten_and_every_other_one_is(saved: np.ndarray, data: st.DataObject) -> None:
+    needed = np.array([data.draw(st.integers(0, 4)) for _ in saved], dtype=np.int64)
+    points = front(saved, needed)
+
+    for plan in range(len(saved)):
+        if not saved[plan] > 0:
+            assert plan not in points
+            continue
+        beaten = [
+            other
+            for other in range(len(saved))
+            if saved[other] >= saved[plan]
+            and needed[other] <= needed[plan]
+            and (saved[other] > saved[plan] or needed[other] < needed[plan])
+        ]
+        alike = [other for other in points if (saved[other], needed[other]) == (saved[plan], needed[plan])]
+        assert bool(alike) != bool(beaten)
+    assert [needed[plan] for plan in points] == sorted({int(needed[plan]) for plan in points})
+    assert [saved[plan] for plan in points] == sorted({float(saved[plan]) for plan in points})
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> TrialTable:
+    plans = [Plan.from_specs([f"keep-recent:keep={1 + at}"]) for at in range(draw(st.integers(0, 5)))]
+    sessions = draw(st.integers(1, 6))
+    trial = st.builds(
+        Trial,
+        st.one_of(st.integers(-8, 8).map(float), st.just(float("nan"))),
+        st.integers(0, 4).map(float),
+        st.integers(0, 3),
+        st.integers(0, 5),
+        st.sampled_from([Flaw.NONE, Flaw.NONE, Flaw.NONE, Flaw.REJECTED]),
+    )
+    row = st.lists(st.one_of(trial, trial, trial, st.none()), min_size=sessions, max_size=sessions)
+    calls = draw(st.lists(st.integers(1, 50), min_size=sessions, max_size=sessions))
+    return TrialTable.of({plan: draw(row) for plan in plans}, [10.0] * sessions, calls)
+
+
+CONSTRAINTS = st.builds(
+    Constraints,
+    st.one_of(st.none(), st.integers(0, 20).map(float)),
+    st.one_of(st.none(), st.sampled_from([0.0, 50.0, 200.0])),
+    st.one_of(st.none(), st.integers(0, 20).map(float)),
+)
+
+
+def without(table: TrialTable, session: int) -> TrialTable:
+    others = np.arange(len(table.cost)) != session
+    columns = (getattr(table, name) for name in ("saved", "recovery", "needed", "requests", "flaw"))
+    return TrialTable(table.plans, table.cost[others], table.calls[others], *(each[:, others] for each in columns))
+
+
+@given(tables(), CONSTRAINTS)
+@settings(max_examples=examples(200), deadline=None)
+def test_the_plan_chosen_without_a_session_is_that_of_a_table_without_it(table: TrialTable, asked: Constraints) -> None:
+    left_out = leave_one_out(table, asked)
+
+    for session in range(len(table.cost)):
+        chosen = best_of(without(table, session), asked)
+        assert left_out.plan[session] == (-1 if chosen is None else chosen)
+        net = 0.0 if chosen is None else table.net[chosen, session]
+        assert left_out.net[session] == (0.0 if np.isnan(net) else net)
+
+
+@given(tables(), CONSTRAINTS)
+@settings(max_examples=examples(200), deadline=None)
+def test_the_chosen_plan_is_allowed_beats_all_others_and_is_regretted_no_less_than_nothing(
+    table: TrialTable, asked: Constraints
+) -> None:
+    choice = choose(table, asked)
+    allowed = table.allowed(asked)
+
+    assert (choice.regret >= -1e-9).all()
+    if choice.plan is None:
+        assert not (np.nan_to_num(table.net[allowed].sum(axis=1)) > 1e-9).any()
+        return
+    assert allowed[choice.plan]
+    assert table.net[choice.plan].sum() == table.net[allowed].sum(axis=1).max()
+    assert choice.net.low <= choice.net.middle <= choice.net.high
+    assert 0 <= choice.chosen_again <= 1

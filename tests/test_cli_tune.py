@@ -1,0 +1,234 @@
+"""`inspector tune`: what to set, what it saves, how sure that is, what it risks; and plans keep their promises."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from inspector.cli import main, tuning_pool
+from inspector.report.catalogue import quantities
+from inspector.report.charts.palette import PAGE
+from inspector.report.charts.tuning_charts import tuning_charts
+from inspector.report.forms import tune_written
+from inspector.report.json_document import schema_text
+from inspector.report.numbers import IN_TEXT
+from inspector.report.pages.html import html
+from inspector.report.tuning import TunedPlan, TuneReport
+from inspector.report.tuning_page import tune_content
+from inspector.safe_text import cell_width
+from inspector.strategies.plan import Plan
+from tests.conftest import ROOT
+from tests.program import run_here, run_program
+from tests.report.pages import Page, at
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLES = ROOT / "sample_sessions"
+ROWS, COLUMNS = 24, 80
+FEW = ("--strategy", "truncate-after-use", "--strategy", "strands-offload")
+
+
+def write_sessions(folder: Path, count: int) -> None:
+    """So many sessions like the sample: the same conversation, answered anew each time."""
+    text = (SAMPLES / "coding-agent.jsonl").read_text(encoding="utf-8")
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(count):
+        own = text.replace('"req_011', f'"req_{number}11').replace('"msg_01', f'"msg_{number}1')
+        (folder / f"{number}.jsonl").write_text(own, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sessions")
+    write_sessions(folder, 6)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tuned(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TuneReport, Path]:
+    made = tmp_path_factory.mktemp("tuned")
+    report, plan = made / "report.json", made / "tuned.toml"
+    asked = ("--format", "json", "--report", str(report), "-o", str(plan), "--export", "anthropic")
+    assert main(["tune", str(folder), *FEW, *asked]) == 0
+    return msgspec.json.decode(report.read_bytes(), type=TuneReport, strict=True), plan
+
+
+def test_the_answer_fits_a_screen(tuned: tuple[TuneReport, Path]) -> None:
+    lines = tune_written(tuned[0], "text").splitlines()
+
+    assert len(lines) <= ROWS
+    assert max(map(cell_width, lines)) <= COLUMNS
+    said = " ".join(" ".join(lines).split())
+    assert "6 sessions of Claude Code with claude-opus-4-8" in said
+    for word in ("set ", "saves ", "how sure ", "risks ", "to use it "):
+        assert word in said
+
+
+def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
+    tuned: tuple[TuneReport, Path], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, file = tuned
+    (group,) = report.groups
+    assert group.verdict == "recommended"
+    assert group.plan is not None
+    assert Plan.from_toml(file.read_text(encoding="utf-8")).to_specs() == group.plan.strategies
+    outcome = run_here(capsys, "report", folder, "--plan", file, "--format", "json")
+    replayed = json.loads(outcome.out)
+
+    assert replayed["plans"][0]["saved"]["usd"] == pytest.approx(group.plan.saved_usd, abs=1e-5)
+    assert replayed["baseline"]["cost_usd"] == pytest.approx(group.cost_usd, abs=1e-5)
+
+
+def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_drawn_anew(
+    tuned: tuple[TuneReport, Path],
+) -> None:
+    (group,) = tuned[0].groups
+    plan = group.plan
+    assert plan is not None
+
+    assert plan.net_usd == pytest.approx(plan.saved_usd - plan.recovery_usd, abs=1e-5)
+    assert plan.low_percent <= plan.net_percent <= plan.high_percent
+    assert plan.left_out_usd == pytest.approx(sum(row.left_out_usd for row in group.rows), abs=1e-4)
+    assert plan.regret_usd == pytest.approx(sum(row.best_usd - (row.net_usd or 0) for row in group.rows), abs=1e-4)
+    assert plan.helped + plan.worse == len(group.rows) == group.sessions == 6
+    assert [point.needed for point in group.front] == sorted({point.needed for point in group.front})
+    assert group.is_complete
+    assert any(point.value == curve.value for curve in group.curves for point in curve.points)
+
+
+def test_pages_and_sheets_show_the_figures_of_the_json(tuned: tuple[TuneReport, Path]) -> None:
+    report = tuned[0]
+    document = msgspec.to_builtins(report)
+    page = Page(html(tune_content(report), tuning_charts(report, PAGE)))
+
+    assert len(page.figures) > 40
+    for pointer, value, _ in page.figures:
+        found = at(document, pointer)
+        assert (value is None and found is None) or float(value or "nan") == found, pointer
+    rows = list(csv.DictReader(StringIO(tune_written(report, "csv"), newline=""), strict=True))
+    assert [float(row["net_usd"]) for row in rows] == [row.net_usd for row in report.groups[0].rows]
+    said = tune_written(report, "md")
+    assert IN_TEXT.dollars(report.groups[0].plan.net_usd if report.groups[0].plan else None) in said.replace("\\", "")
+
+
+def test_the_front_and_the_curves_are_drawn(tuned: tuple[TuneReport, Path]) -> None:
+    drawn = tuning_charts(tuned[0], PAGE)
+    group = tuned[0].groups[0]
+
+    assert set(drawn) == {"front-1", *(f"curve-1-{index + 1}" for index in range(len(group.curves)))}
+    assert len(drawn["front-1"]["data"]["values"]) == len(group.front)
+    assert "<svg" in tune_written(tuned[0], "html", answers_pointer=False)
+
+
+def test_the_agents_own_configuration_is_added(tuned: tuple[TuneReport, Path]) -> None:
+    plan = tuned[0].groups[0].plan
+    assert plan is not None
+    assert plan.configuration is not None
+    assert plan.configuration.target == "anthropic"
+    assert plan.configuration.text or "nothing in this plan can be said" in plan.configuration.notes[0]
+
+
+def test_every_figure_of_a_plan_says_how_it_is_known(tuned: tuple[TuneReport, Path]) -> None:
+    plan = tuned[0].groups[0].plan
+    assert plan is not None
+    counts = {"needed", "requests", "helped", "worse"}
+    for name in quantities(TunedPlan):
+        if getattr(plan, name) is not None and name not in counts | {"chosen_again_percent"}:
+            assert name in plan.known, name
+
+
+def test_too_few_sessions_are_refused_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    outcome = run_here(capsys, "tune", SAMPLES, "-o", tmp_path / "tuned.toml")
+    said = " ".join(outcome.out.split())
+
+    assert outcome.code == 0
+    assert "2 sessions of Claude Code with claude-opus-4-8: 163 calls" in said
+    assert "Too little to tell what the next session needs: 3 sessions more would do" in said
+    assert "no plan is recommended" in outcome.err
+    assert not (tmp_path / "tuned.toml").exists()
+
+
+def test_what_cannot_be_done_is_told_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
+) -> None:
+    session = tmp_path / "session.toml"
+    shutil.copy(folder / "0.jsonl", session)
+    for line, code, complaint in (
+        (["-o", tmp_path / "plan.json"], 2, "-o is for the plan"),
+        (["-o", session], 2, "session"),
+        (["--export", "anthropc"], 2, "did you mean 'anthropic'?"),
+        (["--max-needed", "-1"], 2, "is no number of at least 0"),
+        (["--strategy", "tiered"], 2, "did you mean 'tiered-stale'?"),
+    ):
+        outcome = run_here(capsys, "tune", folder, *line)
+        assert outcome.code == code
+        assert complaint in outcome.complaint
+    (tmp_path / "empty").mkdir()
+    outcome = run_here(capsys, "tune", tmp_path / "empty")
+    assert outcome.code == 1
+    assert "no sessions in this directory" in outcome.complaint
+
+
+def test_a_search_that_is_interrupted_tells_what_it_found(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, wait = 0, tuning_pool.wait
+
+    def interrupted(*arguments: object, **more: object) -> object:
+        nonlocal asked
+        asked += 1
+        if asked > 20:
+            raise KeyboardInterrupt
+        return wait(*arguments, **more)
+
+    monkeypatch.setattr(tuning_pool, "wait", interrupted)
+    outcome = run_here(capsys, "tune", folder, *FEW)
+
+    assert outcome.code == 130
+    assert "The search ended early (ctrl-c)" in outcome.out
+    assert "6 sessions of Claude Code" in outcome.out
+
+
+def test_a_search_without_time_says_that_nothing_was_tried(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    outcome = run_here(capsys, "tune", folder, *FEW, "--minutes", "0")
+
+    assert outcome.code == 0
+    assert "No plan was tried on all sessions before the search ended" in " ".join(outcome.out.split())
+
+
+def test_without_a_path_the_sessions_of_this_machines_agents_are_tuned(tmp_path: Path) -> None:
+    write_sessions(tmp_path / ".claude" / "projects" / "work", 5)
+    home = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    outcome = run_program("tune", "--strategy", "dedupe-reads", "--format", "json", env=home)
+    (group,) = json.loads(outcome.out)["groups"]
+
+    assert outcome.code == 0
+    assert (group["sessions"], group["agent"]) == (5, "Claude Code")
+    assert run_program("tune", env={**home, "HOME": str(tmp_path / "nobody")}).code == 1
+
+
+def test_real_sessions_of_claude_code_have_a_plan_and_a_front(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run_here(capsys, "tune", corpus / "claude-code", *FEW, "--format", "json")
+    report = msgspec.json.decode(outcome.out, type=TuneReport)
+    (group,) = report.groups
+
+    assert outcome.code == 0
+    assert len(group.models) > 1
+    assert group.sessions == 8
+    assert group.front
+    assert group.plan is not None
+    assert group.plan.regret_usd >= 0
+    assert group.plan.left_out_usd <= group.plan.net_usd + 1e-6
+
+
+def test_the_published_schema_is_that_of_the_types() -> None:
+    published = (ROOT / "docs" / "tune-report.schema.json").read_text(encoding="utf-8")
+
+    assert published == schema_text(TuneReport), "run: python -m inspector.report.json_document tune > docs/…"
