@@ -279,7 +279,7 @@ def gaps_of(rendition: Rendition, length: int) -> list[int]:
 
 def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
     """How much was left out, by whom and since when; without a note only how much."""
-    amount = ON_SCREEN.plural(characters, "character")
+    amount = ON_SCREEN.plural(characters, "character") if characters else "text not recorded"
     if note is None:
         return f"{amount} {verb}"
     tokens = (
