@@ -56,6 +56,9 @@ NO_RESULT = "no tool result"
 
 SUMMARY, INJECTED = "summaries", "injected by the agent"
 
+HIDDEN_THINKING = "thinking (not recorded)"
+"""Thinking of which the file holds neither a text nor a signature."""
+
 _ROLES = {
     BlockKind.SYSTEM_TEXT: "system",
     BlockKind.USER_TEXT: "user",
@@ -267,14 +270,16 @@ def codes_of(
 
 
 def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
-    names = [*_ROLES.values(), SUMMARY, INJECTED]
+    names = [*_ROLES.values(), SUMMARY, INJECTED, HIDDEN_THINKING]
     messages = history.session.messages
     of_message = history.message[blocks]
     summary = np.array([messages[index].is_summary for index in of_message.tolist()], dtype=bool)
     injected = np.array([messages[index].is_meta for index in of_message.tolist()], dtype=bool)
     kind = history.kind[blocks].astype(np.int64)
     said = kind == BlockKind.USER_TEXT
+    hidden = (kind == BlockKind.THINKING) & (history.characters[blocks] == 0) & (history.signature[blocks] == 0)
     codes = np.where(said & injected, names.index(INJECTED), kind)
+    codes = np.where(hidden, names.index(HIDDEN_THINKING), codes)
     return np.where((said | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
 
 
