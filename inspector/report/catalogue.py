@@ -524,7 +524,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
         figure(
             "tokens cut",
             Unit.TOKENS,
-            "Tokens, as counted, it leaves out of them in the end; negative where it adds.",
+            "Tokens it leaves out of them in the end; negative where it adds.",
             saves=True,
         ),
     ]

@@ -116,7 +116,7 @@ def _tier_facts(planned: Replay, group: GroupEffect, row: BreakdownRow | None) -
         results=group.results,
         touched=group.touched,
         tokens_cut=group.tokens_cut,
-        known={"tokens_cut": HowKnown.ESTIMATED.value},
+        known={"tokens_cut": planned.inputs.scale.known.value},
     )
     if row is None:
         return facts

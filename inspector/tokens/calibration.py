@@ -72,7 +72,7 @@ class Calibration:
 
     Attributes:
         ratio: The provider's tokens for one of ours, of the model with most calls.
-        overhead: Tokens of what begins every prompt of the latest context and is not in the session, when it began.
+        overhead: Tokens of what begins the newest prompt and is not in the session, when its context began.
         residual: Median distance of fitted from reported prompts as a share of the prompt, NaN when nothing was fitted.
         residual_p90: Its 90th percentile.
         calls: How many calls the residual is of.
@@ -83,6 +83,7 @@ class Calibration:
         readings: What stands for responses in prompts, by model.
         shifts: Where the overhead shifted inside a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
+        call_overhead: Per call, the overhead of its model when its context began, or the model began in it, float64.
         prompt: Per call, its prompt on the provider's scale, float64.
     """
 
@@ -98,6 +99,7 @@ class Calibration:
     readings: Mapping[str, Reading]
     shifts: tuple[Shift, ...]
     call_ratio: Floats
+    call_overhead: Floats
     prompt: Floats
 
     @property
@@ -141,7 +143,9 @@ def calibrate(
         )
         found[model], readings[model] = part.coefficients, reading
         fitted.append(part.is_fitted)
-        prompt[own], overhead[own], distance[own] = part.prompt, part.overhead, part.distance
+        prompt[own], distance[own] = part.prompt, part.distance
+        _, firsts, place = np.unique(contexts[own], return_index=True, return_inverse=True)
+        overhead[own] = part.overhead[firsts][place]
         ratio[own] = part.coefficients.ratio
         shifts += [Shift(int(own[shift.call]), shift.tokens) for shift in part.shifts]
     usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
@@ -150,7 +154,7 @@ def calibrate(
     coefficients = found[names[main]] if found else Coefficients(1.0, 0.0, 0.0)
     return Calibration(
         ratio=coefficients.ratio,
-        overhead=float(overhead[np.flatnonzero(contexts == contexts[-1])[0]]) if len(values) else 0.0,
+        overhead=float(overhead[-1]) if len(values) else 0.0,
         residual=float(np.median(distance[judged])) if judged.any() else float("nan"),
         residual_p90=float(np.quantile(distance[judged], 0.9)) if judged.any() else float("nan"),
         calls=int(judged.sum()),
@@ -161,6 +165,7 @@ def calibrate(
         readings=readings,
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,
+        call_overhead=overhead,
         prompt=prompt,
     )
 

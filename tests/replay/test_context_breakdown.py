@@ -17,7 +17,7 @@ from inspector.replay.analysis.context_breakdown import (
     context_breakdown,
 )
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS, system_within
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS
 from inspector.replay.engine.replay import replay, replay_session
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn
@@ -126,8 +126,7 @@ def test_parts_hold_the_blocks_of_their_name_and_their_tokens(data):
             tokens[name] = tokens.get(name, 0.0) + sent
         found = context_breakdown(outcome, outcome.state(call), carriage, grouping)
 
-        system = system_within(outcome.inputs, context.rest)
-        rest = {NOT_RECORDED: system, AROUND_TEXTS: context.rest - system}
+        rest = {NOT_RECORDED: context.system, AROUND_TEXTS: context.rest - context.system}
         assert {part.name: sorted(part.blocks.tolist()) for part in found.parts if part.name not in rest} == {
             name: sorted(members) for name, members in blocks.items()
         }

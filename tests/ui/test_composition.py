@@ -214,6 +214,7 @@ def a_composition(scope: Scope = Scope.WINDOW) -> ContextBreakdown:
         np.array([3_000.0, 1_000.0, 1_000.0]),
         np.array([15_000.0, 1_000.0, 1_000.0]),
         3_000.0,
+        3_000.0,
         Figure(8_000, HowKnown.EXACT),
         HowKnown.CALIBRATED,
     )

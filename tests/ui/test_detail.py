@@ -64,7 +64,7 @@ async def test_what_is_sent_is_shown_first_with_its_marker_and_the_reason() -> N
         assert rows[0].startswith(" raw │ as sent")
         assert "#149 R Grep" in rows[0]
         left_out = f"{len(LINES) - 100:,}"
-        note = rows.index(f" ⋯ 1,370 tokens ({left_out} characters) cut here by tiered-stale: stale, at call 152 ⋯")
+        note = rows.index(f" ⋯ ~1,370 tokens ({left_out} characters) cut here by tiered-stale: stale, at call 152 ⋯")
         assert rows[note + 1] == "▎[cut by policy]"
 
 

@@ -45,7 +45,7 @@ def test_a_cut_says_what_was_left_out_where_it_was_left_out() -> None:
     assert parts(content(cut)) == [
         ("0123456789", RECORDED),
         (
-            "⋯ 1,370 tokens (80 characters) cut here by tiered-stale: stale, tier search, at call 152 ⋯",
+            "⋯ ~1,370 tokens (80 characters) cut here by tiered-stale: stale, tier search, at call 152 ⋯",
             NOTE,
         ),
         ("[cut]", INSERTED),
@@ -56,7 +56,7 @@ def test_a_cut_says_what_was_left_out_where_it_was_left_out() -> None:
 def test_a_cut_at_the_end_and_one_at_the_beginning_are_said_too() -> None:
     assert parts(content(Rendition((Slice(0, 90),), Action.CUT), CutNote(3, "x"))) == [
         (TEXT[:90], RECORDED),
-        ("⋯ 3 tokens (10 characters) cut here by x ⋯", NOTE),
+        ("⋯ ~3 tokens (10 characters) cut here by x ⋯", NOTE),
     ]
     assert parts(content(Rendition((Slice(99, 100),), Action.CUT), None)) == [
         ("⋯ 99 characters cut here ⋯", NOTE),
@@ -77,18 +77,18 @@ def test_what_was_replaced_or_removed_is_said_once() -> None:
     replaced = parts(content(Rendition.replaced("[see message 12]"), CutNote(5, "dedupe", 3)))
 
     assert replaced == [
-        ("⋯ 5 tokens (100 characters) replaced by dedupe, at call 3 ⋯", NOTE),
+        ("⋯ ~5 tokens (100 characters) replaced by dedupe, at call 3 ⋯", NOTE),
         ("[see message 12]", INSERTED),
     ]
     assert parts(content(REMOVED, CutNote(5, "dedupe", 3))) == [
-        ("⋯ 5 tokens (100 characters) removed by dedupe, at call 3 ⋯", NOTE)
+        ("⋯ ~5 tokens (100 characters) removed by dedupe, at call 3 ⋯", NOTE)
     ]
 
 
 def test_a_plan_that_adds_is_not_said_to_save() -> None:
     (note, _), _ = parts(content(Rendition.replaced("a long pointer"), CutNote(-12, "dedupe")))
 
-    assert note == "⋯ 100 characters replaced, 12 tokens more than recorded, by dedupe ⋯"
+    assert note == "⋯ 100 characters replaced, ~12 tokens more than recorded, by dedupe ⋯"
 
 
 def test_a_whole_block_is_shown_as_recorded_and_an_absent_one_as_absent() -> None:

@@ -70,7 +70,7 @@ def test_what_was_cut_stands_beside_what_is_sent_for_it_under_who_cut_it_and_why
 
     assert drawn == [
         (" kept", "  kept"),
-        (" ⋯ 3 tokens (7 characters) cut here by tiered-stale: stale, tier data, at call 7 ⋯",),
+        (" ⋯ ~3 tokens (7 characters) cut here by tiered-stale: stale, tier data, at call 7 ⋯",),
         ("-gone 1", " ▎[cut]"),
         (" rest", "  rest"),
     ]

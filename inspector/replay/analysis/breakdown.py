@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.context_blocks import is_signed_thinking
+from inspector.replay.analysis.context_blocks import context_at, counted_as_sent
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import (
     AROUND_TEXTS,
@@ -22,7 +22,6 @@ from inspector.replay.analysis.unrecorded import (
     SYSTEM_AND_TOOLS,
     system_by_call,
     system_cost,
-    system_within,
 )
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.figure import Figure, weakest
@@ -104,8 +103,7 @@ class Breakdown:
     def by_kind(self) -> tuple[BreakdownRow, ...]:
         """A row for every tool's results, for every other kind of block, and for what no text stands for."""
         history = self.planned.history
-        shown = ~is_signed_thinking(history)
-        sent = ((self.after.calls > 0) | self._next.in_prompt) & shown
+        sent = (self.after.calls > 0) | self._next.in_prompt
         rows = []
         for kind in BlockKind:
             mine = np.flatnonzero((history.kind == kind) & sent)
@@ -116,7 +114,7 @@ class Breakdown:
                 name = history.tool_names[tool] if tool >= 0 else ""
                 rows.append(self._row_of(mine[history.tool[mine] == tool], kind.label, name))
         rows.sort(key=lambda row: -(row.sent.value or 0))
-        system = self._system(rows)
+        system = self._system()
         rows += [system] if system.sent.value else []
         return (*rows, self._left(rows))
 
@@ -165,14 +163,12 @@ class Breakdown:
         cost = float(self.after.cost[blocks].sum())
         return self._row(name, part, len(blocks), self._carried(blocks), sent, cut, cost, self._saved(blocks), known)
 
-    def _system(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
+    def _system(self) -> BreakdownRow:
         """The system prompt and the tools, where no text stands for them."""
-        newest = self._newest_prompt() - sum(row.carried.value or 0 for row in rows)
-        sent = float(system_by_call(self.planned.inputs).sum())
+        *before, newest = system_by_call(self.planned.inputs).tolist()
         cost, cost_before = system_cost(self.planned), system_cost(self.baseline)
-        carried = system_within(self.planned.inputs, newest)
         known = self._known
-        return self._row(SYSTEM_AND_TOOLS, "", 0, carried, sent, 0.0, cost, cost_before - cost, known)
+        return self._row(SYSTEM_AND_TOOLS, "", 0, newest, sum(before), 0.0, cost, cost_before - cost, known)
 
     def _left(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
         """What is left of the prompts and their dollars when everything else is counted."""
@@ -186,19 +182,13 @@ class Breakdown:
             AROUND_TEXTS,
             "",
             0,
-            rest(self._newest_prompt(), "carried"),
+            rest(float(context_at(self.planned, self._next).prompt.value or 0), "carried"),
             rest(prompts, "sent"),
             rest(before - prompts, "cut"),
             rest(cost, "cost"),
             rest(cost_before - cost, "saved"),
             self._known,
         )
-
-    def _newest_prompt(self) -> float:
-        """Tokens of the next prompt, not yet made, under the plan."""
-        inputs = self.planned.inputs
-        whole = inputs.layout.whole_tokens[-1] - inputs.recorded_removed[-1]
-        return float(inputs.sizes.whole[-1] + inputs.sizes.ratio[-1] * (int(self._next.sent.sum()) - whole))
 
     def _row(
         self,
@@ -230,7 +220,8 @@ class Breakdown:
         return self.planned.state(self.planned.history.call_count)
 
     def _carried(self, blocks: NDArray[np.int64]) -> float:
-        return float(self.planned.inputs.sizes.ratio[-1] * self._next.sent[blocks].sum())
+        ratio = float(self.planned.inputs.sizes.ratio[-1])
+        return ratio * float(counted_as_sent(self.planned, self._next, blocks).sum())
 
     def _saved(self, blocks: NDArray[np.int64]) -> float:
         return float(self.before.cost[blocks].sum() - self.after.cost[blocks].sum())

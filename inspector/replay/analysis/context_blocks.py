@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inspector.replay.analysis.unrecorded import system_by_call
 from inspector.replay.figure import Figure, HowKnown
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action
@@ -34,9 +35,10 @@ class ContextBlocks:
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
         blocks: Block indices in the order they are sent, those the plan removed included, int32.
-        sent: Tokens sent of each one's text, float64; none of a thinking that a signature stands for.
+        sent: Tokens sent of each one's text, of thinking what stands for it, float64.
         recorded: The same with it whole, float64.
-        rest: Tokens of what no text stands for: system prompt and tools, envelopes and signatures.
+        rest: Tokens of what no block stands for: system prompt and tools, envelopes.
+        system: Of these, the system prompt and the tools.
         prompt: Tokens of all of it.
         known: How the blocks' tokens and the rest are known.
     """
@@ -46,14 +48,9 @@ class ContextBlocks:
     sent: NDArray[np.float64]
     recorded: NDArray[np.float64]
     rest: float
+    system: float
     prompt: Figure
     known: HowKnown
-
-
-def is_signed_thinking(history: History) -> NDArray[np.bool_]:
-    """Per block, whether it is a thinking that a signature stands for: its text is not what the provider counts."""
-    found: NDArray[np.bool_] = (history.kind == BlockKind.THINKING) & (history.signature != 0)
-    return found
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
@@ -77,11 +74,26 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
-    # A block takes what its text does: envelopes, and signatures that stand for thinking, are in the rest.
-    is_text = ~is_signed_thinking(replay.history)[blocks]
-    sent_scaled = ratio * np.where(is_text, state.sent[blocks], 0).astype(np.float64)
-    recorded_scaled = ratio * np.where(is_text, state.recorded[blocks], 0).astype(np.float64)
-    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, tokens - float(sent_scaled.sum()), prompt, known)
+    # A block takes what its text or its thinking does; envelopes are in the rest.
+    sent_scaled = ratio * counted_as_sent(replay, state, blocks)
+    recorded_scaled = ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64)
+    rest = tokens - float(sent_scaled.sum())
+    system = min(float(system_by_call(inputs)[call]), max(rest, 0.0))
+    return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
+
+
+def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+    """Counted tokens that a prompt sends of some blocks: of their texts, of thinking what stands for it. float64.
+
+    Args:
+        replay: The plan on the session.
+        state: How every block stands at the call, of `replay.state`.
+        blocks: Block indices.
+    """
+    is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
+    thinking = np.where(is_sent, replay.inputs.layout.thinking_beside[blocks], 0)
+    counted: NDArray[np.float64] = (state.sent[blocks] + thinking).astype(np.float64)
+    return counted
 
 
 SHORTEST = 80

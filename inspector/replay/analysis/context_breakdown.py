@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.context_blocks import RepeatKind, context_at, is_signed_thinking, repeats_in
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_by_call, system_cost, system_within
+from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_by_call, system_cost
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import path_of
@@ -55,6 +55,9 @@ NO_FILE = "(no file)"
 NO_RESULT = "no tool result"
 
 SUMMARY, INJECTED = "summaries", "injected by the agent"
+
+HIDDEN_THINKING = "thinking (not recorded)"
+"""Thinking of which the file holds neither a text nor a signature."""
 
 _ROLES = {
     BlockKind.SYSTEM_TEXT: "system",
@@ -153,7 +156,6 @@ def context_breakdown(
     sent, recorded = np.zeros(count), np.zeros(count)
     sent[context.blocks], recorded[context.blocks] = context.sent, context.recorded
     blocks = context.blocks if scope is Scope.WINDOW else _ever_sent(context, resend)
-    blocks = blocks[~is_signed_thinking(history)[blocks]]
     repeats = repeats_in(history, context) if grouping is Grouping.REPEATS else ()
     codes, names = codes_of(replay, grouping, blocks, context.call, repeats)
 
@@ -165,7 +167,7 @@ def context_breakdown(
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     parts = [part(name, blocks[order[bounds[at] : bounds[at + 1]]]) for at, name in enumerate(names)]
     parts = [each for each in parts if len(each.blocks)]
-    everything, rest = _totals(replay, context, part("", blocks), scope)
+    everything, rest = _totals(replay, context, part("", blocks), resend)
     if grouping is not Grouping.REPEATS:
         parts += rest
     if grouping is not Grouping.AGE:
@@ -182,28 +184,27 @@ def _ever_sent(context: ContextBlocks, resend: ResendCost) -> NDArray[np.int32]:
 
 
 def _totals(
-    replay: Replay, context: ContextBlocks, shown: ContextPart, scope: Scope
+    replay: Replay, context: ContextBlocks, shown: ContextPart, resend: ResendCost
 ) -> tuple[ContextPart, list[ContextPart]]:
-    """Everything, and what of it no block holds: system prompt and tools, and what goes around texts."""
+    """Everything, and what of it no block holds: system prompt and tools, and what goes around texts.
+
+    What these cost is what they cost in all prompts, as for every block. Everything is the blocks that are looked at,
+    and these: what the blocks of other prompts cost is no part of this one's.
+    """
     ledger = replay.ledger
-    carried, cost = float(ledger.prompt_tokens.sum()), float(replay.inputs.rates.cost(ledger).sum())
-    prompt = float(context.prompt.value or 0)
-    whole = prompt + shown.recorded - shown.tokens
     none = np.zeros(0, dtype=np.int32)
-    if scope is Scope.WINDOW:
-        # What the blocks of other prompts cost is no part of this one's.
-        everything = ContextPart("everything", shown.blocks, prompt, whole, shown.carried, shown.cost)
-        own, of_system, left, cost_left = np.nan, np.nan, np.nan, np.nan
-    else:
-        everything = ContextPart("everything", shown.blocks, prompt, whole, carried, cost)
-        own, of_system = float(system_by_call(replay.inputs).sum()), system_cost(replay)
-        left, cost_left = carried - shown.carried - own, cost - shown.cost - of_system
-    system = system_within(replay.inputs, context.rest)
-    around = context.rest - system
-    return everything, [
-        *([ContextPart(NOT_RECORDED, none, system, system, own, of_system)] if system else []),
+    system_calls, of_system = float(system_by_call(replay.inputs)[:-1].sum()), system_cost(replay)
+    left = float(ledger.prompt_tokens.sum()) - float(resend.tokens.sum()) - system_calls
+    cost_left = float(replay.inputs.rates.cost(ledger).sum()) - float(resend.cost.sum()) - of_system
+    around = context.rest - context.system
+    rest = [
+        ContextPart(NOT_RECORDED, none, context.system, context.system, system_calls, of_system),
         ContextPart(AROUND_TEXTS, none, around, around, left, cost_left),
     ]
+    rest = [part for part in rest if part.carried or part.tokens or part.name == AROUND_TEXTS]
+    prompt = float(context.prompt.value or 0)
+    carried, cost = (shown.carried + system_calls + left, shown.cost + of_system + cost_left)
+    return ContextPart("everything", shown.blocks, prompt, prompt + shown.recorded - shown.tokens, carried, cost), rest
 
 
 def consumers_of(
@@ -269,14 +270,16 @@ def codes_of(
 
 
 def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
-    names = [*_ROLES.values(), SUMMARY, INJECTED]
+    names = [*_ROLES.values(), SUMMARY, INJECTED, HIDDEN_THINKING]
     messages = history.session.messages
     of_message = history.message[blocks]
     summary = np.array([messages[index].is_summary for index in of_message.tolist()], dtype=bool)
     injected = np.array([messages[index].is_meta for index in of_message.tolist()], dtype=bool)
     kind = history.kind[blocks].astype(np.int64)
     said = kind == BlockKind.USER_TEXT
+    hidden = (kind == BlockKind.THINKING) & (history.characters[blocks] == 0) & (history.signature[blocks] == 0)
     codes = np.where(said & injected, names.index(INJECTED), kind)
+    codes = np.where(hidden, names.index(HIDDEN_THINKING), codes)
     return np.where((said | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
 
 

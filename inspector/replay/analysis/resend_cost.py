@@ -15,6 +15,7 @@ import numpy as np
 
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
 from inspector.replay.pricing.rates import RateColumn
+from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +30,8 @@ class ResendCost:
 
     Attributes:
         calls: Prompts that held it, int64.
-        tokens: Tokens sent for it in all of them together, on the provider's scale, float64.
+        tokens: Tokens sent for it in all of them together, on the provider's scale, float64; of thinking, what stands
+            for it in prompts.
         cost: Dollars of those tokens, NaN where a call has no price, float64.
     """
 
@@ -105,9 +107,11 @@ def _stretches(
     inside = (positions >= 0) & (at < len(calls))
     positions, at, sent = positions[inside], at[inside], edits.tokens[inside].astype(np.int64)
     at = np.maximum(at, enters[positions])
+    beside = replay.inputs.layout.thinking_beside
+    sent += np.where(edits.action[inside] == Action.REMOVED, 0, beside[edits.block[inside]])
     owners = np.concatenate((np.arange(len(context.blocks)), positions))
     starts = np.concatenate((enters, at))
-    tokens = np.concatenate((context.tokens.astype(np.int64), sent))
+    tokens = np.concatenate((context.tokens + beside[context.blocks], sent))
     # The changes come after the whole block they change, and in call order, so a stable sort keeps them so.
     order = np.argsort(owners, kind="stable")
     owners, starts, tokens = owners[order], starts[order], tokens[order]

@@ -1,8 +1,8 @@
 """What is sent and no text of a session stands for: its system prompt and tools, and what goes around texts.
 
-How long the system prompt and the tools are is known from the fit to reported usage, the same for every prompt. What is
-left of a prompt when these and every text are taken away is the envelopes of blocks, reasoning that is kept as a
-signature, and by how much the fit misses that prompt.
+How long the system prompt and the tools are is known from the fit to reported usage: what a model's prompts hold beside
+what the file shows, when their context began. What is left of a prompt when these, every text and the thinking are
+taken away is the envelopes of blocks, reasoning that no block stands for, and by how much the fit misses that prompt.
 """
 
 from __future__ import annotations
@@ -35,24 +35,26 @@ UNRECORDED = (SYSTEM_AND_TOOLS, AROUND_TEXTS)
 
 
 def system_tokens(inputs: ReplayInputs) -> int:
-    """Tokens of the system prompt and the tools in every prompt, where the file does not hold them."""
-    return round(inputs.scale.calibration.overhead)
-
-
-def system_within(inputs: ReplayInputs, rest: float) -> float:
-    """The same in one prompt, in which no text stands for so many tokens: there are never more than these."""
-    return float(min(max(system_tokens(inputs), 0), max(rest, 0.0)))
+    """Tokens of the system prompt and the tools in the newest prompt, where the file does not hold them."""
+    return round(float(system_by_call(inputs)[-1]))
 
 
 def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
-    """The same in the prompt of every call, float64. No plan changes it."""
-    rest = np.maximum(inputs.before_blocks + inputs.layout.beside_prompts[:-1], 0)
-    return np.minimum(max(system_tokens(inputs), 0), rest)
+    """The same in the prompt of every call, the next one included, whole numbers, float64. No plan changes it.
+
+    Never more than what blocks and all that goes with them leave of the prompt, so that a plan that cuts all of these
+    leaves the system prompt as it is.
+    """
+    sizes, layout = inputs.sizes, inputs.layout
+    rest = sizes.whole - sizes.ratio * (layout.with_envelopes - inputs.recorded_removed)
+    overhead = np.maximum(np.rint(inputs.scale.calibration.call_overhead), 0)
+    system: NDArray[np.float64] = np.minimum(overhead, np.floor(np.maximum(rest, 0)))
+    return system
 
 
 def system_cost(replay: Replay) -> float:
     """Dollars of them over all calls, NaN without a price. What a cache reads of a prompt, it reads of them first."""
-    tokens = system_by_call(replay.inputs)
+    tokens = system_by_call(replay.inputs)[:-1]
     read_rate, other_rate = prompt_rates(replay)
     read = np.minimum(tokens, replay.ledger.cache_read)
     return float((read * read_rate + (tokens - read) * other_rate).sum())

@@ -52,7 +52,7 @@ class ReplayInputs:
         output_known: Whether every output was reported and none is a streaming placeholder.
         output_is_least: Per call, whether its response was longer than `output`, nobody knows by how much, bool.
         scale: The provider's tokens for our counted ones.
-        sizes: What every prompt measures with nothing cut.
+        sizes: What every prompt measures with nothing cut; no block measures more than its part of a prompt.
         cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
         recorded_removed: Per call, the next one included, counted tokens the agent itself had cleared by then, int64.
         recorded_reusable_removed: Those of them that stood where a cache could hold them, int64.
@@ -179,6 +179,7 @@ class ReplayInputs:
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
+        ratio = _ratio_within(layout, scale, whole, recorded_removed)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
@@ -203,7 +204,7 @@ class ReplayInputs:
             output_known=bool(responses.is_reported.all()),
             output_is_least=responses.is_least,
             scale=scale,
-            sizes=PromptSizes(whole, scale.ratio, recorded_removed, layout.envelopes),
+            sizes=PromptSizes(whole, ratio, recorded_removed, layout.envelopes),
             cached_blocks=cached,
             recorded_removed=recorded_removed,
             recorded_reusable_removed=PromptEdits.of(layout, cleared).reusable(cached).removed,
@@ -237,6 +238,18 @@ def _whole_prompts(
         shown = scale.ratio[-1] * counted + layout.beside_prompts
         whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
+
+
+def _ratio_within(
+    layout: PromptLayout, scale: TokenScale, whole: NDArray[np.float64], removed: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Per call, the provider's tokens for a counted one; less where blocks would measure more than their prompt.
+
+    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent.
+    """
+    shown = np.maximum(layout.with_envelopes - removed, 1)
+    ratio: NDArray[np.float64] = np.minimum(scale.ratio, np.maximum(whole, 0) / shown)
+    return ratio
 
 
 def _cached_blocks(

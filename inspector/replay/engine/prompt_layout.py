@@ -110,6 +110,24 @@ class PromptLayout:
         return columns.by_call(columns.beside_before[columns.end])
 
     @cached_property
+    def thinking_beside(self) -> NDArray[np.int64]:
+        """Per block of thinking, counted tokens it takes beside its own, 0 for other blocks. int64.
+
+        What stands for a thinking, its signature or the reported length of its response, is all there is of it in a
+        prompt, whatever the file shows of its text.
+        """
+        return np.where(self.history.kind == BlockKind.THINKING, self.envelopes, 0)
+
+    @cached_property
+    def with_envelopes(self) -> NDArray[np.int64]:
+        """Per call, the counted tokens of its prompt with every block whole, and what goes with them. int64."""
+        sums = np.zeros(self.history.call_count + 1, dtype=np.int64)
+        for context in self.contexts:
+            before = np.concatenate(([0], np.cumsum(self.envelopes[context.blocks])))
+            sums[context.calls] = before[context.prompt_blocks]
+        return self.whole_tokens + sums
+
+    @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:
         """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
         columns = self.columns

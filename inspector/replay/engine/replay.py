@@ -60,8 +60,8 @@ class GroupEffect:
         group: The part's name; empty for the whole strategy.
         results: Blocks it decided about, those it left whole included.
         touched: Blocks it changed at any call.
-        tokens_before: Counted tokens of the touched blocks, whole.
-        tokens_cut: Counted tokens it leaves out of them in the end; negative where it adds.
+        tokens_before: Tokens of the touched blocks, whole, on the provider's scale; of thinking, what stands for it.
+        tokens_cut: Those of them it leaves out in the end; negative where it adds.
         are_results: All that it changed are tool results, not blocks of any kind.
     """
 
@@ -112,9 +112,12 @@ class Replay:
         edits = self.edits
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
-        before = self.table.tokens[edits.block[rows]].astype(np.int64)
+        ratio = float(self.inputs.sizes.ratio[-1])
+        beside = self.inputs.layout.thinking_beside[edits.block[rows]]
+        before = self.table.tokens[edits.block[rows]] + beside
+        cut = before - edits.tokens[rows] - np.where(edits.action[rows] == Action.REMOVED, 0, beside)
         others = self.history.kind[edits.block[rows]] != BlockKind.TOOL_RESULT
-        columns = (np.ones_like(before), before, before - edits.tokens[rows], others)
+        columns = (np.ones_like(before), before, cut, others)
         count = len(edits.reasons)
         totals = [np.bincount(edits.reason[rows], column, count).astype(np.int64).tolist() for column in columns]
         sums: dict[tuple[int, str], list[int]] = {key: [0, 0, 0, 0] for key in edits.considered}
@@ -123,8 +126,16 @@ class Replay:
                 total = sums.setdefault((reason.entry, reason.decision.group), [0, 0, 0, 0])
                 total[:] = [one + other for one, other in zip(total, of_reason, strict=True)]
         return tuple(
-            GroupEffect(entry, group, edits.considered.get((entry, group), touched), touched, whole, cut, not others)
-            for (entry, group), (touched, whole, cut, others) in sums.items()
+            GroupEffect(
+                entry,
+                group,
+                edits.considered.get((entry, group), touched),
+                touched,
+                round(ratio * whole),
+                round(ratio * left_out),
+                not others,
+            )
+            for (entry, group), (touched, whole, left_out, others) in sums.items()
             if entry != RECORDED and (edits.considered.get((entry, group)) or touched)
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.explain.parts import (
     breakdown_explanation,
@@ -15,7 +16,7 @@ from inspector.replay.explain.parts import (
     next_calls_explanation,
     resent_explanation,
 )
-from inspector.replay.explain.plan import outcome_explanations
+from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation, replay_explanations
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 HEAVIEST = 200
 """So many of the tool results that cost most are listed."""
 
-OVERHEAD = "overhead"
+OVERHEAD, CACHE_READ_SHARE = "overhead", "cache_read_share"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,11 @@ class CostSheet:
     runs_per_day: RunsPerDay
     explained: Mapping[Hashable, Explanation]
 
+    @property
+    def is_recorded(self) -> bool:
+        """No strategy is on, so that all there is to say is of the session as it was recorded."""
+        return self.planned is self.baseline
+
 
 def cost_sheet(
     baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: Assumptions, runs_per_day: RunsPerDay
@@ -97,6 +103,7 @@ def cost_sheet(
         **dict(cost_part_explanations(planned).items()),
         **{("before", name): each for name, each in replay_explanations(baseline).items()},
         **{("before", name): each for name, each in cost_part_explanations(baseline).items()},
+        ("before", CACHE_READ_SHARE): cache_read_explanation(baseline, cache_read_share(baseline.figures)),
         OVERHEAD: overhead_explanation(planned.inputs),
         **{("kind", place): breakdown_explanation(row, planned) for place, row in enumerate(kinds)},
         **{

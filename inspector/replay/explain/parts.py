@@ -29,6 +29,11 @@ _SERVED = "each call's tokens at the rate they were served at: cache reads, cach
 
 def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
     """What blocks of a kind, of a tool, or of a tier take up of all prompts."""
+    of_plan = (
+        Input("token-calls cut", row.cut.value, "tokens"),
+        Input("what the plan saves on them", row.saved.value, "$"),
+    )
+    is_planned = any(entry.enabled for entry in planned.plan.entries)
     return Explanation(
         row.sent.value,
         "tokens",
@@ -37,10 +42,9 @@ def breakdown_explanation(row: BreakdownRow, planned: Replay) -> Explanation:
         (
             Input("blocks", row.blocks),
             Input("in the newest prompt", row.carried.value, "tokens"),
-            Input("token-calls cut", row.cut.value, "tokens"),
             Input("of all prompts", row.share.value, "share"),
             Input("what sending them cost", row.cost.value, "$"),
-            Input("what the plan saves on them", row.saved.value, "$"),
+            *(of_plan if is_planned else ()),
         ),
         f"{scale_source(planned.inputs)}; dollars: {_SERVED}",
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.engine.replay import Replay
-    from inspector.replay.figure import Band
+    from inspector.replay.figure import Band, Figure
 
 _COMPARED = "the session replayed with the plan and without"
 _DRAWN = (
@@ -40,26 +40,31 @@ def outcome_explanations(
     }
 
 
+def cache_read_explanation(replay: Replay, share: Figure) -> Explanation:
+    """The share of its prompts that a replay reads from the cache."""
+    figures = replay.figures
+    return Explanation.of(
+        share,
+        "share",
+        "tokens read from the cache, of all prompt tokens",
+        (
+            Input("cache reads", figures.cache_read_tokens.value, "tokens"),
+            Input("prompt tokens", figures.prompt_tokens.value, "tokens"),
+        ),
+        "the totals of this replay",
+    )
+
+
 def _cache_explanations(planned: Replay, outcome: PlanOutcome) -> dict[str, Explanation]:
-    figures = planned.figures
     resent = Input("tokens re-cached", outcome.resent_tokens.value, "tokens")
     source = "the plan's prompts served twice: as they are, and by a cache that no change reaches"
     return {
-        "cache_read_share": Explanation.of(
-            outcome.cache_read_share,
-            "share",
-            "tokens read from the cache, of all prompt tokens",
-            (
-                Input("cache reads", figures.cache_read_tokens.value, "tokens"),
-                Input("prompt tokens", figures.prompt_tokens.value, "tokens"),
-            ),
-            "the totals of this replay",
-        ),
+        "cache_read_share": cache_read_explanation(planned, outcome.cache_read_share),
         "breaks": Explanation.of(
             outcome.breaks,
             "calls",
             "calls at which the plan changed something that had been sent before",
-            (Input("calls", figures.calls.value, "calls"),),
+            (Input("calls", planned.figures.calls.value, "calls"),),
             "the prompts of all calls, compared one with the next",
         ),
         "resent_tokens": Explanation.of(

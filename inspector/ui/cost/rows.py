@@ -118,6 +118,39 @@ _TERM_COLUMNS: Final = (
 )
 
 
+_RECORDED: Final = "as recorded"
+
+_OF_PLAN: Final[Mapping[CostSection, tuple[str, ...]]] = {
+    CostSection.TOTALS: ("after", "change"),
+    CostSection.PARTS: ("cut_tokens", "saved_usd"),
+    CostSection.TIERS: (),
+    CostSection.RESULTS: (),
+    CostSection.COMPACTIONS: ("prompt", "reached", "avoided", "saved"),
+    CostSection.FORECAST: ("after", "saved", "band"),
+}
+"""Columns that say what a plan does: with no strategy on there is nothing to say in them."""
+
+
+def section_title(section: CostSection, sheet: CostSheet | None) -> str:
+    """What stands above a section; before there are figures, no word of a plan either."""
+    is_plan = sheet is not None and not sheet.is_recorded
+    match section:
+        case CostSection.TOTALS:
+            return "Totals over all calls" + ("" if is_plan else ", as recorded")
+        case CostSection.PARTS:
+            return "What fills the prompts" + (", under the plan" if is_plan else ", as recorded")
+        case CostSection.TIERS:
+            return "What the plan's parts did, changed blocks of all"
+        case CostSection.RESULTS:
+            return "Results that cost most to resend"
+        case CostSection.COMPACTIONS:
+            return "Recorded compactions" + (" under the plan, no part of any total" if is_plan else "")
+        case CostSection.FORECAST:
+            return "Forecast" + ("" if is_plan else ", as recorded")
+        case CostSection.ASSUMPTIONS:
+            return "Assumptions, and where the figures come from"
+
+
 def own_sorting(section: CostSection) -> Sorting:
     """How a section's rows stand at first."""
     return Sorting("usd") if section in (CostSection.PARTS, CostSection.RESULTS) else Sorting()
@@ -132,6 +165,14 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
         rows: The session's rows, for what single results hold.
         terms: The table of assumptions, which are the screen's.
     """
+    table = _section_table(section, sheet, rows, terms)
+    if not sheet.is_recorded or section is CostSection.ASSUMPTIONS:
+        return table
+    columns = (replace(each, title=_RECORDED) if each.name == "before" else each for each in table.columns)
+    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]))
+
+
+def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
     match section:
         case CostSection.TOTALS:
             return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet)))
@@ -151,7 +192,7 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
 
 def nothing_in(section: CostSection, sheet: CostSheet) -> str:
     """What to say where a section has no rows."""
-    is_idle = sheet.planned is sheet.baseline
+    is_idle = sheet.is_recorded
     words = {
         CostSection.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
         CostSection.RESULTS: "no tool result was sent",
@@ -229,7 +270,7 @@ def _label(entry: Quantity) -> str:
 
 def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
     """What the plan saves, when it breaks even, and what its cache misses cost."""
-    if sheet.planned is sheet.baseline:
+    if sheet.is_recorded:
         return []
     found = []
     pays_off = quantity(PlanFacts, "break_even_call")

@@ -13,7 +13,7 @@ from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
-from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, term_table
+from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, section_title, term_table
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import legend_of
@@ -39,15 +39,9 @@ if TYPE_CHECKING:
     from inspector.ui.cost.assumptions import Term
 
 SECTIONS = tuple(CostSection)
-_TITLES = {
-    CostSection.TOTALS: "Totals over all calls",
-    CostSection.PARTS: "What fills the prompts, under the plan",
-    CostSection.TIERS: "What the plan's parts did, changed blocks of all",
-    CostSection.RESULTS: "Results that cost most to resend",
-    CostSection.COMPACTIONS: "Recorded compactions under the plan, no part of any total",
-    CostSection.FORECAST: "Forecast",
-    CostSection.ASSUMPTIONS: "Assumptions, and where the figures come from",
-}
+
+_OF_PROMPTS = (CostSection.PARTS, CostSection.TIERS, CostSection.RESULTS)
+"""Sections of blocks' tokens in prompts, which the timeline has as they are counted here."""
 
 
 class CostFigures(FigureTable):
@@ -112,7 +106,7 @@ class CostsScreen(StudyScreen):
         """Work everything out, at once or when what is under way is back."""
         names = tuple(("", section.value) for section in SECTIONS)
         self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
-        self.query_one("#figures-pane", Pane).border_title = Content(_TITLES[self.section])
+        self.query_one("#figures-pane", Pane).border_title = Content(section_title(self.section, self.sheet))
         self._is_wanted = True
         if not self._is_computing:
             self._compute_costs()
@@ -151,7 +145,8 @@ class CostsScreen(StudyScreen):
         terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
         pane = self.query_one("#figures-pane", Pane)
-        scale = scale_words(sheet.planned.inputs.scale) if self.section is CostSection.RESULTS else ""
+        scale = scale_words(sheet.planned.inputs.scale) if self.section in _OF_PROMPTS else ""
+        pane.border_title = Content(section_title(self.section, sheet))
         pane.border_subtitle = Content(" · ".join(filter(None, (legend_of(table), scale))))
         self.figures.table = table
 

@@ -279,14 +279,12 @@ def gaps_of(rendition: Rendition, length: int) -> list[int]:
 
 
 def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
-    """How much was left out, by whom and since when; without a note only how much."""
-    amount = ON_SCREEN.plural(characters, "character")
+    """How much was left out, by whom and since when; without a note only how much. Tokens are a local estimate."""
+    amount = ON_SCREEN.plural(characters, "character") if characters else "text not recorded"
     if note is None:
         return f"{amount} {verb}"
-    tokens = (
-        ON_SCREEN.plural(note.tokens, "token")
-        if note.tokens >= 0
-        else f"{ON_SCREEN.plural(-note.tokens, 'token')} more than recorded"
+    tokens = f"{ABOUT}{ON_SCREEN.plural(abs(note.tokens), 'token')}" + (
+        " more than recorded" if note.tokens < 0 else ""
     )
     sentence = f"{tokens} ({amount}) {verb}" if note.tokens >= 0 else f"{amount} {verb}, {tokens},"
     if note.reason:

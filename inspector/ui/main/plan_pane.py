@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.session_screen import scale_words
 from inspector.ui.toolkit.answered_screen import open_over
 from inspector.ui.toolkit.pane import entitle, subtitle
 
@@ -71,7 +72,7 @@ class PlanPane(SessionPane):
         outcome = self.controller.outcome
         if outcome is not None and self._panel is not None:
             self._panel.show_outcomes(outcome.replay.groups)
-            subtitle(self, "tokens: local estimate")
+            subtitle(self, scale_words(outcome.inputs.scale))
 
     def _show_risks(self) -> None:
         if self._panel is not None:

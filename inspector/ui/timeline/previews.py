@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN, file_size
 from inspector.safe_text import one_line
@@ -37,6 +37,10 @@ _STRING_MEMBER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[?\s*"((?:[^"\\]|\\.)*)
 _LISTED_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*\[(\s*"(?:[^"\\]|\\.)*"(?:\s*,\s*"(?:[^"\\]|\\.)*")*)')
 
 
+NOT_RECORDED: Final = "thinking not recorded"
+"""What is said of a thinking of which the file holds neither a text nor what stands for it."""
+
+
 def preview(block: Block, working_directory: str = "") -> str:
     """The line, safe to show; empty where the block has nothing to say.
 
@@ -47,6 +51,8 @@ def preview(block: Block, working_directory: str = "") -> str:
     if block.kind is BlockKind.TOOL_CALL:
         return one_line(call_summary(block.preview, working_directory))
     text = one_line(block.preview)
+    if not text and block.kind is BlockKind.THINKING and not block.signature_characters:
+        return NOT_RECORDED
     if text or not (block.media or block.signature_characters):
         return text
     if block.media:

@@ -1,0 +1,166 @@
+"""The parts of a prompt add up to it, none is negative, and a plan cuts no more of one than there is."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
+from inspector.replay.engine.replay import replay, replay_session
+from inspector.session.model import BlockKind, Role, Usage
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from tests.conftest import ROOT
+from tests.examples import examples
+from tests.replay.synthetic import SessionBuilder
+from tests.replay.test_ledger import inputs_of
+
+PLANS = (["anthropic-clear-thinking:keep=1,turn=response"], ["clear-old"], ["keep-recent:keep=2"])
+
+
+@st.composite
+def thinking_sessions(draw):
+    """Sessions that think and report usage, which at times says less than the file shows, and change their model."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    unseen = draw(st.sampled_from([0, 50, 5_000]))
+    shown = 4
+    for turn in range(draw(st.integers(1, 24))):
+        signed = draw(st.booleans())
+        said = "t" * draw(st.sampled_from([0, 40]))
+        thinking = builder.block(
+            BlockKind.THINKING, said, signature_characters=draw(st.integers(1, 900)) if signed else 0
+        )
+        answer = builder.block(BlockKind.ASSISTANT_TEXT, f"turn {turn}" + "x" * draw(st.integers(0, 40)))
+        output = draw(st.sampled_from([1, 30, 300]))
+        prompt = round((unseen + shown) * draw(st.sampled_from([0.4, 1.0, 1.0, 1.0, 1.6])))
+        model = "claude-opus-4-8" if turn < draw(st.sampled_from([0, 12, 24])) else "claude-opus-4-6"
+        builder.respond(thinking, answer, usage=Usage(uncached=prompt, output=output), model=model, time=1_000.0 + turn)
+        asked = f"question {turn}" + "y" * draw(st.integers(0, 300))
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, asked))
+        shown += answer.characters + output + len(asked)
+    return builder.session()
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(thinking_sessions(), st.sampled_from(PLANS))
+def test_parts_of_every_prompt_add_up_and_none_is_negative(session, specs):
+    inputs = inputs_of(session)
+    baseline, planned = replay(inputs, Plan()), replay(inputs, Plan.from_specs(specs))
+    system = system_by_call(inputs)
+    for call in range(len(session.calls) + 1):
+        before, after = (context_at(each, each.state(call)) for each in (baseline, planned))
+        for context in (before, after):
+            assert context.sent.sum() + context.rest == pytest.approx(context.prompt.value)
+            assert context.sent.min(initial=0) >= -1e-9
+            # A prompt is whole tokens, and so is what is cut of it.
+            assert context.rest - context.system >= -1.5
+        assert before.system == pytest.approx(system[call], abs=1)
+        assert after.system == pytest.approx(before.system, abs=1)
+        assert np.all(after.recorded == pytest.approx(before.recorded))
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(thinking_sessions(), st.sampled_from(PLANS))
+def test_what_parts_and_tiers_cut_and_save_adds_up_to_what_the_plan_does(session, specs):
+    inputs = inputs_of(session)
+    baseline, planned = replay(inputs, Plan()), replay(inputs, Plan.from_specs(specs))
+    breakdown = Breakdown(baseline, planned)
+    rows = {(row.name, row.part): row for row in breakdown.by_kind()}
+    assert sum(row.cut.value for row in rows.values()) == planned.ledger.removed_tokens.sum()
+    if planned.figures.cost_usd.value is not None:
+        saved = baseline.figures.cost_usd.value - planned.figures.cost_usd.value
+        assert sum(row.saved.value for row in rows.values()) == pytest.approx(saved)
+    whole = {(row.name, row.part): row.sent.value for row in Breakdown(baseline, baseline).by_kind()}
+    for key, row in rows.items():
+        assert row.cut.value + len(session.calls) * 2 >= 0
+        assert row.cut.value <= whole.get(key, 0) + len(session.calls) * 2
+        assert row.carried.value >= -len(rows)
+
+
+def test_the_system_prompt_is_that_of_the_model_that_is_called():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(40):
+        model, unseen = ("claude-opus-4-5", 9_000) if turn < 20 else ("claude-opus-4-6", 6_000)
+        shown = sum(builder.messages[at].blocks[0].characters for at in builder.members)
+        usage = Usage(uncached=unseen + shown, output=1)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10), usage=usage, model=model)
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "q" * (100 + 170 * (turn * 7 % 5))))
+    inputs = inputs_of(builder.session())
+
+    system = system_by_call(inputs)
+
+    assert system[:20] == pytest.approx(9_000, rel=0.1)
+    assert system[20:] == pytest.approx(6_000, rel=0.1)
+    assert system_tokens(inputs) == system[-1]
+
+
+def test_no_plan_cuts_more_of_a_prompt_than_was_sent_where_the_file_shows_more_than_that():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(20):
+        # From the tenth call on, nine tenths of what the file shows was left out unseen.
+        sent = 4 + 1_010 * turn
+        usage = Usage(uncached=500 + (sent if turn < 10 else sent // 10), output=1)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10), usage=usage, model="claude-opus-4-6")
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "q" * 1_000))
+    inputs = inputs_of(builder.session())
+    planned = replay(inputs, Plan.from_specs(["keep-recent:keep=1"]))
+
+    assert (planned.ledger.removed_tokens <= inputs.recorded.prompt).all()
+    assert planned.ledger.prompt_tokens.min() > 0
+
+
+@pytest.mark.parametrize("name", ["corpus/claude-code/e92f5a0b-*.jsonl", "sample_sessions/coding-agent.jsonl"])
+def test_a_cleared_thinking_is_one_figure_in_tiers_parts_totals_and_window(request, name):
+    place = request.getfixturevalue("shared") if name.startswith("corpus/") else ROOT
+    path = next(place.glob(name), None)
+    if path is None:
+        pytest.skip("the session is not at hand")
+    baseline = replay_session(open_session(path), Plan())
+    planned = replay(baseline.inputs, Plan.from_specs(["anthropic-clear-thinking"]))
+    rows = {row.name: row for row in Breakdown(baseline, planned).by_kind() if not row.part}
+    (group,) = planned.groups
+    (tier,) = Breakdown(baseline, planned).by_tier().values()
+
+    assert tier.cut.value == rows["thinking"].cut.value
+    # Thinking that the plan leaves alone is read from the cache, or not, as before, to a cent.
+    assert tier.saved.value == pytest.approx(rows["thinking"].saved.value, abs=0.01)
+    assert rows[SYSTEM_AND_TOOLS].carried.value == system_tokens(planned.inputs)
+    state = planned.state(planned.history.call_count)
+    for scope in Scope:
+        found = context_breakdown(planned, state, resend_cost(planned), Grouping.ROLE, scope)
+        parts = {part.name: part for part in found.parts}
+        if scope is Scope.SESSION or len(planned.inputs.layout.contexts) == 1:
+            assert parts["thinking"].cost == pytest.approx(rows["thinking"].cost.value)
+        assert parts[AROUND_TEXTS].cost == pytest.approx(rows[AROUND_TEXTS].cost.value)
+        assert sum(part.cost for part in found.parts) == pytest.approx(found.everything.cost)
+    if len(planned.inputs.layout.contexts) == 1:
+        # One context, so that what is cut in the end is cut of the newest prompt.
+        assert parts["thinking"].recorded - parts["thinking"].tokens == pytest.approx(group.tokens_cut, abs=1)
+
+
+def test_thinking_counts_by_what_stands_for_it_in_prompts():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(30):
+        thinking = builder.block(BlockKind.THINKING, "", signature_characters=400 + 40 * (turn % 7))
+        answer = builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10)
+        usage = Usage(uncached=7_000 + turn * 400, output=1)
+        builder.respond(thinking, answer, usage=usage, model="claude-opus-4-6", time=1_000.0 + turn)
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "q" * 100))
+    session = builder.session()
+    inputs = inputs_of(dataclasses.replace(session))
+    found = replay(inputs, Plan())
+    context = context_at(found, found.state(len(session.calls)))
+    is_thinking = found.history.kind[context.blocks] == BlockKind.THINKING
+
+    measured = inputs.sizes.ratio[-1] * inputs.table.tokens + inputs.scale.beside
+    assert context.sent[is_thinking] == pytest.approx(measured[context.blocks][is_thinking], abs=1)
