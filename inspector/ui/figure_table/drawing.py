@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.safe_text import cell_width, fit_cells
+from inspector.safe_text import cell_width, cut_middle, fit_cells
 from inspector.ui.figure_table.table import EMPTY
 from inspector.ui.toolkit.bars import bar
 
@@ -128,6 +128,8 @@ def row_pieces(
 def _text(column: Column, cell: Cell, width: int, row_style: str) -> list[Piece]:
     style = cell.style or row_style
     text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
+    if column.keeps_end:
+        text = cut_middle(text, width)
     return [(fit_cells(text, width, align_right=not column.is_text), style)]
 
 

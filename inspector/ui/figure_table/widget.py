@@ -161,7 +161,13 @@ class FigureTable(LineView):
         self.set_reactive(FigureTable.cursor, place)
         if moved and place >= 0:
             self.scroll_to_show(place)
+        self.tell_cut()
         self.post_message(self.Highlighted(self, self.cursor_key))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell how many rows are out of sight now."""
+        super().watch_scroll_y(old_value, new_value)
+        self.tell_cut()
 
     def watch_cursor(self, before: int, cursor: int) -> None:
         """Draw two rows anew and tell where the cursor is."""
@@ -244,6 +250,7 @@ class FigureTable(LineView):
         """Keep the cursor in sight."""
         if self.cursor >= 0:
             self.scroll_to_show(self.cursor)
+        self.tell_cut()
 
     def on_focus(self) -> None:
         """Draw the cursor as the one that keys move."""
@@ -286,7 +293,7 @@ Fact = tuple[str, str]
 
 
 class Facts(Widget):
-    """Labels at the left, what they say beside them. What does not fit below is left out: the first matter most."""
+    """Labels at the left, what they say beside them. Lines that do not fit are counted: the first matter most."""
 
     DEFAULT_CSS = """
     Facts {
@@ -314,4 +321,9 @@ class Facts(Widget):
                 shown = label if number == 0 else ""
                 row = folded.row(number) if len(folded) else ""
                 lines.append(Content.assemble((f"{shown:<{widest}}  ", label_style), (row, text_style)))
-        return Content("\n").join(lines[: max(self.content_size.height, 1)])
+        room = max(self.content_size.height, 1)
+        if len(lines) > room:
+            width = max(self.content_size.width, 1)
+            more = Content.styled(f" … {len(lines) - room} more", label_style)
+            lines[room - 1] = lines[room - 1].truncate(max(width - more.cell_length, 0)) + more
+        return Content("\n").join(lines[:room])
