@@ -13,7 +13,7 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.detail.page import wrap
-from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, shortened, widths_for
 from inspector.ui.figure_table.table import Sorting, Table
 from inspector.ui.toolkit.line_view import LineView
 
@@ -130,6 +130,7 @@ class FigureTable(LineView):
         self._rows: tuple[FigureRow, ...] = ()
         self._widths: dict[str, int] = {}
         self._widths_of: tuple[object, int] | None = None
+        self._short: frozenset[str] = frozenset()
         self.shows_cursor = True
         """A row can be chosen; otherwise the table is only to be read."""
 
@@ -273,6 +274,7 @@ class FigureTable(LineView):
             self._rows[line],
             selected=selected,
             logarithmic=self.logarithmic,
+            short=self._short,
         )
         return self.strip_of_pieces(pieces, width, selected=selected)
 
@@ -282,9 +284,10 @@ class FigureTable(LineView):
         return self.strip_of_pieces(pieces, width, selected=False)
 
     def _column_widths(self, width: int) -> dict[str, int]:
-        if self._widths_of != (self.table.columns, width):
-            self._widths_of = (self.table.columns, width)
+        if self._widths_of is None or self._widths_of[0] is not self.table or self._widths_of[1] != width:
+            self._widths_of = (self.table, width)
             self._widths = widths_for(self.table.columns, width)
+            self._short = shortened(self.table.columns, self._widths, self.table.rows)
         return self._widths
 
 
