@@ -114,6 +114,23 @@ async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back
 
 
 @few_plans
+async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_it_off_says_so(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        compare = await Compare.opened(run, "underscore")
+        compare.table.go_to("keep-recent")
+        await run.tap("enter")
+        await run.until_open("session")
+        await run.until_shown("the plan is keep-recent now")
+        await run.press("1")
+        await run.until_shown("keep-recent off: ctrl+z takes it back")
+        assert "the plan is keep-recent now" not in run.text()
+        await run.press("1")
+        await run.until_shown("keep-recent on")
+
+
+@few_plans
 async def test_a_strategy_is_added_to_the_plan_which_is_replayed_in_its_row(running, session_file) -> None:
     async with running(session_file.path) as run:
         compare = await Compare.opened(run, "underscore")
