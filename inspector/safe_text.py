@@ -108,6 +108,18 @@ def fit_cells(safe: str, width: int, *, align_right: bool = False, ellipsis: str
     return padding + clipped if align_right else clipped + padding
 
 
+def cut_middle(safe: str, width: int, ellipsis: str = "…") -> str:
+    """A safe text cut to at most `width` cells in its middle, its end a little longer than its beginning."""
+    room = width - cell_len(ellipsis)
+    if room < 2 or cell_len(safe) <= width:
+        return clip_cells(safe, width, ellipsis)
+    head = clip_cells(safe, room // 2, "")
+    start = len(head)
+    while cell_len(safe[start:]) > room - cell_len(head):
+        start += 1
+    return head + ellipsis + safe[start:]
+
+
 def _fitting(text: str, room: int) -> int:
     """How many characters of `text` fit into `room` cells, with the marks on the last of them."""
     if cell_len(text[:room]) == room == cell_len(text[: room + 1]) - 1:

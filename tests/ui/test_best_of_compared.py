@@ -108,7 +108,7 @@ def test_plans_that_are_equal_in_what_they_are_sorted_by_stand_by_what_they_save
     table = compare_table(plans, "sound")
     for_needed = table.sorted(Sorting("needed", falls=False))
     assert [row.key for row in for_needed.rows] == ["nothing cut", "sound", "small", "bold"]
-    assert [row.key for row in table.sorted(Sorting("needed")).rows] == ["nothing cut", "bold", "sound", "small"]
+    assert [row.key for row in table.sorted(Sorting("needed")).rows] == ["nothing cut", "sound", "bold", "small"]
 
 
 def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:

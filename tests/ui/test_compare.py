@@ -1,7 +1,10 @@
 """The compare screen: every strategy and the plan on one session."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -9,7 +12,9 @@ from inspector.cli import main
 from inspector.replay.analysis import comparison
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind
+from inspector.replay.engine.replay import replay
 from inspector.report.numbers import MINUS
+from inspector.safe_text import cut_middle
 from inspector.session.model import Session
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
@@ -81,7 +86,7 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         assert compare.table.sorting.column == "share"
         await run.tap("left", "left", "left", "s")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("cost", True)
-        costs = [row.cells["cost"].order for row in compare.table.rows[1:-1]]
+        costs = [row.cells["cost"].order for row in compare.table.rows[2:-1]]
         assert costs == sorted(costs, reverse=True)
         assert compare.table.row_here == key
 
@@ -107,6 +112,23 @@ async def test_enter_makes_a_plan_the_current_one_and_undo_brings_the_other_back
 
         await run.press("ctrl+z")
         assert run.plan == before
+
+
+@few_plans
+async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_it_off_says_so(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        compare = await Compare.opened(run, "underscore")
+        compare.table.go_to("keep-recent")
+        await run.tap("enter")
+        await run.until_open("session")
+        await run.until_shown("the plan is keep-recent now")
+        await run.press("1")
+        await run.until_shown("keep-recent off: ctrl+z takes it back")
+        assert "the plan is keep-recent now" not in run.text()
+        await run.press("1")
+        await run.until_shown("keep-recent on")
 
 
 @few_plans
@@ -251,3 +273,78 @@ async def test_every_size_of_terminal_is_drawn(running, session_file) -> None:
         for size in ((40, 10), (80, 24), (120, 36), (200, 60), (20, 6)):
             await run.resize(*size)
             assert len(run.lines()) == size[1]
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Plans are replayed from the moment on at which this is set."""
+    may_replay = Event()
+
+    def waiting(*given: Any) -> Any:
+        may_replay.wait(60)
+        return replay(*given)
+
+    monkeypatch.setattr(compare_screen, "replay", waiting)
+    yield may_replay
+    may_replay.set()
+
+
+@few_plans
+async def test_enter_before_the_plans_are_replayed_says_so_and_the_cursor_stays_from_then_on(
+    running, session_file, held
+) -> None:
+    async with running(session_file.path) as run:
+        await run.tap("c", "enter")
+        await run.until_open("compare")
+        compare = Compare(run)
+        await run.until(lambda: "still replaying plans" in compare.notice)
+
+        held.set()
+        await compare.shown()
+        assert compare.notice == ""
+        assert compare.table.row_here == BASELINE
+        await run.tap("asterisk")
+        assert compare.table.row_here not in (BASELINE, CURRENT)
+
+
+@few_plans
+@pytest.mark.parametrize("key", ["home", "down", "s"])
+async def test_the_cursor_goes_to_the_best_plan_by_itself_only_before_any_key(running, session_file, held, key) -> None:
+    async with running(session_file.path) as run:
+        await run.tap("c", key)
+        await run.until_open("compare")
+        compare = Compare(run)
+        await run.until(lambda: compare.table.rows)
+        here = compare.table.row_here
+        held.set()
+        await compare.shown()
+        assert compare.table.row_here == here
+
+
+async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_from_the_first_row_on(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        compare = await Compare.opened(run)
+        lines = run.lines()
+        place = next(at for at, line in enumerate(lines) if " plan " in line and "saved" in line)
+        assert BASELINE in lines[place + 1]
+        assert "▶★" in lines[place + 2]
+        best, second = (compare.found(row.key).savings.usd.value for row in compare.table.rows[1:3])
+        assert best >= second or compare.table.text(compare.table.rows[2].key, "needed") != "0"
+        assert "↓ " in run.text()
+        assert " more" in run.text()
+        facts = dict(compare.facts)
+        assert all(words in run.text() for words in (facts["comes to"], facts["what"].split(".")[0]))
+
+        await run.tap("end")
+        await run.until(lambda: "↑ " in run.text())
+        assert "↓ " not in run.lines()[14]
+
+
+def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> None:
+    names = ["anthropic-clear-tool-uses", "anthropic-clear-thinking", "anthropic-clear-tool-inputs"]
+    shown = [cut_middle(name, 17) for name in names]
+    assert shown == ["anthropi…ool-uses", "anthropi…thinking", "anthropi…l-inputs"]
+    assert {len(name) for name in shown} == {17}
+    assert cut_middle("短い名前の計画", 9) in {"短い…計画", "短い…の計画"}

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from inspector.replay.figure import Figure, HowKnown
 from inspector.safe_text import cell_width, one_line
-from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.drawing import GUTTER, column_at, header_pieces, row_pieces, shortened, widths_for
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Sorting, Table, legend_of, number_cell
 from tests.examples import examples
 
@@ -104,3 +104,12 @@ def test_a_click_finds_the_column_under_it() -> None:
     assert [None if column is None else column.name for column in found] == [
         *[None] * 2, *["name"] * 8, None, *["tokens"] * 7, None, *["bar"] * 6, *[None] * 2,
     ]  # fmt: skip
+
+
+def test_numbers_of_a_column_are_all_written_short_where_one_has_no_room() -> None:
+    columns = (Column("tokens", "tokens", 8),)
+    rows = [plan(str(tokens), tokens, None) for tokens in (37_214_950, 7_759_072, 12)]
+    short = shortened(columns, {"tokens": 8}, rows)
+    said = [row_pieces(columns, {"tokens": 8}, row, selected=False, short=short)[-1][0].strip() for row in rows]
+    assert said == ["37.2M", "7.8M", "0.0M"]
+    assert shortened(columns, {"tokens": 10}, rows) == frozenset()

@@ -125,7 +125,7 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
         await run.until(lambda: run.state == "live")
         await run.settled()
         assert "no session" not in run.text()
-        assert "1 strategy" in run.status_line
+        assert "1 strategy on/off" in run.status_line
 
 
 async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ async def test_saving_is_taught_with_a_plan_and_without_among_four_keys(running,
     async with running(session_file.path, size=(80, 24)) as run:
         await run.until_shown("w save")
         assert run.status_line.split("  ")[0].strip() == "? help"
-        assert [hint.label for hint in run.key_hints] == ["help", "strategy", "window", "compare", "save"]
+        assert [hint.label for hint in run.key_hints] == ["help", "strategy on/off", "window", "compare", "save"]
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "compare", "save"]
         await run.tap("w")

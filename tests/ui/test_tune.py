@@ -7,16 +7,16 @@ from threading import Event
 import pytest
 
 from inspector.replay.analysis.limit_spread import LimitSpread, limit_spreads
-from inspector.replay.analysis.sweep import POINTS
+from inspector.replay.analysis.sweep import POINTS, sweep
 from inspector.replay.analysis.tunable_limits import TunableLimit
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
-from inspector.ui.tune import ranking
+from inspector.ui.tune import ranking, sweeps
 from inspector.ui.tune.drawing import LABELS, plot_columns
 from inspector.ui.tune.limits import Limits
 from tests.hostile import DISTURBING, hostile_copy
-from tests.ui.studies import Tune
+from tests.ui.studies import Tune, table_on_top
 
 SPEC = "tiered-stale:tool-set=coding,lists=true"
 
@@ -134,7 +134,7 @@ async def test_it_opens_on_the_limit_that_matters_most_and_says_why(running, ses
     async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
         screen = await Tune.opened(run)
         await run.until(lambda: screen.limit == "data")
-        assert "data matters most here: over its range the cost goes from $0.50 to $0.90" in run.text()
+        assert "data matters most here: cost $0.50 to $0.90 over its range" in run.text()
         assert "goes there" not in run.text()
 
         await run.tap("tab", "right", "enter")
@@ -160,6 +160,52 @@ async def test_whoever_has_pressed_a_key_stays_where_he_is(running, session_file
         may_tell.set()
         await run.until(lambda: "matters most here" in run.text())
         assert (screen.limit, screen.value) == ("confirmation", 160)
+
+
+async def test_what_is_assumed_of_the_model_is_no_limit_to_recommend(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs(["strands-window"]), size=(80, 24)) as run:
+        screen = await Tune.opened(run, "shift+tab")
+        assert screen.limit == "window"
+        assert (screen.chart.knee, screen.chart.least) == (None, None)
+        assert {str(row.key) for row in table_on_top(run).rows} == {"here", "in the plan"}
+        assert "value, tokens" in run.text()
+        await run.tap("g", "k")
+        assert "assumed, not a limit" in screen.notice
+        weighed = {axis.parameter.name for axis in ranking.weighed(screen.limits)}
+        assert "window" not in weighed
+        assert "window-size" in weighed
+
+
+async def test_while_another_limit_is_replayed_nothing_stands_of_the_one_before(
+    running, session_file, monkeypatch
+) -> None:
+    may_sweep = Event()
+
+    def held(*given: object) -> Iterator[object]:
+        may_sweep.wait(60)
+        yield from sweep(*given)
+
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await Tune.opened(run)
+        assert "in the plan" in run.text()
+        monkeypatch.setattr(sweeps, "sweep", held)
+        await run.tap("tab")
+        await run.until(lambda: "replaying" in run.text())
+        assert "in the plan" not in run.text()
+        may_sweep.set()
+        await screen.shown()
+        assert "in the plan" in run.text()
+
+
+def test_only_what_is_assumed_is_said_to_be() -> None:
+    assumed = {
+        (name, parameter.name)
+        for name, strategy in STRATEGIES.items()
+        for parameter in strategy.parameters
+        if parameter.is_assumed
+    }
+    assert {name for _, name in assumed} == {"window", "summary-tokens"}
+    assert ("mask-observations", "window") not in assumed
 
 
 async def test_a_strategy_that_is_off_is_tuned_as_if_on_and_switched_on_by_applying(running, session_file) -> None:

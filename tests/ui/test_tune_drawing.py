@@ -1,5 +1,7 @@
 """A limit's curves and the map of two, as they are drawn."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,7 +52,7 @@ def lines(rows) -> list[str]:
 
 def test_curves_share_one_axis_with_the_sizes_below_them_and_the_value_runs_through_all() -> None:
     assert lines(draw_tuning(CHART, 50, 16)) == [
-        "   $20.00 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄┄┄┄│┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▗",
+        "   $20.00 ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┊┄┄┄┄┄│┄┄┄┄ nothing cut ┄▗",
         "     cost               ┊     │         ▄▄▄▞▀▀▀▀▀▘",
         "                        ┊     │   ▗▄▄▀▀▀",
         "   $10.00 ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▀●▀▀▀▘",
@@ -162,3 +164,13 @@ def test_as_many_pairs_are_replayed_as_fit_and_say_something(width: int, height:
     columns, rows = fitting(width, height)
     assert 3 <= columns <= 20
     assert 3 <= rows <= 16
+
+
+def test_a_curve_beside_others_has_three_rows_or_is_left_out() -> None:
+    for height in range(6, 30):
+        drawn = lines(draw_tuning(CHART, 60, height))
+        named = [at for at, line in enumerate(drawn) if line.split()[0] in ("cost", "tokens", "breaks")]
+        assert named[0] == 1
+        assert all(second - first >= 3 for first, second in pairwise(named))
+        assert drawn[0].count("nothing cut") == 1
+        assert sum(line.count("nothing cut") for line in drawn) == 1

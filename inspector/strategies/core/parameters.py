@@ -58,6 +58,7 @@ class Parameter:
         group: The part of the strategy it tunes (a tier), matching `Decision.group`; empty for the whole strategy.
         logarithmic: Controls should move in ratios, because small values matter as much as large ones.
         about: Of a list of tools, what the strategy does with them.
+        is_assumed: It says what is taken to be so, as the model's window: no value of it is better than another.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Parameter:
     group: str = ""
     logarithmic: bool = False
     about: ToolList = ToolList.OTHER
+    is_assumed: bool = False
 
     @property
     def field(self) -> str:

@@ -60,10 +60,13 @@ def whole(
     minimum: int = 0,
     group: str = "",
     logarithmic: bool | None = None,
+    is_assumed: bool = False,
 ) -> Any:
     """The field of a whole number; controls of large ranges move in ratios where nothing else is said."""
     ratios = maximum > _LOGARITHMIC_FROM if logarithmic is None else logarithmic
-    return _field(ParameterKind.WHOLE_NUMBER, default, text, unit, minimum, maximum, group=group, logarithmic=ratios)
+    described = (text, unit, minimum, maximum)
+    kind = ParameterKind.WHOLE_NUMBER
+    return _field(kind, default, *described, group=group, logarithmic=ratios, is_assumed=is_assumed)
 
 
 def number(default: float, text: str, unit: str = "", *, minimum: float, maximum: float, group: str = "") -> Any:
@@ -99,7 +102,7 @@ def written(default: str, text: str, *, group: str = "") -> Any:
 def model_window(*, group: str = "") -> Any:
     """The field of the window that fractions are of."""
     text = "Size of the model's window; 0 for the one the chart and the report name."
-    return whole(0, text, "tokens", maximum=10_000_000, group=group)
+    return whole(0, text, "tokens", maximum=10_000_000, group=group, is_assumed=True)
 
 
 USUAL_WINDOW = 200_000
@@ -114,7 +117,7 @@ def window_of(history: History, given: int) -> int:
 def summary_length() -> Any:
     """The field of how long a summary comes out, which no plan can know."""
     text = "How long each summary is taken to be; as the session's own, where it recorded any."
-    return whole(1_500, text, "tokens", minimum=50, maximum=50_000)
+    return whole(1_500, text, "tokens", minimum=50, maximum=50_000, is_assumed=True)
 
 
 def _field(kind: ParameterKind, default: ParameterValue, text: str, *described: Any, **named: Any) -> Any:

@@ -311,6 +311,7 @@ class LangChainSummarization(Parametrized):
         "Size of the model's window, for fractions; 0 for the one the chart and the report name.",
         "tokens",
         maximum=10_000_000,
+        is_assumed=True,
     )
     summary_tokens: int = summary_length()
 

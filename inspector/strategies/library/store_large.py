@@ -144,6 +144,7 @@ class StoreLarge(Parametrized):
         "Size of the model's window; a result may take 15 % of it and a batch 30 %. 0 for the budgets alone.",
         "tokens",
         maximum=10_000_000,
+        is_assumed=True,
     )
     exempt_tools: tuple[str, ...] = tools(
         ("read_file",),

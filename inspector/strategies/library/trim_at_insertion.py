@@ -180,6 +180,7 @@ class TrimAtInsertion(Parametrized):
         "tokens",
         maximum=10_000_000,
         group="adaptive",
+        is_assumed=True,
     )
 
     def profile_of(self, tool: str) -> str:

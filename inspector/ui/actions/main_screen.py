@@ -44,7 +44,7 @@ def _switch(number: int) -> UserAction[InspectScreen]:
         f"plan.switch-{number}",
         str(number),
         lambda main: main.plan.switch(number - 1),
-        "strategy",
+        "strategy on/off",
         f"Switch strategy {number} of the plan on or off",
         is_shown=number == 1,
         rank=2,

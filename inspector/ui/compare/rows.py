@@ -49,13 +49,13 @@ def _title(path: str) -> str:
 
 
 COLUMNS: Final = (
-    Column("name", "plan", 17, 34, is_text=True, falls=False),
+    Column("name", "plan", 17, 34, is_text=True, falls=False, keeps_end=True),
     Column("kind", "kind", 8, is_text=True, falls=False),
     Column("tokens", _title("figures.prompt_tokens"), 6, 12),
-    Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="sent", rank=4),
+    Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="█ ░ cut", rank=4),
     Column("peak", _title("figures.peak_prompt_tokens"), 7, rank=7),
     Column("cost", _title("figures.cost_usd"), 8, 9, falls=False, rank=2),
-    Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="cost", rank=5, falls=False),
+    Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█░ saved", rank=5, falls=False),
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 6),
     Column("least", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
@@ -220,7 +220,11 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
     return FigureRow(
-        each.key, cells, mark, "table--faint" if is_idle and not each.is_baseline else "", each.is_baseline
+        each.key,
+        cells,
+        mark,
+        "table--faint" if is_idle and not each.is_baseline else "",
+        is_first=each.is_baseline or is_best,
     )
 
 
@@ -292,8 +296,8 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
-    # What it came to here stands before what it is: where there is little room, the rest is cut off.
-    lines = [*_found(each, baseline), *_risks(each), ("what", what)]
+    # Where there is little room, the end is cut off: what it came to here, loses and does stands before the details.
+    lines = [*_found(each, baseline), *_risks(each), ("what", what), *_when(each)]
     if is_best:
         lines.insert(0, ("best", "It saves most of all plans if all it cut and was needed later is got back."))
     if each.kind in _TOLD:
@@ -319,7 +323,11 @@ def _found(each: Contender, baseline: ComparedPlan | None) -> list[tuple[str, st
         return [("failed", each.failure)] if each.failure else [("comes to", "not replayed yet")]
     if each.is_baseline:
         return [("comes to", _comes_to(found, None))]
-    return [("comes to", _comes_to(found, baseline)), ("acts", _acts(found))]
+    return [("comes to", _comes_to(found, baseline))]
+
+
+def _when(each: Contender) -> list[tuple[str, str]]:
+    return [] if each.found is None or each.is_baseline else [("acts", _acts(each.found))]
 
 
 def _risks(each: Contender) -> list[tuple[str, str]]:
@@ -346,7 +354,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     parts = [told(cost, ON_SCREEN.dollars), told(tokens, ON_SCREEN.whole, " prompt tokens")]
     if baseline is not None:
         parts[0] += f" instead of {told(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
-        parts[1] += f" instead of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
+        parts[1] += f" of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"
     return "; ".join(parts)
 
 

@@ -45,6 +45,7 @@ from inspector.ui.toolkit.status_bar import StatusBar, WorkProgress
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual import events
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -141,6 +142,8 @@ class CompareScreen(StudyScreen):
         self._is_unfolded = False
         self._best: Contender | None = None
         self._begins = True
+        """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
+        self._said_to_wait = ""
 
     @property
     def plans(self) -> PlansTable:
@@ -156,6 +159,16 @@ class CompareScreen(StudyScreen):
         """Sort by what is saved, the most first."""
         self.plans.sorting = Sorting("saved")
         self.plans.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """From the first key on, the cursor moves by keys and clicks alone."""
+        del event
+        self._begins = False
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """As from the first click on."""
+        del event
+        self._begins = False
 
     def show_outcome(self) -> None:
         """Compare what has not been compared: everything where the session is another one, else the current plan."""
@@ -239,10 +252,12 @@ class CompareScreen(StudyScreen):
         self._fill()
         if not self._waiting:
             self._begin_at_best()
+            if self._said_to_wait and self.status.notice == self._said_to_wait:
+                self.forget_notice()
             self._start_again()
 
     def _begin_at_best(self) -> None:
-        """Put the cursor on the best plan once it is known, unless it was put elsewhere."""
+        """Put the cursor on the best plan once it is known, unless the user did anything before."""
         if self._begins and self._best is not None and self.plans.cursor_key == BASELINE:
             self.plans.move_to_key(self._best.key)
         self._begins = False
@@ -260,7 +275,7 @@ class CompareScreen(StudyScreen):
         folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
         away = f" · {folded} never applied, folded" if folded else ""
         pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}")
-        pane.border_subtitle = Content(legend_of(self.plans.table))
+        pane.say_below(legend_of(self.plans.table))
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
@@ -312,7 +327,10 @@ class CompareScreen(StudyScreen):
         each = self._contenders.get(str(self.plans.cursor_key))
         if each is None:
             return
-        if each.is_baseline:
+        if each.is_baseline and self._waiting:
+            self._said_to_wait = "still replaying plans: ↓ chooses one, * goes to the best of them"
+            self.tell(self._said_to_wait)
+        elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")
         elif each.is_current:
             self.tell("this is the current plan")

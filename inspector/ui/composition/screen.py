@@ -188,7 +188,7 @@ class CompositionScreen(StudyScreen):
         parts.table = part_table(composition)
         at = context.call if composition.scope is Scope.WINDOW else None
         scale = scale_words(self.outcome.inputs.scale, at)
-        pane.border_subtitle = Content(" · ".join(filter(None, (legend_of(parts.table), scale))))
+        pane.say_below(" · ".join(filter(None, (legend_of(parts.table), scale))))
         self._show_blocks()
 
     @on(FigureTable.Highlighted, "#parts")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.safe_text import cell_width, fit_cells
+from inspector.safe_text import cell_width, cut_middle, fit_cells
 from inspector.ui.figure_table.table import EMPTY
 from inspector.ui.toolkit.bars import bar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting
 
@@ -95,8 +95,25 @@ def column_at(columns: Sequence[Column], widths: Mapping[str, int], x: int) -> C
     return None
 
 
+def shortened(columns: Sequence[Column], widths: Mapping[str, int], rows: Iterable[FigureRow]) -> frozenset[str]:
+    """The columns of numbers in which one is too long to be written in full: all of them are written short there."""
+    told = {column.name: widths[column.name] for column in columns if column.name in widths and _is_right(column)}
+    found: set[str] = set()
+    for row in rows:
+        for name, cell in row.cells.items():
+            if name in told and name not in found and cell.short and cell_width(cell.text) > told[name]:
+                found.add(name)
+    return frozenset(found)
+
+
 def row_pieces(
-    columns: Sequence[Column], widths: Mapping[str, int], row: FigureRow, *, selected: bool, logarithmic: bool = False
+    columns: Sequence[Column],
+    widths: Mapping[str, int],
+    row: FigureRow,
+    *,
+    selected: bool,
+    logarithmic: bool = False,
+    short: Collection[str] = (),
 ) -> list[Piece]:
     """The pieces of one row, from left to right.
 
@@ -106,6 +123,7 @@ def row_pieces(
         row: The row.
         selected: The cursor is on it.
         logarithmic: Bars in ratios.
+        short: Columns whose numbers are all written short, of `shortened`.
     """
     pieces: list[Piece] = [(CURSOR if selected else " ", MARK), (row.mark, MARK)]
     if row.words:
@@ -121,13 +139,15 @@ def row_pieces(
         if column.is_bar:
             pieces += _bar(cell, cells, row.style, logarithmic=logarithmic)
         else:
-            pieces += _text(column, cell, cells, row.style)
+            pieces += _text(column, cell, cells, row.style, is_short=column.name in short)
     return pieces
 
 
-def _text(column: Column, cell: Cell, width: int, row_style: str) -> list[Piece]:
+def _text(column: Column, cell: Cell, width: int, row_style: str, *, is_short: bool) -> list[Piece]:
     style = cell.style or row_style
-    text = cell.short if cell.short and cell_width(cell.text) > width else cell.text
+    text = cell.short if cell.short and (is_short or cell_width(cell.text) > width) else cell.text
+    if column.keeps_end:
+        text = cut_middle(text, width)
     return [(fit_cells(text, width, align_right=not column.is_text), style)]
 
 

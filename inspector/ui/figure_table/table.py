@@ -33,6 +33,7 @@ class Column:
         rank: The column of the highest rank is left out first where there is no room; 0 always stays.
         falls: Sorting by it begins with the largest.
         wide: The least width from which on it is worth having, for the whole table.
+        keeps_end: Texts that do not fit are cut in their middle: where they begin alike, their ends tell them apart.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Column:
     rank: int = 0
     falls: bool = True
     wide: int = 0
+    keeps_end: bool = False
 
     @classmethod
     def of(cls, kind: type[Struct], path: str, width: int, most: int = 0, *, rank: int = 0) -> Column:

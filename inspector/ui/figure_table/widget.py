@@ -13,7 +13,7 @@ from textual.widget import Widget
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.detail.page import wrap
-from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, widths_for
+from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, shortened, widths_for
 from inspector.ui.figure_table.table import Sorting, Table
 from inspector.ui.toolkit.line_view import LineView
 
@@ -130,6 +130,7 @@ class FigureTable(LineView):
         self._rows: tuple[FigureRow, ...] = ()
         self._widths: dict[str, int] = {}
         self._widths_of: tuple[object, int] | None = None
+        self._short: frozenset[str] = frozenset()
         self.shows_cursor = True
         """A row can be chosen; otherwise the table is only to be read."""
 
@@ -161,7 +162,13 @@ class FigureTable(LineView):
         self.set_reactive(FigureTable.cursor, place)
         if moved and place >= 0:
             self.scroll_to_show(place)
+        self.tell_cut()
         self.post_message(self.Highlighted(self, self.cursor_key))
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell how many rows are out of sight now."""
+        super().watch_scroll_y(old_value, new_value)
+        self.tell_cut()
 
     def watch_cursor(self, before: int, cursor: int) -> None:
         """Draw two rows anew and tell where the cursor is."""
@@ -244,6 +251,7 @@ class FigureTable(LineView):
         """Keep the cursor in sight."""
         if self.cursor >= 0:
             self.scroll_to_show(self.cursor)
+        self.tell_cut()
 
     def on_focus(self) -> None:
         """Draw the cursor as the one that keys move."""
@@ -266,6 +274,7 @@ class FigureTable(LineView):
             self._rows[line],
             selected=selected,
             logarithmic=self.logarithmic,
+            short=self._short,
         )
         return self.strip_of_pieces(pieces, width, selected=selected)
 
@@ -275,9 +284,10 @@ class FigureTable(LineView):
         return self.strip_of_pieces(pieces, width, selected=False)
 
     def _column_widths(self, width: int) -> dict[str, int]:
-        if self._widths_of != (self.table.columns, width):
-            self._widths_of = (self.table.columns, width)
+        if self._widths_of is None or self._widths_of[0] is not self.table or self._widths_of[1] != width:
+            self._widths_of = (self.table, width)
             self._widths = widths_for(self.table.columns, width)
+            self._short = shortened(self.table.columns, self._widths, self.table.rows)
         return self._widths
 
 
@@ -286,7 +296,7 @@ Fact = tuple[str, str]
 
 
 class Facts(Widget):
-    """Labels at the left, what they say beside them. What does not fit below is left out: the first matter most."""
+    """Labels at the left, what they say beside them. Lines that do not fit are counted: the first matter most."""
 
     DEFAULT_CSS = """
     Facts {
@@ -314,4 +324,9 @@ class Facts(Widget):
                 shown = label if number == 0 else ""
                 row = folded.row(number) if len(folded) else ""
                 lines.append(Content.assemble((f"{shown:<{widest}}  ", label_style), (row, text_style)))
-        return Content("\n").join(lines[: max(self.content_size.height, 1)])
+        room = max(self.content_size.height, 1)
+        if len(lines) > room:
+            width = max(self.content_size.width, 1)
+            more = Content.styled(f" … {len(lines) - room} more", label_style)
+            lines[room - 1] = lines[room - 1].truncate(max(width - more.cell_length, 0)) + more
+        return Content("\n").join(lines[:room])

@@ -106,7 +106,10 @@ class PlanPane(SessionPane):
         """Switch a strategy on or off, if there is one at that place."""
         plan = self.controller.plan
         if plan is not None and entry < len(plan.entries):
-            self.controller.edit_plan(plan.toggled(entry))
+            switched = plan.toggled(entry)
+            self.controller.edit_plan(switched)
+            each = switched.entries[entry]
+            self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}: ctrl+z takes it back")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """A strategy was taken out, where it was not by now: a key may come twice."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.cache import LRUCache
 from textual.geometry import Region, Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -81,12 +83,29 @@ class LineView(ScrollView, can_focus=True):
     CURSOR_BLURRED: ClassVar[str] = "table--cursor-blurred"
     """The same while another widget has it."""
 
+    @dataclass
+    class Cut(Message):
+        """Other lines than before are out of sight.
+
+        Attributes:
+            above: How many, above those shown.
+            below: How many, below them.
+        """
+
+        above: int
+        below: int
+
+        def can_replace(self, message: Message) -> bool:
+            """Only what is out of sight now matters."""
+            return isinstance(message, LineView.Cut)
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002  Textual's name
         super().__init__(id=id, classes=classes)
         self._strips: LRUCache[Hashable, Strip] = LRUCache(CACHED_STRIPS)
         self._piece_styles: dict[tuple[str, bool], Style] = {}
         self._line_count = 0
         self._is_moving = False
+        self._cut = (0, 0)
 
     @property
     def line_count(self) -> int:
@@ -107,6 +126,14 @@ class LineView(ScrollView, can_focus=True):
     def first_line(self) -> int:
         """The line at the top."""
         return self.scroll_offset.y
+
+    def tell_cut(self) -> None:
+        """Tell what is in a frame around it how many lines are out of sight, where that has changed."""
+        above = min(self.first_line, self._line_count)
+        cut = above, max(self._line_count - above - self.page_height, 0)
+        if cut != self._cut:
+            self._cut = cut
+            self.post_message(self.Cut(*cut))
 
     def draw_line(self, line: int, width: int) -> Strip:
         """One line, `width` cells wide."""

@@ -10,10 +10,13 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
     from textual import events
+
+    from inspector.ui.toolkit.line_view import LineView
 
 BAR_CELLS = 40
 DOUBLE = 2
@@ -33,6 +36,24 @@ class Pane(Vertical):
         """
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
+        self._foot: str | None = None
+        self._out_of_sight = ""
+
+    def say_below(self, text: str) -> None:
+        """Say something at the end of the frame, beside how many rows of the table in it are out of sight."""
+        self._foot = text
+        subtitle(self, " · ".join(filter(None, (self._out_of_sight, text))))
+
+    def on_line_view_cut(self, event: LineView.Cut) -> None:
+        """Say how many rows are out of sight, where the frame says anything below."""
+        above, below = (
+            f"{arrow} {ON_SCREEN.whole(count)}" if count else ""
+            for arrow, count in (("↑", event.above), ("↓", event.below))
+        )
+        counts = " ".join(filter(None, (above, below)))
+        self._out_of_sight = f"{counts} more" if counts else ""
+        if self._foot is not None:
+            self.say_below(self._foot)
 
     class TitleClicked(Message):
         """The frame was clicked twice at its top.

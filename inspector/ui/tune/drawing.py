@@ -136,6 +136,9 @@ LABELS: Final = 10
 
 AXIS_ROWS: Final = 2
 LEAST_ROWS: Final = 2
+LEGIBLE_ROWS: Final = 3
+"""What a curve has at least beside others: in fewer rows, values that are far apart stand on one line."""
+NOTHING_CUT: Final = " nothing cut "
 MOST_SIZES: Final = 6
 
 Cell = tuple[str, str]
@@ -156,7 +159,7 @@ def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[ChartR
     shown, heights, size_rows = _heights(chart, height)
     rows: list[Iterable[Cell]] = []
     for curve, count in zip(shown, heights, strict=True):
-        rows += _curve_rows(chart, curve, columns, count)
+        rows += _curve_rows(chart, curve, columns, count, is_first=curve is shown[0])
     rows += _axis_rows(chart, columns)
     if chart.sizes is not None and size_rows:
         rows += _size_rows(chart, chart.sizes, columns, size_rows)
@@ -170,7 +173,9 @@ def _heights(chart: TuneChart, height: int) -> tuple[list[Curve], list[int], int
     room = height - AXIS_ROWS
     sizes = 0 if chart.sizes is None or room < 2 * LEAST_ROWS else min(max(room // 5, LEAST_ROWS), MOST_SIZES)
     curves = [curve for curve in chart.curves if len(curve.amounts)]
-    while curves and len(curves) * LEAST_ROWS > room - sizes:
+    while len(curves) > 1 and len(curves) * LEGIBLE_ROWS > room - sizes:
+        curves.pop()
+    if curves and room - sizes < LEAST_ROWS:
         curves.pop()
     if not curves:
         return [], [], sizes
@@ -180,7 +185,7 @@ def _heights(chart: TuneChart, height: int) -> tuple[list[Curve], list[int], int
     return curves, [*heights, max(room - sizes - sum(heights), LEAST_ROWS)], sizes
 
 
-def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int) -> list[list[Cell]]:
+def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int, *, is_first: bool) -> list[list[Cell]]:
     low, high = curve.range
     span = high - low or 1.0
     quarters = _quarters(curve, columns, count, low, span)
@@ -203,8 +208,19 @@ def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int) -> lis
                 cells.append((LEVEL, "tune--level"))
             else:
                 cells.append((" ", ""))
+        if row == level and is_first:
+            cells = _with_text(cells, NOTHING_CUT, "tune--level")
         rows.append(cells)
     return rows
+
+
+def _with_text(cells: list[Cell], text: str, style: str) -> list[Cell]:
+    """A row with words on the line of the session with nothing cut, as far to the right as that is free."""
+    told = len(text) + 2
+    for start in range(len(cells) - told, LABELS, -1):
+        if all(glyph == LEVEL for glyph, _ in cells[start : start + told]):
+            return [*cells[: start + 1], *((letter, style) for letter in text), *cells[start + 1 + len(text) :]]
+    return cells
 
 
 def _quarters(curve: Curve, columns: int, rows: int, low: float, span: float) -> NDArray[np.int64]:

@@ -100,9 +100,11 @@ class LimitRanking:
         if most is None:
             return "no limit of the plan changes what this session comes to" if self.spreads else ""
         range_of = f"{_amount(most, most.least)} to {_amount(most, most.most)}"
-        what = "the cost goes from" if most.is_cost else "the tokens go from"
+        what = "cost" if most.is_cost else "tokens"
         there = "" if key_of(most.axis) == key_of(limits.axis) else f" · {KEY_OF_MOST} goes there"
-        return f"{_name(most.axis, limits)} matters most here: over its range {what} {range_of}{there}"
+        if limits.axis.parameter.is_assumed:
+            there = f"{there} · {_name(limits.axis, limits)} is assumed, not a limit"
+        return f"{_name(most.axis, limits)} matters most here: {what} {range_of} over its range{there}"
 
 
 def _spreads(inputs: ReplayInputs, plan: Plan, axes: tuple[TunableLimit, ...]) -> tuple[LimitSpread, ...]:
@@ -116,11 +118,13 @@ def _spreads(inputs: ReplayInputs, plan: Plan, axes: tuple[TunableLimit, ...]) -
 def weighed(limits: Limits) -> tuple[TunableLimit, ...]:
     """The limits that are weighed: of strategies that are on, or of all where none is, those that say what is cut.
 
-    When edits are held back says how much of the strategy there is at all: its whole saving lies in that range, which
-    tells nothing about the plan.
+    What is only assumed, as the size of the model's window, is no limit anyone could choose. When edits are held back
+    says how much of the strategy there is at all: its whole saving lies in that range, which tells nothing about the
+    plan.
     """
     on = tuple(axis for axis in limits.axes if limits.plan.entries[axis.entry].enabled) or limits.axes
-    return tuple(axis for axis in on if axis.parameter.group != GROUP) or on
+    chosen = tuple(axis for axis in on if not axis.parameter.is_assumed) or on
+    return tuple(axis for axis in chosen if axis.parameter.group != GROUP) or chosen
 
 
 def _amount(spread: LimitSpread, amount: float) -> str:

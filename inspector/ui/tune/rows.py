@@ -10,6 +10,7 @@ import numpy as np
 
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.report.numbers import ON_SCREEN
+from inspector.strategies.core.parameters import TOKENS
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, savings_style
 from inspector.ui.tune.drawing import HERE, KNEE, LEAST, PLAN, Curve, TuneChart, short_value
 from inspector.ui.tune.heat_drawing import HeatChart
@@ -17,14 +18,14 @@ from inspector.ui.tune.heat_drawing import HeatChart
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from inspector.replay.analysis.sweep import Grid, Sweep
+    from inspector.replay.analysis.sweep import Grid, Point, Sweep
     from inspector.replay.analysis.tunable_limits import LimitSizes
     from inspector.replay.engine.ledger import Figures
     from inspector.strategies.plan import Plan
 
 COLUMNS: Final = (
     Column("what", "", 11, 24, is_text=True),
-    Column("value", "value", 12, 18),
+    Column("value", "value", 13, 18),
     Column("tokens", "tokens", 8, 14),
     Column("cost", "cost", 10),
     Column("saved", "saved", 10, rank=1),
@@ -68,7 +69,7 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
             level = getattr(baseline, field).value
             mark = partial(_marked, written, found.known(field).value)
             curves.append(Curve(name, style, found.fractions, amounts, level, mark))
-    knee, least = found.knee, found.least
+    knee, least = _advised(found)
     return TuneChart(
         found.axis.scale,
         tuple(curves),
@@ -78,6 +79,11 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
         None if knee is None else knee.value,
         None if least is None else least.value,
     )
+
+
+def _advised(found: Sweep) -> tuple[Point | None, Point | None]:
+    """The knee and the least amount; neither of what is only assumed, which is not there to be chosen."""
+    return (None, None) if found.axis.parameter.is_assumed else (found.knee, found.least)
 
 
 def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
@@ -96,7 +102,12 @@ def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
         baseline: The session with nothing cut.
         unit: What they are values of.
     """
-    columns = tuple(replace(column, title=unit) if column.name == "value" and unit else column for column in COLUMNS)
+    columns = tuple(
+        replace(column, title=f"value, {unit}", short="value" if unit == TOKENS else unit)
+        if column.name == "value" and unit
+        else column
+        for column in COLUMNS
+    )
     return Table(columns, tuple(_row(*each, baseline) for each in marked))
 
 
@@ -109,7 +120,7 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
         plan: The plan's value.
         in_plan: What the plan's value is called.
     """
-    knee, least = found.knee, found.least
+    knee, least = _advised(found)
     marked: list[tuple[str, str, float]] = [(HERE, "here", here), (PLAN, in_plan, plan)]
     if knee is not None:
         marked.append((KNEE, "at the knee", knee.value))

@@ -212,6 +212,7 @@ class TuneScreen(StudyScreen):
         if known is None:
             self.curves.chart = None
             values.table = rows_of([], baseline, axis.unit_in(limits.plan))
+            self.status.progress = WorkProgress("replaying values", 0.0)
             return
         here, plan = limits.here(axis), limits.in_plan(axis)
         self.curves.chart = chart_of(known.found, baseline, known.sizes, here, plan)
@@ -326,7 +327,9 @@ class TuneScreen(StudyScreen):
                 self._look_at_pair(self.sweeps.grid.found, self.sweeps.grid.found.least)
         elif known is not None:
             point = known.found.knee if name == "knee" else known.found.least
-            if point is None:
+            if limits.axis.parameter.is_assumed:
+                self.tell("this is assumed, not a limit: no value of it is better than another")
+            elif point is None:
                 self.tell("the curve has no knee: nowhere does it lie well below the straight line between its ends")
             else:
                 self._take(limits.looking(limits.axis, point.value))
