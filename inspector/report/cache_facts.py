@@ -153,7 +153,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
         switch,
         model=switch.model,
         call=switch.call + 1,
-        calls=Figure(switch.calls, HowKnown.PROJECTED),
+        calls=Figure(switch.calls, HowKnown.EXACT),
         recache_tokens=Figure(switch.recache_tokens, HowKnown.PROJECTED),
         pays_after=Figure(switch.pays_after, HowKnown.PROJECTED),
         window=switch.window,

@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 LEAST_ROWS, AROUND_ROWS = 2, 3
 """Rows the table of causes has room for at least, and lines of its frame and its head."""
 
+BILL_ROWS, AROUND_PANES = 11, 8
+"""Rows of the bill where calls need the rest; those of the header, the status line and what else could have been."""
+
 MEDIUM = 32
 """Rows of a screen that has room for the bill beside both tables."""
 
@@ -88,8 +91,6 @@ class MissesScreen(StudyScreen):
         #calls-pane { height: 1fr; }
         #bill-pane { height: 1fr; }
         #what-ifs-pane { height: 6; }
-        &.-medium #bill-pane { height: 11; }
-        &.-tall #bill-pane { height: 15; }
         #what-ifs { padding: 0 1; }
     }
     """
@@ -195,6 +196,7 @@ class MissesScreen(StudyScreen):
             f"{name}: {calls}, the dearest first" if name else ""
         )
         self.calls.table = call_table(found.misses, misses) if misses else Table()
+        self._place_bill()
 
     def _place_bill(self) -> None:
         """Show or hide the bill, and the calls where there is room for one of them."""
@@ -207,6 +209,12 @@ class MissesScreen(StudyScreen):
         if is_shown and is_small and self.calls.has_focus:
             self.causes.focus()
         calls.display = not (is_shown and is_small)
+        # What few calls leave free is the bill's.
+        needed = max(len(self.calls.rows), LEAST_ROWS) + AROUND_ROWS
+        around = AROUND_PANES + max(len(self.causes.rows), LEAST_ROWS) + AROUND_ROWS
+        is_free = is_shown and not is_small and needed + around + BILL_ROWS < self.size.height
+        calls.styles.height = needed if is_free else "1fr"
+        self.query_one("#bill-pane").styles.height = "1fr" if is_free or is_small else BILL_ROWS
 
     @on(FigureTable.Highlighted, "#calls")
     def _call_highlighted(self) -> None:
