@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from inspector.cli import main, tuning_pool
+from inspector.replay.tuning import search
 from inspector.report.catalogue import quantities
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.tuning_charts import tuning_charts
@@ -194,6 +195,19 @@ def test_a_search_that_is_interrupted_tells_what_it_found(
     assert outcome.code == 130
     assert "The search ended early (ctrl-c)" in outcome.out
     assert "6 sessions of Claude Code" in outcome.out
+
+
+def test_very_many_sessions_are_searched_on_a_part_and_chosen_on_all(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "SAMPLED", 5)
+    outcome = run_here(capsys, "tune", folder, "--strategy", "truncate-after-use", "--format", "json")
+    (group,) = json.loads(outcome.out)["groups"]
+
+    assert (group["sampled"], group["sessions"], len(group["rows"])) == (5, 6, 6)
+    assert 0 < group["tried"] < group["searched"]
+    assert group["is_complete"]
+    assert group["plan"]["helped"] == 6
 
 
 def test_a_search_without_time_says_that_nothing_was_tried(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

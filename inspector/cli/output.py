@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TextIO, TypeVar
 
 from inspector.atomic_files import write_as_asked
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -177,7 +177,13 @@ ESTIMATED_AFTER = 2.0
 
 
 class ProgressLine:
-    """Call it with how much is done and how much there is; leaving the context wipes the line."""
+    """Call it with how much is done and how much there is; leaving the context wipes the line.
+
+    Attributes:
+        is_shown: Whether lines are shown at all; not so in a process that works for another one, which shows its own.
+    """
+
+    is_shown: ClassVar[bool] = True
 
     def __init__(self, doing: str, *, estimates: bool = False) -> None:
         """Begin.
@@ -191,7 +197,7 @@ class ProgressLine:
         self._estimates = estimates
         self._began = time.monotonic()
         self._next = self._began + QUIET_SECONDS
-        self._enabled = is_terminal(sys.stderr) and not is_dumb()
+        self._enabled = self.is_shown and is_terminal(sys.stderr) and not is_dumb()
 
     def __call__(self, done: int, total: int) -> None:
         """Show `done` of `total`, in any unit."""

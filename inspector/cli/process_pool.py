@@ -6,12 +6,15 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
+from inspector.cli.output import ProgressLine
+
 
 def process_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool of processes that leave ctrl-c to the one that waits for them, and end with it."""
+    """A pool of processes that leave ctrl-c and progress to the one that waits for them, and end with it."""
     # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts)
+    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_work_for_another)
 
 
-def _leave_interrupts() -> None:
+def _work_for_another() -> None:
+    ProgressLine.is_shown = False
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -203,13 +203,10 @@ def _searched(
     now = time.monotonic()
     # What is found on a part has to be tried on all of them.
     share = 1.0 if sample is group else 0.7
-    search = _search(pool, sample, bases, asked, terms, now + share * (until - now))
-    if sample is not group and not pool.is_interrupted:
-        shortlist = search.shortlist()
-        is_complete = search.is_complete
-        search = _search(pool, group, (), asked, terms, until, shortlist)
-        search.is_complete = search.is_complete and is_complete
-    return TunedGroup.of(group if search.sessions == len(group.sessions) else sample, search)
+    sampled = _search(pool, sample, bases, asked, terms, now + share * (until - now))
+    if sample is group:
+        return TunedGroup.of(group, sampled, sampled)
+    return TunedGroup.of(group, _search(pool, group, (), asked, terms, until, sampled.shortlist()), sampled)
 
 
 def _search(

@@ -168,6 +168,8 @@ class TuningPool:
             A plan and what came of it on every session, as soon as it is known for all. Fewer than all plans where time
             is up, or somebody pressed ctrl-c.
         """
+        if self.is_interrupted:
+            return
         parts = [tuple(plans[at : at + AT_ONCE]) for at in range(0, len(plans), AT_ONCE)]
         running = [
             [self._pools[self._home[path]].submit(_tried, self._tasks[path], part, terms) for path in paths]

@@ -74,6 +74,8 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     ]
     answer: Annotated[str, about("The same in a sentence.")]
     tried: Annotated[Count, figure("plans tried", Unit.COUNT, "Plans that were replayed on every session.")]
+    searched: Annotated[Count, figure("plans searched", Unit.COUNT, "Plans that were tried to find these.")]
+    sampled: Annotated[Count, figure("sessions searched", Unit.COUNT, "On so many of the sessions.")]
     is_complete: Annotated[bool, about("The search went to its end.")]
     plan: Annotated[TunedPlan | None, about("The best plan; null where none saves anything, or there is too little.")]
     front: Annotated[list[FrontPoint], about("Plans of which no other saves more and is needed less.")]
@@ -279,6 +281,8 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         verdict=choice.verdict.value,
         answer=_answer(tuned),
         tried=len(table.plans),
+        searched=tuned.searched,
+        sampled=tuned.sampled,
         is_complete=tuned.is_complete,
         plan=None if chosen is None else _plan(tuned, chosen, target),
         front=_front(tuned, asked) if tells else [],

@@ -94,7 +94,7 @@ def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], 
 
 def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
     group, number = report.groups[at], at + 1
-    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}."),))]
+    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}{_tried(group)}."),))]
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
         parts.append(_plan_table(figures, at))
@@ -219,7 +219,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         if at:
             page.line()
         cost = figures.cell("groups", at, "cost_usd").shown
-        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}{_tried(group)}", HEADING)
         if group.plan is None:
             page.line(f"{_capital(group.answer)}.", indent=2)
             continue
@@ -230,6 +230,14 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         _configuration_text(page, group.plan)
     _footer(page, report)
     return page.text()
+
+
+def _tried(group: TunedGroupFacts) -> str:
+    """How many plans were tried, and on how many sessions where not on all."""
+    if not group.searched:
+        return ""
+    some = f" on {group.sampled:,} of them" if group.sampled < group.sessions else ""
+    return f"; {IN_TEXT.plural(group.searched, 'plan')} tried{some}"
 
 
 def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int) -> list[tuple[str, str]]:
@@ -328,9 +336,7 @@ def _footer(page: Page, report: TuneReport) -> None:
     if len(report.unread) > 3:
         page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
     marks = legend({"estimated"})
-    page.line(
-        f"{marks}. A replay keeps the recorded answers: figures are of all sessions, no promise for one.", LABEL, 2
-    )
+    page.line(f"{marks}; figures are of all sessions together, no promise for one", LABEL, indent=2)
 
 
 def _value(value: float) -> str:

@@ -83,7 +83,9 @@ class FleetGroup:
         if len(self.sessions) <= count:
             return self
         order = sorted(self.sessions, key=lambda session: session.cost)
-        spread = {order[round(at * (len(order) - 1) / (count - 2))] for at in range(count - 1)} | {self.typical}
+        spread = [order[round(at * (len(order) - 1) / (count - 1))] for at in range(count)]
+        if self.typical not in spread:
+            spread[count // 2] = self.typical
         return replace(self, sessions=tuple(session for session in self.sessions if session in spread))
 
     @property
@@ -101,18 +103,30 @@ class TunedGroup:
         table: Everything that was tried.
         choice: What to make of it.
         is_complete: The search went to its end.
+        searched: How many plans were tried to find those of the table.
+        sampled: On how many of the sessions.
     """
 
     group: FleetGroup
     table: TrialTable
     choice: PlanChoice
     is_complete: bool
+    searched: int
+    sampled: int
 
     @classmethod
-    def of(cls, group: FleetGroup, search: GroupSearch) -> TunedGroup:
-        """Choose among what was tried."""
+    def of(cls, group: FleetGroup, search: GroupSearch, sampled: GroupSearch) -> TunedGroup:
+        """Choose among what was tried.
+
+        Args:
+            group: The sessions.
+            search: What was tried on all of them.
+            sampled: The search on a part of them, where there was one; else the same.
+        """
         table = search.table()
-        return cls(group, table, choose(table, search.constraints), search.is_complete)
+        choice = choose(table, search.constraints)
+        is_complete = search.is_complete and sampled.is_complete
+        return cls(group, table, choice, is_complete, sampled.tried, sampled.sessions)
 
 
 def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:

@@ -87,6 +87,11 @@ class GroupSearch:
         """How many sessions it is on."""
         return len(self._cost)
 
+    @property
+    def tried(self) -> int:
+        """How many plans were tried."""
+        return len(self._trials)
+
     def add(self, plan: Plan, trials: Sequence[Trial | None]) -> None:
         """Take what came of a plan on every session, in their order."""
         self._trials[plan] = trials

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from inspector.strategies.core.parameters import Parameter, ParameterValue
+    from inspector.strategies.core.strategy import Strategy
 
 RATIOS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 """How values of a ladder stand to the one it begins at."""
@@ -218,9 +219,11 @@ def _put_all(plan: Plan, places: Iterable[tuple[Dimension, int]]) -> Iterator[Pl
             yield moved
 
 
-def is_limit(parameter: Parameter, strategy: object) -> bool:
+def is_limit(parameter: Parameter, strategy: Strategy) -> bool:
     """Whether a numeric parameter is a limit to be set, in use with the strategy's other values."""
-    if parameter.group == BATCHING or parameter.name in ASSUMED:
+    if parameter.group == BATCHING:
+        return value_of(strategy, parameter) != parameter.default
+    if parameter.name in ASSUMED:
         return False
     if parameter.name == "window" and parameter.unit == TOKENS:
         return False
