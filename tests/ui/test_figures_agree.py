@@ -9,7 +9,7 @@ import pytest
 
 from inspector.cli.reading import replay_inputs
 from inspector.replay.analysis import best_plan, comparison
-from inspector.replay.analysis.unrecorded import NOT_RECORDED
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.numbers import MINUS
 from inspector.report.options import ReportOptions
@@ -91,6 +91,70 @@ async def test_equal_names_have_equal_values_on_every_screen_and_in_every_report
     )
 
 
+CLEARS_THINKING = "corpus/claude-code/e92f5a0b-*.jsonl"
+"""A session that thinks much, with another model from its 27th call on."""
+
+
+async def test_what_a_plan_clears_is_one_figure_in_window_costs_and_report(running, shared: Path) -> None:
+    path = next(shared.glob(CLEARS_THINKING), None)
+    if path is None:
+        pytest.skip("the session is not at hand")
+    plan, figures = Plan.from_specs(["anthropic-clear-thinking"]), Figures()
+    async with running(path, plan=plan, size=(200, 60)) as run:
+        await run.until(lambda: run.inputs.table.is_complete)
+        await run.until_shown("with plan A")
+        await window_parts(figures, run)
+        await costs(figures, run)
+        await cleared(run)
+    from_report(figures, report_of(replay_inputs(open_session(path)), [plan], ReportOptions(explain=True, ledger=True)))
+
+    assert not figures.disagreements(), "\n".join(figures.disagreements())
+    assert {"window", "window, everything", "cost screen, parts", "json"} <= figures.places(
+        PLAN, "cost to resend thinking"
+    )
+    assert {"window", "cost screen", "cost screen, parts"} <= figures.places(PLAN, NEWEST_SYSTEM)
+
+
+NEWEST_SYSTEM = f"{NOT_RECORDED}, in the newest prompt"
+
+
+async def window_parts(figures: Figures, run: Running) -> None:
+    """The parts that are named alike in the window, in everything that was sent, and among the costs."""
+    screen = await Composition.opened(run)
+    for place in ("window", "window, everything"):
+        rows = screen.parts.row_of
+        for name in ("thinking", NOT_RECORDED, AROUND_TEXTS):
+            row = rows[name,]
+            figures.add(PLAN, f"cost to resend {name}", row.cells["cost"].text, place)
+            figures.add(PLAN, f"token-calls of {name}", row.cells["carried"].text, place)
+            if place == "window" and name != AROUND_TEXTS:  # what rounding leaves over is another thing there
+                figures.add(PLAN, f"{name}, in the newest prompt", row.cells["tokens"].text, place)
+        whole, *rest = [row.cells["cost"].order for row in screen.parts.rows]
+        assert sum(rest) == pytest.approx(whole)
+        await run.press("e")
+        await screen.shown()
+    await run.press("escape")
+
+
+async def cleared(run: Running) -> None:
+    """What tiers, parts and totals say that the plan cuts and saves."""
+    screen = await Costs.opened(run)
+    totals = screen.table.row_of
+    await run.press("g", "p")
+    await screen.shown()
+    parts = {row.cells["name"].text: row.cells for row in screen.table.rows}
+    await run.press("g", "i")
+    await screen.shown()
+    (tier,) = screen.table.rows
+    for column in ("cut_tokens", "saved_usd"):
+        assert tier.cells[column].text == parts["thinking"][column].text
+    cut = sum(cells["cut_tokens"].order for cells in parts.values())
+    assert cut == pytest.approx(totals["saved_tokens"].cells["after"].order)
+    saved = sum(cells["saved_usd"].order for cells in parts.values())
+    assert saved == pytest.approx(totals["saved_usd"].cells["after"].order)
+    await run.press("escape")
+
+
 async def cost_pane(figures: Figures, run: Running, of: str) -> None:
     """The lines of the cost pane, and what they are of."""
     place = "cost pane"
@@ -137,6 +201,8 @@ async def costs(figures: Figures, run: Running) -> None:
             cell = row.cells.get(column)
             if cell is not None and cell.order is not None:
                 figures.add(of, name, cell.order, "cost screen")
+                if str(row.key) == "overhead":
+                    figures.add(of, f"{NOT_RECORDED}, in the newest prompt", cell.order, "cost screen")
                 if not name.endswith("of the cost"):  # written so that they add up, which may be a cent off
                     figures.add(of, name, cell.text.replace(MINUS, "-").removeprefix("call "), "cost screen as written")
     parts_add_up(totals)
