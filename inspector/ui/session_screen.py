@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
+    from textual import events
     from textual.timer import Timer
 
     from inspector.replay.engine.token_scale import TokenScale
@@ -77,6 +78,24 @@ class SessionScreen(Screen[Left]):
         """Say nothing any more."""
         self.status.tell("")
 
+    def on_key(self, event: events.Key) -> None:
+        """What was told is read, and may not hold after the key; a problem is told for as long as it takes to read."""
+        del event
+        self._forget_what_was_read()
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """As after a key."""
+        del event
+        self._forget_what_was_read()
+
+    def on_screen_suspend(self) -> None:
+        """Nothing stands under another screen that says where the cursor went."""
+        self._forget_what_was_read()
+
+    def _forget_what_was_read(self) -> None:
+        if self.status.notice and not self.status.is_problem:
+            self.forget_notice()
+
     def action_menu(self, key: str) -> None:
         """Show a menu of what can be done here, and wait for a letter.
 
@@ -89,7 +108,7 @@ class SessionScreen(Screen[Left]):
 
         items = items_of(self, key)
         if items:
-            open_over(self, MenuScreen(self.tell, key, MENUS[key], items))
+            open_over(self, MenuScreen(key, MENUS[key], items))
         else:
             self.tell("there is nothing to choose from here")
 

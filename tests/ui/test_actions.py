@@ -188,7 +188,12 @@ async def test_a_menu_is_shown_waits_for_a_letter_and_is_left(running, session_f
         assert not run.folds_everything
 
         await run.press("g", "y")
-        assert "g y does nothing" in run.status_line
+        await run.until_shown("y is none of ")
+        assert run.on_top == "menu"
+        await run.tap("enter")
+        await run.until_shown("⏎ is none of ")
+        await run.tap("escape")
+        await run.until_open("session")
         await run.press("home", "z", "p", "down", "down", "z", "p", "g", "p")
         first = run.timeline.cursor_block
         await run.press("n")

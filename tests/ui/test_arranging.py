@@ -80,6 +80,44 @@ async def test_folding_leaves_one_row_with_all_that_was_in_it(running, session_f
         assert timeline.count == count
 
 
+async def test_enter_on_a_block_of_the_last_message_folds_it_and_unfolds_it_again(running, session_file) -> None:
+    lines = session_file.path.read_text().splitlines(keepends=True)
+    while '"tool_use"' not in lines[-1]:
+        del lines[-1]
+    session_file.path.write_text("".join(lines))
+    async with running(session_file.path) as run:
+        timeline = run.timeline
+        await run.press("end")
+        assert timeline.view.can_fold(timeline.cursor_row)
+        message, count = timeline.row.message, timeline.count
+        await run.press("enter")
+        assert (timeline.count, timeline.row.message) == (count - 1, message)
+        await run.press("enter")
+        assert (timeline.count, timeline.row.message) == (count, message)
+
+
+async def test_enter_on_the_row_of_a_compaction_opens_what_it_says(running, compacted) -> None:
+    async with running(compacted, size=(120, 36)) as run:
+        await run.press("g", "c")
+        assert "compaction 1/" in run.status_line
+        await run.press("enter")
+        await run.until(lambda: run.focus is not None and run.focus.kind == "detail")
+        assert "compaction 1/" not in run.status_line
+        assert "nothing to fold" not in run.status_line
+
+
+async def test_what_was_told_of_a_place_is_gone_with_the_next_key_and_under_the_palette(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.press("1", "home", "g", "x")
+        assert "cut 1/" in run.status_line
+        await run.press("end")
+        assert "cut 1/" not in run.status_line
+        await run.press("g", "x")
+        assert "cut " in run.status_line
+        await run.tap("ctrl+p")
+        await run.until(lambda: "cut 1/" not in run.notice)
+
+
 async def test_a_click_on_the_mark_folds_the_message(running, session_file) -> None:
     async with running(session_file.path) as run:
         timeline = run.timeline

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
+STILL_REPLAYING = "still replaying plans: ↓ chooses one, * goes to the best of them"
 SECONDS_BETWEEN_RUNS = 2.0
 """A session that grows is compared anew, but not all the time."""
 
@@ -143,7 +144,6 @@ class CompareScreen(StudyScreen):
         self._best: Contender | None = None
         self._begins = True
         """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
-        self._said_to_wait = ""
 
     @property
     def plans(self) -> PlansTable:
@@ -252,7 +252,7 @@ class CompareScreen(StudyScreen):
         self._fill()
         if not self._waiting:
             self._begin_at_best()
-            if self._said_to_wait and self.status.notice == self._said_to_wait:
+            if self.status.notice == STILL_REPLAYING:
                 self.forget_notice()
             self._start_again()
 
@@ -328,8 +328,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         if each.is_baseline and self._waiting:
-            self._said_to_wait = "still replaying plans: ↓ chooses one, * goes to the best of them"
-            self.tell(self._said_to_wait)
+            self.tell(STILL_REPLAYING)
         elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")
         elif each.is_current:

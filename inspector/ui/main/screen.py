@@ -299,12 +299,17 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             is_awaited = self.controller.state == "waiting"
             way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
             self._says_unopened = True
-            self.tell(f"no session is open here: {way_out}")
+            # What was told before is forgotten at a key, after this.
+            self.call_next(self.tell, f"no session is open here: {way_out}")
 
     def on_resize(self, event: events.Resize) -> None:
         """Where the chart has no frame, the one below it says what it would; a tall screen has room for more costs."""
         self.cost.fit(event.size.height)
         self.call_after_refresh(self.timeline.name_rows)
+
+    def on_timeline_pane_detail_asked(self) -> None:
+        """The text of the row under the cursor is to be read."""
+        self.pane_focus.give_to("detail")
 
     def on_timeline_highlighted(self) -> None:
         """The cursor is on another block."""

@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from textual.message import Message
+
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_jumps import RowJumps
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 class TimelinePane(SessionPane):
     """Decides what the timeline shows."""
+
+    class DetailAsked(Message):
+        """What the row under the cursor says is to be read: there is nothing to fold."""
 
     def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
         """Show a session's rows.
@@ -357,6 +362,8 @@ class TimelinePane(SessionPane):
             message = int(rows.history.message[rows.block[event.row]])
             folded = not folds.is_folded(message) if event.folded is None else event.folded
             self._arrange_by(folds=folds.with_message(message, folded=folded))
+        elif event.folded is None and rows.boundary[event.row] >= 0:
+            self.post_message(self.DetailAsked())
         elif event.folded is None:
             self.tell("there is nothing to fold: the message has one block")
 

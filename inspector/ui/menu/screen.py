@@ -15,9 +15,10 @@ from inspector.ui.actions.screens import MENU
 from inspector.ui.menu.items import cells_of, columns_of, keys_cells, lines_of, shown_key
 from inspector.ui.toolkit.answered_screen import AnsweredScreen
 from inspector.ui.toolkit.one_line import ACTION
+from inspector.ui.toolkit.pane import subtitle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -75,17 +76,16 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = bindings(MENU)
 
-    def __init__(self, tell: Callable[[str], object], key: str, title: str, items: Sequence[MenuItem]) -> None:
+    def __init__(self, key: str, title: str, items: Sequence[MenuItem]) -> None:
         """Make a menu.
 
         Args:
-            tell: Says something on the screen below.
             key: The key that opened it.
             title: What it is called.
             items: What its letters do.
         """
         super().__init__()
-        self._tell, self._key, self._title = tell, key, title
+        self._key, self._title = key, title
         self._items = {item.action.name: item for item in items}
 
     def compose(self) -> ComposeResult:
@@ -104,12 +104,14 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
         await self.app.run_action(item.action.binding.action, item.node)
 
     async def on_key(self, event: events.Key) -> None:
-        """A letter does what it stands for; any other key leaves the menu."""
+        """A letter does what it stands for; the menu stays at any other."""
         if await self.press(event.key):
             event.stop()
 
     async def press(self, key: str) -> bool:
-        """Take a key: a letter does what it stands for, any other leaves the menu; whether it was taken.
+        """Take a key: a letter does what it stands for, the menu stays at any other; whether it was taken.
+
+        A key held with others, as that of the palette, leaves the menu and is not taken.
 
         Args:
             key: The key, as Textual names it.
@@ -118,12 +120,12 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
         if item is not None:
             await self.action_take(item.action.name)
             return True
-        self.dismiss(None)
-        if key in self._bindings.key_to_bindings:
-            return True
-        if "+" not in key:
-            self._tell(f"{self._key} {shown_key(key)} does nothing: {self._key} shows what there is")
-        return "+" not in key
+        if "+" in key or key in self._bindings.key_to_bindings:
+            self.dismiss(None)
+            return "+" not in key
+        letters = " ".join(item.letter for item in self._items.values())
+        subtitle(self.query_one("#menu"), f"{shown_key(key)} is none of {letters} · esc leaves")
+        return True
 
     async def on_click(self, event: events.Click) -> None:
         """Do what was clicked; leave where the click was beside everything."""

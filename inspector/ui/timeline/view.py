@@ -110,7 +110,9 @@ class TimelineView:
         if not len(self.visible) or row < 0:
             return -1
         rising, place = self._rising
-        after = min(int(np.searchsorted(rising, row)), len(rising) - 1)
+        after = int(np.searchsorted(rising, row))
+        if after == len(rising):
+            return int(place[-1])
         before = max(after - 1, 0)
         is_before = row - int(rising[before]) < int(rising[after]) - row or (
             int(rising[after]) != row and self.is_folded(row)
