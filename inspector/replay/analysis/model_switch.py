@@ -20,8 +20,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.bundled_prices import models_of_provider
-from inspector.replay.pricing.rates import CallRates
-from inspector.tokens.model_names import parse_model_name
+from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,18 +83,18 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
     mine = main[main >= call]
     if not len(mine) or mine[0] != call:
         return None
-    rates = tuple(inputs.pricing.rates(model, session.calls[at].time) for at in mine.tolist())
-    first = rates[0]
-    if first is None or None in rates:
+    name = Categorical((model,), np.zeros(len(mine), dtype=np.intp))
+    prices = inputs.pricing.call_rates(name, replay.history.call_time[mine])
+    first = prices.rates[0]
+    if first is None or None in prices.rates:
         return None
     recorded = PromptUsage(
         ledger.uncached[mine], ledger.cache_read[mine], ledger.cache_write_5m[mine], ledger.cache_write_1h[mine]
     )
     prompt, read = ledger.prompt_tokens[mine], recorded.cache_read.copy()
-    for place, at in enumerate(mine.tolist()):
-        miss = found.at(at)
-        if miss is not None and miss.cause is MissCause.MODEL_CHANGED and _is_in_time(miss.evidence):
-            read[place] = miss.could_read
+    for miss in found.all:
+        if miss.cause is MissCause.MODEL_CHANGED and _is_in_time(miss.evidence):
+            read[mine == miss.call] = miss.could_read
     before = session.calls[main[main < call][-1]].model if (main < call).any() else ""
     if _is_same(session.calls[call].model, model):
         read[0] = recorded.cache_read[0]
@@ -113,7 +112,6 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
     else:
         none = np.zeros(len(prompt), dtype=np.int64)
         changed = PromptUsage(prompt - read, read, none, none)
-    prices = CallRates.of(rates, np.arange(len(mine), dtype=np.int32), inputs.rates.factor)
     costs = prices.cost(changed, ledger.output[mine])
     row = prices.of_prompts(prompt)[0]
     lost = max(int(recorded.cache_read[0] - read[0]), 0)
