@@ -6,12 +6,15 @@ import csv
 import json
 import shutil
 from io import StringIO
+from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from inspector.cli import main
+from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.engine.replay import replay_session
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import folder_charts
 from inspector.report.csv_text import folder_csv
@@ -21,6 +24,8 @@ from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import markdown
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.report.pages import Page, at
 
@@ -220,3 +225,24 @@ def test_a_miss_after_a_copied_conversation_counts_once_and_is_no_first_request(
     assert report.cache_misses.calls == 2
     assert [(row.name, row.calls) for row in report.cache_misses.gaps] == [("5 to 60 minutes", 1), ("over an hour", 1)]
     assert [(row.name, row.calls) for row in report.cache_misses.hours] == [("10", 1), ("12", 1)]
+
+
+def test_what_compactions_did_is_that_of_each_session_and_medians_of_all(report: FolderReport, folder: Path):
+    for row in report.sessions:
+        baseline = replay_session(open_session(row.path), Plan(), precise=False)
+        found = compaction_aftermaths(baseline)
+        assert [(each.call, each.calls, each.after.actions, each.windows) for each in row.compactions] == [
+            (each.call + 1, each.after.calls, each.after.actions, each.windows) for each in found
+        ]
+    mine = [each for row in report.sessions for each in row.compactions]
+    together = report.compactions
+    assert together is not None
+    assert together.compactions == len(mine) > 0
+    assert together.rereads == sum(each.after.rereads for each in mine)
+    compared = [each for each in mine if each.elsewhere is not None]
+    assert together.compared == len(compared)
+    assert together.after is not None
+    assert together.after.actions == median(each.after.actions for each in compared)
+    text = folder_text(report)
+    assert "What recorded compactions did" in text
+    assert "actions are those to the next edit" in " ".join(text.split())

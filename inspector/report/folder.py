@@ -15,6 +15,12 @@ import inspector
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
 from inspector.report.catalogue import Count, FigureSet, Saving, Unit, about, figure, quantities
+from inspector.report.folder_compactions import (
+    AftermathFacts,
+    FolderCompactionsFacts,
+    folder_compactions,
+    session_aftermaths,
+)
 from inspector.report.folder_misses import FolderMissesFacts, SessionMissFacts, folder_misses, session_misses
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 
@@ -36,6 +42,9 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     plans: Annotated[list[FolderPlan], about("In the order they were asked for.")]
     sessions: Annotated[list[SessionRow], about("By path.")]
     cache_misses: Annotated[FolderMissesFacts, about("What all sessions missed of the prompt cache, and why.")]
+    compactions: Annotated[
+        FolderCompactionsFacts | None, about("What followed recorded compactions; null where there are none.")
+    ]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
 
@@ -87,6 +96,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     lifetime: Annotated[
         LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")
     ]
+    compactions: Annotated[list[AftermathFacts], about("What followed its compactions, of those that count with it.")]
 
 
 class SessionUnderPlan(Struct, frozen=True, kw_only=True):
@@ -134,6 +144,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
         ],
         misses=misses,
         lifetime=lifetime,
+        compactions=session_aftermaths(whole, counted),
     )
 
 
@@ -158,6 +169,7 @@ def folder_report(
         plans=[_folder_plan(name, index, rows, baseline) for index, name in enumerate(names)],
         sessions=rows,
         cache_misses=folder_misses([row.misses for row in rows], [row.lifetime for row in rows], baseline.cost_usd),
+        compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
         warnings=_warnings(rows, unread),
     )

@@ -12,6 +12,7 @@ from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import FigureSet, Output, Saving, quantities, quantity, totals_shown
 from inspector.report.folder import Distribution, FolderPlan
+from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
@@ -37,6 +38,9 @@ TEXT_NAME_WIDTH = 28
 GROUP_COLUMNS = ("calls", "tokens", "extra_usd")
 """What tables say of misses that have something in common: figures of `MissGroupFacts`."""
 
+MEDIANS = "medians"
+AFTERMATH = ("until the next edit or finished step", "after a compaction", "elsewhere")
+
 OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "unchanged")
 """What the totals say of a plan: paths in `FolderPlan`."""
 
@@ -53,6 +57,7 @@ def folder_content(report: FolderReport) -> PageContent:
         sections=(
             _totals(report, figures),
             *_misses(report, figures),
+            *_compactions(report, figures),
             *plans,
             _sessions(report, figures),
             *_notes(report),
@@ -183,6 +188,43 @@ def _lifetime(each: FolderLifetimeFacts) -> str:
     more = "" if each.saved_usd >= 0 else " more"
     amount = dollars(abs(each.saved_usd), each.known, "saved_usd")
     return f"{who} would have {word} {amount}{more} in all; it helps {each.helped:,} of them."
+
+
+def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
+    """What followed recorded compactions, beside windows of equal length elsewhere in the same sessions."""
+    found, at = report.compactions, "compactions"
+    if found is None:
+        return []
+    names = [figures.cell(at, name) for name in ("compactions", "rereads", "reads", "compared", "windows")]
+    count, rereads, reads, compared, windows = names
+    parts: list[Part] = [
+        Line(
+            (
+                *(
+                    count,
+                    Cell(" compactions: until the next edit or finished step after them, "),
+                    rereads,
+                    Cell(" of "),
+                ),
+                *(reads, Cell(" reads were of files that had been read or written before.")),
+            )
+        )
+    ]
+    if found.after is not None and found.elsewhere is not None:
+        rows = tuple(
+            (word(entry.label), figures.cell(at, "after", name), figures.cell(at, "elsewhere", name))
+            for name, entry in quantities(StretchFacts).items()
+        )
+        parts.append(Table(f"After a compaction, and elsewhere in the same session ({MEDIANS})", AFTERMATH, rows))
+        parts.append(
+            Line(
+                (
+                    *(Cell("Medians over "), compared, Cell(" compactions, and over "), windows),
+                    Cell(" windows of as many calls in the same sessions; actions are those to the next edit."),
+                )
+            )
+        )
+    return [Section("compactions", "What recorded compactions did", tuple(parts))]
 
 
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:

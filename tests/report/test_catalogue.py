@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from inspector.report import cache_document, catalogue, folder_misses
+from inspector.report import cache_document, catalogue, folder_compactions, folder_misses
 from inspector.report.catalogue import FigureSet, PlanFacts, Unit, quantities, quantity
 from tests.conftest import ROOT
 
 KINDS = [
     kind
-    for module in (catalogue, cache_document, folder_misses)
+    for module in (catalogue, cache_document, folder_compactions, folder_misses)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, catalogue.Struct) and quantities(kind)
 ]

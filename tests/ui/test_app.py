@@ -9,6 +9,7 @@ import pytest
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.strategies.plan import Plan
 from inspector.ui.settings import Settings, load_settings
+from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
 from tests.ui.recordings import recording
@@ -508,3 +509,11 @@ async def test_a_session_that_grows_while_the_tokenizer_is_built_waits_for_one_t
         await run.until(lambda: run.counts is not None and run.counts.is_complete)
         await run.until(lambda: run.replay.history.call_count == 33)
         assert len(asked) == 1
+
+
+async def test_the_detail_of_a_compaction_says_what_followed_it(running) -> None:
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 90)) as run:
+        await run.press("home", "g", "c")
+        await run.until_shown("compaction, manual")
+        await run.until_shown("until the next edit or finished step;")
+        await run.until_shown("elsewhere in this session")

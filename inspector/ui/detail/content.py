@@ -18,7 +18,7 @@ from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
-from inspector.ui.timeline.boundaries import effect_lines
+from inspector.ui.timeline.boundaries import aftermath_lines, effect_lines
 from inspector.ui.timeline.previews import media_label
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
@@ -348,17 +349,22 @@ def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | No
     return DetailContent(key, title, str, parts=parts)
 
 
-def detail_of_boundary(content: DetailContent, boundary: Boundary, table: TokenTable) -> DetailContent:
+def detail_of_boundary(
+    content: DetailContent, boundary: Boundary, table: TokenTable, aftermath: CompactionAftermath | None = None
+) -> DetailContent:
     """What became of the context where another one begins, above the text of the first block after it.
 
     Args:
         content: That block.
         boundary: Where the context begins.
         table: The session's tokens.
+        aftermath: What followed it; None for what was no compaction, and as long as that is not known.
     """
     lead = effect_lines(boundary, table)
     if not lead:
         return content
+    if aftermath is not None:
+        lead = (*lead, "", *aftermath_lines(aftermath))
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, absent="", lead=lead)
 

@@ -15,11 +15,17 @@ from inspector.ui.toolkit.pane import subtitle
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.engine.replay import Replay
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
     from inspector.ui.detail.widget import Detail
     from inspector.ui.main.timeline_pane import TimelinePane
+    from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.toolkit.find_bar import TextFind
+
+    Aftermaths = tuple[Replay, tuple[CompactionAftermath, ...]]
 
 
 BORDER_CELLS = 6
@@ -34,6 +40,8 @@ class DetailPane(SessionPane):
         self._rows = rows
         self._detail: Detail | None = None
         self._find_bar: TextFind | None = None
+        self._aftermaths: Aftermaths | None = None
+        self._awaited: Replay | None = None
         self.listen(
             controller,
             {
@@ -56,7 +64,7 @@ class DetailPane(SessionPane):
 
     def close(self) -> None:
         """Forget it, and the line it is searched with."""
-        self._detail = self._find_bar = None
+        self._detail = self._find_bar = self._aftermaths = self._awaited = None
 
     @property
     def target(self) -> Widget:
@@ -99,10 +107,35 @@ class DetailPane(SessionPane):
 
             content = detail_of_need(content, need, session)
         if view.rows.boundary[row] >= 0:
-            content = detail_of_boundary(content, view.rows.boundaries[view.rows.boundary[row]], table)
+            boundary = view.rows.boundaries[view.rows.boundary[row]]
+            content = detail_of_boundary(content, boundary, table, self._aftermath_of(boundary))
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
         self._say_below()
+
+    def _aftermath_of(self, boundary: Boundary) -> CompactionAftermath | None:
+        """What followed a compaction, once that is worked out; it is begun where it has not been."""
+        outcome, effect = self.controller.outcome, boundary.effect
+        if outcome is None or effect is None or not boundary.is_compaction:
+            return None
+        baseline = outcome.baseline
+        if self._aftermaths is None or self._aftermaths[0] is not baseline:
+            if self._awaited is not baseline:
+                self._awaited = baseline
+
+                def work(post: Post[Aftermaths], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+                    from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+
+                    post((baseline, compaction_aftermaths(baseline)))
+
+                what = "find what followed compactions"
+                self.controller.host.run(work, self._take_aftermaths, group="aftermath", description=what)
+            return None
+        return next((each for each in self._aftermaths[1] if each.call == effect.after), None)
+
+    def _take_aftermaths(self, found: Aftermaths) -> None:
+        self._aftermaths = found
+        self.show_block()
 
     def _say_below(self) -> None:
         """Say in the frame how much more of the text there is, and what was cut of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
@@ -12,6 +13,7 @@ from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, Stretch
     from inspector.replay.analysis.compaction_effect import RemovedPart
     from inspector.session.model import Compaction, Context
     from inspector.strategies.history.history import History
@@ -147,6 +149,24 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
         "Prompts are what the provider counted, blocks a local count; the rest is what the file does not hold.",
     )
+
+
+def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
+    """What the model did after a compaction, beside what it does elsewhere; a safe line each."""
+    after, other = found.after, found.elsewhere
+    until = "until the next edit or finished step" if found.reached else "and no edit or finished step"
+    calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
+    said = f"Then {calls}, {_work(after)} {until}; {after.rereads:g} of {reads} were of files it had had before."
+    if other is None:
+        return (said,)
+    windows = f"{ON_SCREEN.plural(found.windows, 'window')} of {calls} elsewhere in this session"
+    return (said, f"{windows} (medians): {_work(other)}, {other.rereads:g} re-reads.")
+
+
+def _work(found: Stretch) -> str:
+    usd = "" if isnan(found.usd) else f", {ON_SCREEN.dollars(found.usd)}"
+    actions = f"{found.actions:g} {'action' if found.actions == 1 else 'actions'}"
+    return f"{actions}, {ON_SCREEN.whole(round(found.tokens))} tokens{usd}"
 
 
 def _part_name(part: RemovedPart) -> str:

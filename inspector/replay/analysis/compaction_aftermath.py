@@ -1,0 +1,213 @@
+"""What followed the compactions a session really had: the work until the next edit or finished step.
+
+A compaction takes away what the model knew; how much of it was needed shows in what it does next. From the first call
+after it on, calls are counted until one edits or writes a file, or says something and calls no tool: a finished step.
+The only ground truth a file has, and a small one: after any other call there is work before the next edit, too. So each
+is set beside windows of the same number of calls elsewhere in the same session, which lie in one context and touch no
+such stretch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.session.model import BlockKind, ContextCause
+from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.tools import Meaning, meaning_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.replay import Replay
+
+_WRITING: Final = frozenset({Meaning.EDIT, Meaning.WRITE})
+_NAMING: Final = frozenset({Meaning.READ, *_WRITING})
+
+
+class Stretch(NamedTuple):
+    """Calls of one conversation after one another.
+
+    Attributes:
+        calls: How many.
+        actions: Tool calls before the next edit or finished step, from the first of them on.
+        tokens: Tokens of their prompts and responses together.
+        usd: Dollars of them, NaN without a price.
+        reads: Reads of files in them.
+        rereads: Of these, reads of files that had been read or written before the first of them.
+    """
+
+    calls: int
+    actions: float
+    tokens: float
+    usd: float
+    reads: float
+    rereads: float
+
+
+@dataclass(frozen=True)
+class CompactionAftermath:
+    """What followed one compaction.
+
+    Attributes:
+        call: The first call after it, an index.
+        reached: Whether an edit or a finished step came before the session, or the context, ended.
+        after: From that call on, the call that reached it included.
+        elsewhere: Medians over windows of as many calls elsewhere in the session; None where there is no such window.
+        windows: How many there are.
+    """
+
+    call: int
+    reached: bool
+    after: Stretch
+    elsewhere: Stretch | None
+    windows: int
+
+
+def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
+    """What followed every full compaction that was followed by a call, in order.
+
+    Args:
+        replay: The session with nothing cut.
+    """
+    session = replay.history.session
+    found: list[CompactionAftermath] = []
+    if not any(context.cause is ContextCause.COMPACTION for context in session.contexts):
+        return ()
+    for thread in np.unique(replay.history.call_thread[: replay.history.call_count]).tolist():
+        found += _of_thread(_Work.of(replay, int(thread)))
+    return tuple(sorted(found, key=lambda each: each.call))
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """One conversation call by call; places are those of its own calls.
+
+    Attributes:
+        calls: Its calls, as indices of the session.
+        context: Per call, its context.
+        begins: Places of first calls of contexts that a compaction began.
+        actions: Per call, tool calls in its response.
+        is_goal: Per call, whether its response edits, writes, or calls no tool.
+        tokens: Per call, prompt and response.
+        usd: Per call, dollars.
+        reads: Per read of a file, its place and the first place at which its file was named.
+    """
+
+    calls: NDArray[np.int64]
+    context: NDArray[np.int32]
+    begins: tuple[int, ...]
+    actions: NDArray[np.int64]
+    is_goal: NDArray[np.bool_]
+    tokens: NDArray[np.int64]
+    usd: NDArray[np.float64]
+    reads: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, replay: Replay, thread: int) -> _Work:
+        history, ledger = replay.history, replay.ledger
+        session = history.session
+        calls = np.flatnonzero(history.call_thread[: history.call_count] == thread)
+        context = history.call_context[calls]
+        begins = tuple(
+            place
+            for place, (before, now) in enumerate(pairwise([-1, *context.tolist()]))
+            if now != before and place and session.contexts[now].cause is ContextCause.COMPACTION
+        )
+        actions, goals, reads = np.zeros(len(calls), dtype=np.int64), np.zeros(len(calls), dtype=bool), []
+        first_named: dict[str, int] = {}
+        for place, call in enumerate(calls.tolist()):
+            asked = [
+                block
+                for block in session.messages[session.calls[call].response].blocks
+                if block.kind is BlockKind.TOOL_CALL
+            ]
+            meanings = [meaning_of(block.tool_name) for block in asked]
+            actions[place] = len(asked)
+            goals[place] = not asked or not _WRITING.isdisjoint(meanings)
+            for block, meaning in zip(asked, meanings, strict=True):
+                path = path_of(session, block) if meaning in _NAMING else ""
+                if path:
+                    first = first_named.setdefault(path, place)
+                    if meaning is Meaning.READ:
+                        reads.append((place, first))
+        return cls(
+            calls,
+            context,
+            begins,
+            actions,
+            goals,
+            (ledger.prompt_tokens + ledger.output)[calls],
+            ledger.cost[calls],
+            np.array(reads, dtype=np.int64).reshape(-1, 2),
+        )
+
+    def goal_after(self, place: int) -> int | None:
+        """The first place from one on at which something is reached in the same context; None where nothing is."""
+        end = int(np.flatnonzero(np.append(self.context[place:] != self.context[place], True))[0]) + place
+        reached = np.flatnonzero(self.is_goal[place:end])
+        return place + int(reached[0]) if len(reached) else None
+
+    def stretch(self, start: int, stop: int, goal: int) -> Stretch:
+        """What was done from one place up to another, the next goal being at a place."""
+        inside = (self.reads[:, 0] >= start) & (self.reads[:, 0] < stop)
+        return Stretch(
+            stop - start,
+            float(self.actions[start:goal].sum()),
+            float(self.tokens[start:stop].sum()),
+            float(self.usd[start:stop].sum()),
+            float(inside.sum()),
+            float((inside & (self.reads[:, 1] < start)).sum()),
+        )
+
+
+def _of_thread(work: _Work) -> list[CompactionAftermath]:
+    ends = []
+    for begin in work.begins:
+        goal = work.goal_after(begin)
+        same = work.context[begin:] == work.context[begin]
+        ends.append((begin, begin + (len(same) if same.all() else int(np.argmin(same))) if goal is None else goal + 1))
+    found = []
+    for begin, end in ends:
+        goal = work.goal_after(begin)
+        windows = list(_windows(work, end - begin, ends))
+        found.append(
+            CompactionAftermath(
+                int(work.calls[begin]),
+                goal is not None,
+                work.stretch(begin, end, end if goal is None else goal),
+                _medians(windows),
+                len(windows),
+            )
+        )
+    return found
+
+
+def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list[Stretch]:
+    """Windows of so many calls one after another that lie in one context and touch nothing that is taken."""
+    found, start = [], 0
+    while start + length <= len(work.calls):
+        stop = start + length
+        hindered = [end for begin, end in taken if begin < stop and start < end]
+        goal = work.goal_after(start)
+        if hindered:
+            start = max(hindered)
+        elif work.context[start] != work.context[stop - 1]:
+            start += int(np.argmax(work.context[start:stop] != work.context[start]))
+        else:
+            if goal is not None:
+                found.append(work.stretch(start, stop, goal))
+            start = stop
+    return found
+
+
+def _medians(stretches: Sequence[Stretch]) -> Stretch | None:
+    if not stretches:
+        return None
+    return Stretch(stretches[0].calls, *(float(median(column)) for column in list(zip(*stretches, strict=True))[1:]))

@@ -1,0 +1,133 @@
+"""What followed the compactions of a folder's sessions: of each session those that count with it, and all together."""
+
+from __future__ import annotations
+
+from math import isnan
+from statistics import median
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Struct
+
+from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.figure import HowKnown
+from inspector.report.catalogue import Count, Known, Unit, about, figure
+from inspector.report.numbers import DOLLAR_DIGITS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, Stretch
+    from inspector.replay.engine.replay import Replay
+
+_UNTIL = "until the next edit or finished step"
+
+Actions = Annotated[float, figure("actions", Unit.FREE, f"Tool calls {_UNTIL}.")]
+Tokens = Annotated[float, figure("tokens", Unit.TOKENS, "Tokens of the prompts and responses.")]
+Dollars = Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of them; null without a price.")]
+Rereads = Annotated[
+    float, figure("re-reads", Unit.FREE, "Reads of files that had been read or written before, at any time.")
+]
+
+
+class StretchFacts(Struct, frozen=True, kw_only=True):
+    """Calls after one another."""
+
+    actions: Actions
+    tokens: Tokens
+    usd: Dollars
+    rereads: Rereads
+    known: Known
+
+
+class AftermathFacts(Struct, frozen=True, kw_only=True):
+    """What followed one compaction."""
+
+    call: Annotated[Count, about("The first call after it, counted from 1.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, that one included.")]
+    reached: Annotated[bool, about("One came before the session, or the next compaction, ended the count.")]
+    reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files in these calls.")]
+    after: Annotated[StretchFacts, about("These calls.")]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "Windows of as many calls elsewhere in the session.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians of these; null where there is none.")]
+
+
+class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
+    """What followed all compactions. One that several sessions hold counts once."""
+
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call followed.")]
+    compared: Annotated[
+        Count, figure("compared", Unit.COUNT, "Of these, set beside windows of equal length in their session.")
+    ]
+    windows: Annotated[Count, figure("windows", Unit.COUNT, "All of these windows.")]
+    reads: Annotated[Count, figure("reads", Unit.COUNT, "Reads of files after all compactions.")]
+    rereads: Annotated[
+        Count, figure("re-reads", Unit.COUNT, "Of these, of files that had been read or written before.")
+    ]
+    after: Annotated[StretchFacts | None, about("Medians over those compared; null where none is.")]
+    elsewhere: Annotated[StretchFacts | None, about("Medians over them of what their windows come to at the median.")]
+
+
+def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[AftermathFacts]:
+    """What followed those compactions of a session that count with it.
+
+    Args:
+        whole: All of it with nothing cut.
+        counted: The responses, as indices of messages, of the calls that count.
+    """
+    calls = whole.history.session.calls
+    tokens, cost = whole.figures.prompt_tokens.known, whole.figures.cost_usd.known
+    return [_facts(each, tokens, cost) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
+
+
+def _facts(found: CompactionAftermath, tokens: HowKnown, cost: HowKnown) -> AftermathFacts:
+    return AftermathFacts(
+        call=found.call + 1,
+        calls=found.after.calls,
+        reached=found.reached,
+        reads=round(found.after.reads),
+        after=_stretch(found.after, tokens, cost),
+        windows=found.windows,
+        elsewhere=None if found.elsewhere is None else _stretch(found.elsewhere, tokens, cost),
+    )
+
+
+def _stretch(found: Stretch, tokens: HowKnown, cost: HowKnown) -> StretchFacts:
+    usd = None if isnan(found.usd) else round(found.usd, DOLLAR_DIGITS)
+    known = {"actions": HowKnown.EXACT, "tokens": tokens, "usd": cost, "rereads": HowKnown.EXACT}
+    return StretchFacts(
+        actions=found.actions,
+        tokens=found.tokens,
+        usd=usd,
+        rereads=found.rereads,
+        known={name: how.value for name, how in known.items() if name != "usd" or usd is not None},
+    )
+
+
+def folder_compactions(sessions: Iterable[Sequence[AftermathFacts]]) -> FolderCompactionsFacts | None:
+    """All of them together; None where there is none."""
+    found = [each for session in sessions for each in session]
+    if not found:
+        return None
+    compared = [each for each in found if each.elsewhere is not None]
+    return FolderCompactionsFacts(
+        compactions=len(found),
+        compared=len(compared),
+        windows=sum(each.windows for each in compared),
+        reads=sum(each.reads for each in found),
+        rereads=round(sum(each.after.rereads for each in found)),
+        after=_medians([each.after for each in compared]),
+        elsewhere=_medians([each.elsewhere for each in compared if each.elsewhere is not None]),
+    )
+
+
+def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
+    if not found:
+        return None
+    costs = [each.usd for each in found if each.usd is not None]
+    return StretchFacts(
+        actions=median(each.actions for each in found),
+        tokens=median(each.tokens for each in found),
+        usd=median(costs) if len(costs) == len(found) else None,
+        rereads=median(each.rereads for each in found),
+        known={name: how for each in found for name, how in each.known.items()},
+    )
