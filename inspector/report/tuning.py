@@ -26,6 +26,8 @@ from inspector.strategies.registry import SYSTEMS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from inspector.replay.tuning.fleet import TunedGroup
     from inspector.replay.tuning.search import LimitCurve
     from inspector.report.catalogue import How
@@ -181,6 +183,7 @@ class CurveFacts(Struct, frozen=True, kw_only=True):
 class CurvePoint(Struct, frozen=True, kw_only=True):
     """The plan at one value of a limit."""
 
+    is_allowed: Annotated[bool, about("The plan at this value is held to what was asked.")]
     value: Annotated[float, figure("value", Unit.FREE, "The limit's value.")]
     saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved, recoveries not counted.", saves=True)]
     needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what it cut.")]
@@ -286,7 +289,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         is_complete=tuned.is_complete,
         plan=None if chosen is None else _plan(tuned, chosen, target),
         front=_front(tuned, asked) if tells else [],
-        curves=[] if chosen is None else [_curve(tuned, curve, chosen) for curve in curves_through(table, chosen)],
+        curves=[] if chosen is None else _curves(tuned, asked, chosen),
         rows=_rows(tuned) if tells else [],
         known={"cost_usd": group.known.value},
     )
@@ -408,14 +411,15 @@ def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:
     ]
 
 
-def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int) -> CurveFacts:
+def _curves(tuned: TunedGroup, asked: TuningTerms, chosen: int) -> list[CurveFacts]:
+    allowed = tuned.table.allowed(constraints_of(asked))
+    return [_curve(tuned, curve, chosen, allowed) for curve in curves_through(tuned.table, chosen)]
+
+
+def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int, allowed: NDArray[np.bool_]) -> CurveFacts:
     table, limit = tuned.table, curve.limit
     known: dict[str, How] = {"saved_usd": tuned.group.known.value, "net_usd": HowKnown.ESTIMATED.value}
-    found = [
-        (value, float(table.saved[at].sum()), int(table.needed[at].sum()), float(table.net[at].sum()))
-        for value, at in zip(curve.values, curve.plans, strict=True)
-        if table.counts[at].all()
-    ]
+    found = [(value, at) for value, at in zip(curve.values, curve.plans, strict=True) if table.counts[at].all()]
     return CurveFacts(
         strategy=limit.strategy,
         limit=limit.parameter.name,
@@ -423,13 +427,14 @@ def _curve(tuned: TunedGroup, curve: LimitCurve, chosen: int) -> CurveFacts:
         value=limit.value_in(table.plans[chosen]),
         points=[
             CurvePoint(
+                is_allowed=bool(allowed[at]),
                 value=value,
-                saved_usd=round(saved, DOLLAR_DIGITS),
-                needed=needed,
-                net_usd=round(net, DOLLAR_DIGITS),
+                saved_usd=round(float(table.saved[at].sum()), DOLLAR_DIGITS),
+                needed=int(table.needed[at].sum()),
+                net_usd=round(float(table.net[at].sum()), DOLLAR_DIGITS),
                 known=known,
             )
-            for value, saved, needed, net in found
+            for value, at in found
         ],
     )
 

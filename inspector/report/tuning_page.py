@@ -175,10 +175,9 @@ def _curve_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
             (Cell(_value(point.value)), *(figures.cell(*steps, each, name) for name in names))
             for each, point in enumerate(curve.points)
         )
-        best = max(curve.points, key=lambda point: point.net_usd)
         alternative = (
-            f"Two lines: what the plan saves at each {curve.limit}, before and after recoveries; most is saved at "
-            f"{_value(best.value)}."
+            f"Two lines: what the plan saves at each {curve.limit}, before and after recoveries; it is set to "
+            f"{_value(curve.value)}."
         )
         title = plain(f"{curve.strategy}: {curve.limit}")
         head = (curve.limit, *(quantity(CurvePoint, name).label for name in names))
@@ -270,7 +269,7 @@ def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
 
 def _curve_text(curve: CurveFacts) -> str:
     """A few values of a limit and what they save after recoveries."""
-    points = curve.points
+    points = [point for point in curve.points if point.is_allowed]
     chosen = next((at for at, point in enumerate(points) if point.value == curve.value), 0)
     step = max(len(points) // VALUES_IN_TEXT, 1)
     places = sorted({*range(chosen % step, len(points), step), chosen})
