@@ -247,9 +247,10 @@ def _ratio_within(
 
     Agents leave out what files do not say they leave out. No plan can leave out more than what was sent.
     """
-    shown = np.maximum(layout.with_envelopes - removed, 1)
-    ratio: NDArray[np.float64] = np.minimum(scale.ratio, np.maximum(whole, 0) / shown)
-    return ratio
+    counted = np.maximum(layout.with_envelopes - removed, 1)
+    # What goes with blocks is kept in whole counted tokens: what they round to is no sign of anything.
+    is_longer = scale.ratio * (layout.whole_tokens - removed) + layout.beside_prompts > whole + 1
+    return np.where(is_longer, np.minimum(scale.ratio, np.maximum(whole, 0) / counted), scale.ratio)
 
 
 def _cached_blocks(
