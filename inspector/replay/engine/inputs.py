@@ -245,13 +245,12 @@ def _ratio_within(
 ) -> NDArray[np.float64]:
     """Per call, the provider's tokens for a counted one; less where blocks would measure more than their prompt.
 
-    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent. What goes
-    with a block is a whole number of counted tokens, so that a difference of half a one a block tells nothing.
+    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent.
     """
-    shown = np.maximum(layout.with_envelopes - removed, 1)
-    least = shown - layout.blocks_sent / 2
-    ratio: NDArray[np.float64] = np.where(scale.ratio * least > whole, np.maximum(whole, 0) / shown, scale.ratio)
-    return ratio
+    counted = np.maximum(layout.with_envelopes - removed, 1)
+    # What goes with blocks is kept in whole counted tokens: what they round to is no sign of anything.
+    is_longer = scale.ratio * (layout.whole_tokens - removed) + layout.beside_prompts > whole + 1
+    return np.where(is_longer, np.minimum(scale.ratio, np.maximum(whole, 0) / counted), scale.ratio)
 
 
 def _cached_blocks(

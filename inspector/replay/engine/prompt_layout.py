@@ -128,14 +128,6 @@ class PromptLayout:
         return self.whole_tokens + sums
 
     @cached_property
-    def blocks_sent(self) -> NDArray[np.int64]:
-        """Per call, how many blocks its prompt has. int64."""
-        counts = np.zeros(self.history.call_count + 1, dtype=np.int64)
-        for context in self.contexts:
-            counts[context.calls] = context.prompt_blocks
-        return counts
-
-    @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:
         """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
         columns = self.columns
