@@ -125,7 +125,15 @@ LIGHT: Final = Theme(
     surface="#F4F4EF",
     panel="#E8E8E1",
     dark=False,
-    variables=_variables("#005F9E", "#BFC3C0", "#9A5700", ("#C6CAC6", "#A9AFAB", "#005F9E"), "#F4F4EF"),
+    variables=_variables(
+        "#005F9E",
+        "#BFC3C0",
+        "#9A5700",
+        ("#C6CAC6", "#A9AFAB", "#005F9E"),
+        "#F4F4EF",
+        text_muted="#484D53",
+        text_disabled="#5F656B",
+    ),
 )
 
 CONTRAST: Final = Theme(

@@ -13,6 +13,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import Replay, replay_session
 from inspector.replay.explain.spending import Spending, spending_of
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.numbers import ON_SCREEN
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
@@ -160,3 +161,19 @@ async def test_the_key_goes_to_the_dearest_result_and_on_around_the_end(running,
             gone_to.append(run.timeline.cursor_block)
 
         assert gone_to == [*heaviest, heaviest[0]]
+
+
+def test_in_two_short_lines_what_misses_cost_goes_before_what_cost_most_to_resend() -> None:
+    told = answer_lines(spending(), misses(), best(), (2, 76), is_searching=False)[1]
+    ranks = {"".join(text for text, _ in piece.said): piece.rank for piece in told}
+    missed = next(rank for said, rank in ranks.items() if "miss" in said)
+    resent = next(rank for said, rank in ranks.items() if "g $" in said)
+    assert missed < resent
+
+
+def test_the_largest_result_is_named_with_what_it_cost_to_resend() -> None:
+    found = spending()
+    none_of_tools = replace(found, kinds=tuple(replace(row, part="") for row in found.kinds))
+    told = answer_lines(none_of_tools, misses(), best(), (2, 76), is_searching=False)[1]
+    said = next("".join(text for text, _ in piece.said) for piece in told if "largest" in str(piece.said))
+    assert f"largest {ON_SCREEN.dollars(found.heaviest[0].cost.value)} (g $)" == said

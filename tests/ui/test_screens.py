@@ -16,6 +16,9 @@ GOLDEN = Path(__file__).parent / "screens"
 DRAWN_WITH = "8.2."
 """The version of Textual the screens were drawn with; another one may lay them out differently."""
 
+WELL_READ = 4.5
+"""What is to be read by anybody stands out from what is behind it by so much."""
+
 LEAST_CONTRAST = 3.0
 """What is switched off may be fainter than other text, but can be read."""
 
@@ -111,6 +114,18 @@ async def test_every_letter_stands_out_from_what_is_behind_it(running, session_f
             if ratio < LEAST_CONTRAST:
                 faint[front, back] = ratio
         assert not faint
+
+
+@pytest.mark.parametrize("theme", ["light", "contrast"])
+async def test_figures_and_what_is_assumed_of_them_can_be_read_by_everybody(running, session_file, theme: str) -> None:
+    async with running(session_file.path, settings=Settings(theme=theme), size=(120, 40)) as run:
+        await run.press("1")
+        for keys in (("dollar_sign",), ("g", "a"), ("down", "down"), ("g", "f"), ("c",)):
+            await run.tap(*keys)
+            await run.settled()
+            await run.pause()
+            ratios = {pair: contrast(*pair) for pair in run.colors()}
+            assert not {pair: ratio for pair, ratio in ratios.items() if ratio < WELL_READ}, keys
 
 
 async def test_the_terminals_own_colours_are_all_that_is_used(running, session_file) -> None:

@@ -100,7 +100,8 @@ def answer_lines(
     elif lines == 3:
         found = (money, (*plan, *lost), carried)
     else:
-        both = (*plan[:1], *_later(_causes_of(lost), 2), *_later(_with_key(carried, spending), 1))
+        # What misses cost is often more than any plan saves, and stays before what cost most to resend.
+        both = (*plan[:1], *_later(_causes_of(lost), 1), *_later(_with_key(carried, spending), 2))
         found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
     return tuple(line for line in found if line)[:lines]
 
@@ -122,7 +123,9 @@ def _with_key(carried: Line, spending: Spending) -> Line:
     place = next((place for place, row in rows if row.part), None)
     key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), (")", _TEXT))
     if place is None:
-        shown = Said((("largest result", _TEXT), *key), 1)
+        cost = spending.heaviest[0].cost if spending.heaviest else None
+        said = () if cost is None or cost.value is None else ((_dollars(cost), _FIGURE),)
+        shown = Said((("largest result ", _TEXT), *said, *key), 1, (("largest ", _TEXT), *said, *key))
     else:
         first = kinds.pop(place)
         shown = first._replace(rank=1, said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key))

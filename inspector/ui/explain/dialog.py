@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.explanation import Explanation
 
 
-FAINT = "$foreground 60%"
+FAINT = "$text-muted"
 
 MEANINGS = {
     "exact": "exact: reported by the provider, or counted in the file",
