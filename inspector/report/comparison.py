@@ -20,15 +20,8 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
 
 
-COMPARED = (
-    "figures.prompt_tokens",
-    "figures.peak_prompt_tokens",
-    "figures.cost_usd",
-    "saved.usd",
-    "figures.cache_breaks",
-    "first_firing",
-)
-"""What plans are compared by, beside their risks: paths in `PlanFacts`."""
+ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "breaks": "figures.cache_breaks", "fires": "first_firing"}
+"""Orders whose figure has a column only where rows are sorted by it: paths in `PlanFacts`."""
 
 
 def _at_least(plan: PlanFacts) -> float:
@@ -46,7 +39,7 @@ ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "cost": lambda plan: (math.inf if plan.figures.cost_usd is None else plan.figures.cost_usd, plan.name),
     "breaks": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
     "fires": lambda plan: (plan.first_firing or math.inf, plan.name),
-    "least": lambda plan: (-_at_least(plan), plan.name),
+    "at-least": lambda plan: (-_at_least(plan), plan.name),
     "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
     "name": lambda plan: (0, plan.name),
 }
@@ -63,21 +56,27 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     page = Page(width, color=color)
     heading(page, report)
     page.line()
-    rows = [_figures("recorded", report.recorded)] if report.recorded is not None else []
-    rows += [_figures("baseline", report.baseline), *(_plan(plan) for plan in in_order(report.plans, sort))]
+    rows = [_figures("recorded", report.recorded, sort)] if report.recorded is not None else []
+    rows += [_figures("baseline", report.baseline, sort)]
+    rows += [_plan(plan, sort) for plan in in_order(report.plans, sort)]
     plans = report.plans
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
-    tokens, peak, cost, saved, misses, applied = (quantity(PlanFacts, path).short_label for path in COMPARED)
-    at_least, needed = (quantity(NeededLaterFacts, name).short_label for name in ("saved_at_least_usd", "calls"))
-    head = ("", tokens, peak, cost, saved, at_least, needed, misses, applied, "risks")
+    head = [
+        "",
+        *(quantity(FigureSet, name).short_label for name in ("prompt_tokens", "cost_usd")),
+        quantity(PlanFacts, "saved.usd").short_label,
+        *(quantity(NeededLaterFacts, name).short_label for name in ("saved_at_least_usd", "calls")),
+        "risks",
+        *([quantity(PlanFacts, ON_REQUEST[sort]).short_label] if sort in ON_REQUEST else []),
+    ]
     page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
     marks = legend(marks_used(report))
     if marks:
         page.line()
         page.line(marks, LABEL, indent=2)
     page.line()
-    page.pairs([*_ahead(in_order(plans, sort)), *_words(priced=priced)])
+    page.pairs([*_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
     worth_knowing(page, report)
     return page.text()
 
@@ -92,50 +91,53 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
     return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
 
 
-def _words(*, priced: bool) -> list[tuple[str, str]]:
+def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
+    applied = quantity(PlanFacts, "first_firing")
     return [
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
         (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is got back"),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
-        (quantity(PlanFacts, "first_firing").short_label, "the first call at which the plan changes something"),
         ("risks", "how often something may go wrong; a report on the plan names what"),
+        *([(applied.short_label, "the first call at which the plan changes something")] if sort == "fires" else []),
     ]
 
 
-def _figures(name: str, figures: FigureSet) -> list[str | Text]:
+def _figures(name: str, figures: FigureSet, sort: str) -> list[str | Text]:
     def shown(field: str, text: str) -> str:
         return IN_TEXT.marked(text, figures.known.get(field, ""), is_least=field in figures.at_least)
 
+    _, _, asked = ON_REQUEST.get(sort, "").rpartition("figures.")
     return [
         name,
         shown("prompt_tokens", IN_TEXT.short(figures.prompt_tokens)),
-        shown("peak_prompt_tokens", IN_TEXT.short(figures.peak_prompt_tokens)),
         shown("cost_usd", quantity(FigureSet, "cost_usd").written(figures.cost_usd)),
-        "",
-        "",
-        "",
-        shown("cache_breaks", quantity(FigureSet, "cache_breaks").written(figures.cache_breaks)),
-        "",
-        "",
+        *([""] * 4),
+        *(
+            [shown(asked, quantity(FigureSet, asked).written(getattr(figures, asked)))]
+            if hasattr(figures, asked)
+            else []
+        ),
     ]
 
 
-def _plan(plan: PlanFacts) -> list[str | Text]:
-    *figures, _, _, _, breaks, _, _ = _figures(plan.name, plan.figures)
+def _plan(plan: PlanFacts, sort: str) -> list[str | Text]:
+    name, tokens, cost, _, _, _, _, *asked = _figures(plan.name, plan.figures, sort)
     needed = plan.needed_later
     least = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"
     entry, value = quantity(Saving, saved), getattr(plan.saved, saved)
+    applied = IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never"
     return [
-        *figures,
+        name,
+        tokens,
+        cost,
         Text(
             IN_TEXT.marked(entry.written(value), plan.saved.known.get(saved, "")), LOSS if entry.is_loss(value) else ""
         ),
         _at_least_cell(least),
         NOTHING if needed is None else IN_TEXT.whole(needed.calls),
-        breaks,
-        IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never",
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
+        *([applied] if sort == "fires" else asked),
     ]
 
 
