@@ -16,7 +16,7 @@ from inspector.report.numbers import DOLLAR_DIGITS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, Stretch
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
     from inspector.replay.engine.replay import Replay
 
 _UNTIL = "until the next edit or finished step"
@@ -75,11 +75,11 @@ def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[Aftermat
         counted: The responses, as indices of messages, of the calls that count.
     """
     calls = whole.history.session.calls
-    tokens, cost = whole.figures.prompt_tokens.known, whole.figures.cost_usd.known
-    return [_facts(each, tokens, cost) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
+    return [_facts(each) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
 
 
-def _facts(found: CompactionAftermath, tokens: HowKnown, cost: HowKnown) -> AftermathFacts:
+def _facts(found: CompactionAftermath) -> AftermathFacts:
+    tokens, cost = found.tokens_known, found.usd_known
     return AftermathFacts(
         call=found.call + 1,
         calls=found.after.calls,
@@ -91,7 +91,7 @@ def _facts(found: CompactionAftermath, tokens: HowKnown, cost: HowKnown) -> Afte
     )
 
 
-def _stretch(found: Stretch, tokens: HowKnown, cost: HowKnown) -> StretchFacts:
+def _stretch(found: WorkStretch, tokens: HowKnown, cost: HowKnown) -> StretchFacts:
     usd = None if isnan(found.usd) else round(found.usd, DOLLAR_DIGITS)
     known = {"actions": HowKnown.EXACT, "tokens": tokens, "usd": cost, "rereads": HowKnown.EXACT}
     return StretchFacts(

@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import HowKnown
 
 _WRITING: Final = frozenset({Meaning.EDIT, Meaning.WRITE})
 _NAMING: Final = frozenset({Meaning.READ, *_WRITING})
 
 
-class Stretch(NamedTuple):
+class WorkStretch(NamedTuple):
     """Calls of one conversation after one another.
 
     Attributes:
@@ -61,13 +63,17 @@ class CompactionAftermath:
         after: From that call on, the call that reached it included.
         elsewhere: Medians over windows of as many calls elsewhere in the session; None where there is no such window.
         windows: How many there are.
+        tokens_known: How tokens are known.
+        usd_known: How dollars are known.
     """
 
     call: int
     reached: bool
-    after: Stretch
-    elsewhere: Stretch | None
+    after: WorkStretch
+    elsewhere: WorkStretch | None
     windows: int
+    tokens_known: HowKnown
+    usd_known: HowKnown
 
 
 def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
@@ -81,7 +87,7 @@ def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
     if not any(context.cause is ContextCause.COMPACTION for context in session.contexts):
         return ()
     for thread in np.unique(replay.history.call_thread[: replay.history.call_count]).tolist():
-        found += _of_thread(_Work.of(replay, int(thread)))
+        found += _of_thread(_Work.of(replay, int(thread)), replay.figures)
     return tuple(sorted(found, key=lambda each: each.call))
 
 
@@ -154,10 +160,10 @@ class _Work:
         reached = np.flatnonzero(self.is_goal[place:end])
         return place + int(reached[0]) if len(reached) else None
 
-    def stretch(self, start: int, stop: int, goal: int) -> Stretch:
+    def stretch(self, start: int, stop: int, goal: int) -> WorkStretch:
         """What was done from one place up to another, the next goal being at a place."""
         inside = (self.reads[:, 0] >= start) & (self.reads[:, 0] < stop)
-        return Stretch(
+        return WorkStretch(
             stop - start,
             float(self.actions[start:goal].sum()),
             float(self.tokens[start:stop].sum()),
@@ -167,7 +173,7 @@ class _Work:
         )
 
 
-def _of_thread(work: _Work) -> list[CompactionAftermath]:
+def _of_thread(work: _Work, figures: Figures) -> list[CompactionAftermath]:
     ends = []
     for begin in work.begins:
         goal = work.goal_after(begin)
@@ -184,12 +190,14 @@ def _of_thread(work: _Work) -> list[CompactionAftermath]:
                 work.stretch(begin, end, end if goal is None else goal),
                 _medians(windows),
                 len(windows),
+                figures.prompt_tokens.known,
+                figures.cost_usd.known,
             )
         )
     return found
 
 
-def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list[Stretch]:
+def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list[WorkStretch]:
     """Windows of so many calls one after another that lie in one context and touch nothing that is taken."""
     found, start = [], 0
     while start + length <= len(work.calls):
@@ -207,7 +215,9 @@ def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list
     return found
 
 
-def _medians(stretches: Sequence[Stretch]) -> Stretch | None:
+def _medians(stretches: Sequence[WorkStretch]) -> WorkStretch | None:
     if not stretches:
         return None
-    return Stretch(stretches[0].calls, *(float(median(column)) for column in list(zip(*stretches, strict=True))[1:]))
+    return WorkStretch(
+        stretches[0].calls, *(float(median(column)) for column in list(zip(*stretches, strict=True))[1:])
+    )

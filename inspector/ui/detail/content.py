@@ -364,7 +364,7 @@ def detail_of_boundary(
     if not lead:
         return content
     if aftermath is not None:
-        lead = (*lead, "", *aftermath_lines(aftermath))
+        lead = (lead[0], *aftermath_lines(aftermath), "", *lead[1:])
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, absent="", lead=lead)
 

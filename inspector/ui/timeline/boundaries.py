@@ -13,7 +13,7 @@ from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, Stretch
+    from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
     from inspector.replay.analysis.compaction_effect import RemovedPart
     from inspector.session.model import Compaction, Context
     from inspector.strategies.history.history import History
@@ -156,17 +156,18 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     after, other = found.after, found.elsewhere
     until = "until the next edit or finished step" if found.reached else "and no edit or finished step"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
-    said = f"Then {calls}, {_work(after)} {until}; {after.rereads:g} of {reads} were of files it had had before."
+    said = f"Then {calls}, {_work(after, found)} {until}; {after.rereads:g} of {reads} were of files it had had before."
     if other is None:
         return (said,)
     windows = f"{ON_SCREEN.plural(found.windows, 'window')} of {calls} elsewhere in this session"
-    return (said, f"{windows} (medians): {_work(other)}, {other.rereads:g} re-reads.")
+    return (said, f"{windows} (medians): {_work(other, found)}, {other.rereads:g} re-reads.")
 
 
-def _work(found: Stretch) -> str:
-    usd = "" if isnan(found.usd) else f", {ON_SCREEN.dollars(found.usd)}"
-    actions = f"{found.actions:g} {'action' if found.actions == 1 else 'actions'}"
-    return f"{actions}, {ON_SCREEN.whole(round(found.tokens))} tokens{usd}"
+def _work(done: WorkStretch, found: CompactionAftermath) -> str:
+    usd = "" if isnan(done.usd) else f", {ON_SCREEN.marked(ON_SCREEN.dollars(done.usd), found.usd_known.value)}"
+    actions = f"{done.actions:g} {'action' if done.actions == 1 else 'actions'}"
+    tokens = ON_SCREEN.marked(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
+    return f"{actions}, {tokens} tokens{usd}"
 
 
 def _part_name(part: RemovedPart) -> str:
