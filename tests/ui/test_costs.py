@@ -30,6 +30,20 @@ async def test_every_figure_of_every_section_has_an_explanation(running, session
         assert seen >= set(CostSection) - {CostSection.COMPACTIONS}
 
 
+async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running, session_file: Recording):
+    async with running(session_file.path, size=(120, 36)) as run:
+        await run.until(lambda: run.has_answers)
+        costs = await Costs.opened(run)
+        assert costs.table.row_of["cache_read_share"].cells["before"].text.endswith("%")
+        for letter, section in zip(SECTION_LETTERS, CostSection, strict=True):
+            await run.press("g", letter)
+            await costs.shown()
+            table, _, _ = run.text().partition("How this is calculated")
+            if section in (CostSection.TOTALS, CostSection.PARTS, CostSection.FORECAST):
+                assert "as recorded" in table
+                assert not [said for said in ("with the plan", "under the plan", "without") if said in table]
+
+
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):
     async with running(session_file.path) as run:
         await run.press("1", "p", "down", "end", "escape")

@@ -60,4 +60,5 @@ def test_a_block_without_text_says_what_it_holds_instead() -> None:
 
     assert preview(image) == "image/png 1024 by 768 81.0 kB"
     assert preview(thinking) == "encrypted, 1,204 characters"
+    assert preview(block(BlockKind.THINKING, "")) == "thinking not recorded"
     assert preview(block(BlockKind.USER_TEXT, "")) == ""

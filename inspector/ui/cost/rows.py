@@ -405,7 +405,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
     saved = sheet.outcome.savings.usd
     style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
     return FigureRow(
-        "saved_usd",
+        "cost_usd" if sheet.is_recorded else "saved_usd",
         {
             "name": Cell("this run", style="table--name"),
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
