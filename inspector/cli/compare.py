@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-ORDERS = ("saved", "tokens", "peak", "cost", "breaks", "fires", "risks", "name")
+ORDERS = ("saved", "least", "tokens", "peak", "cost", "breaks", "fires", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""
 
 

@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
 COMPARED = (
     "figures.prompt_tokens",
-    "figures.peak_prompt_tokens",
     "figures.cost_usd",
     "saved.usd",
-    "figures.cache_breaks",
-    "first_firing",
 )
 """What plans are compared by, beside their risks: paths in `PlanFacts`."""
 
@@ -68,9 +65,9 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     plans = report.plans
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
-    tokens, peak, cost, saved, misses, applied = (quantity(PlanFacts, path).short_label for path in COMPARED)
+    tokens, cost, saved = (quantity(PlanFacts, path).short_label for path in COMPARED)
     at_least, needed = (quantity(NeededLaterFacts, name).short_label for name in ("saved_at_least_usd", "calls"))
-    head = ("", tokens, peak, cost, saved, at_least, needed, misses, applied, "risks")
+    head = ("", tokens, cost, saved, at_least, needed, "risks")
     page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
     marks = legend(marks_used(report))
     if marks:
@@ -97,7 +94,6 @@ def _words(*, priced: bool) -> list[tuple[str, str]]:
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
         (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is got back"),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
-        (quantity(PlanFacts, "first_firing").short_label, "the first call at which the plan changes something"),
         ("risks", "how often something may go wrong; a report on the plan names what"),
     ]
 
@@ -109,19 +105,13 @@ def _figures(name: str, figures: FigureSet) -> list[str | Text]:
     return [
         name,
         shown("prompt_tokens", IN_TEXT.short(figures.prompt_tokens)),
-        shown("peak_prompt_tokens", IN_TEXT.short(figures.peak_prompt_tokens)),
         shown("cost_usd", quantity(FigureSet, "cost_usd").written(figures.cost_usd)),
-        "",
-        "",
-        "",
-        shown("cache_breaks", quantity(FigureSet, "cache_breaks").written(figures.cache_breaks)),
-        "",
-        "",
+        *("", "", "", ""),
     ]
 
 
 def _plan(plan: PlanFacts) -> list[str | Text]:
-    *figures, _, _, _, breaks, _, _ = _figures(plan.name, plan.figures)
+    figures = _figures(plan.name, plan.figures)[:3]
     needed = plan.needed_later
     least = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"
@@ -133,8 +123,6 @@ def _plan(plan: PlanFacts) -> list[str | Text]:
         ),
         _at_least_cell(least),
         NOTHING if needed is None else IN_TEXT.whole(needed.calls),
-        breaks,
-        IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never",
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
     ]
 
