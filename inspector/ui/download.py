@@ -22,7 +22,9 @@ def file_stem(session: Path) -> str:
     # Rules for every secret come with it, which the first paint waits for none of.
     from inspector.report.path_redaction import shown_name
 
-    return _NOT_IN_NAMES.sub("-", shown_name(session.name.partition(".")[0])).strip("-.")[:LONGEST_STEM] or "session"
+    stem = _NOT_IN_NAMES.sub("-", shown_name(session.name.partition(".")[0])).strip("-.") or "session"
+    whole_words = stem[: LONGEST_STEM + 1].rpartition("-")[0]
+    return stem if len(stem) <= LONGEST_STEM else whole_words or stem[:LONGEST_STEM]
 
 
 def told_path(path: Path) -> str:

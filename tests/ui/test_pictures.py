@@ -111,7 +111,7 @@ def test_a_suggested_name_tells_no_secret_and_no_user(monkeypatch: pytest.Monkey
     secret = KINDS["GitHub"](Draw(2)).secret
     path = suggested_path(Path(f"{secret} of grace.jsonl"), PictureSubject.SCREEN, WHEN, Path("/pictures"))
 
-    assert path.name == "token-masked-of-user-name-masked-screen-20260304-050607.svg"
+    assert path.name == "token-masked-of-user-screen-20260304-050607.svg"
 
 
 def test_a_session_is_never_written_over(session_file) -> None:

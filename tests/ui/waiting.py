@@ -116,7 +116,7 @@ def _frames_where(is_due: Callable[[Compositor], bool]) -> Iterator[None]:
         screen_stack: list[Screen[Any]] | None = None,
         simplify: bool = False,
     ) -> RenderableType | None:
-        if not is_due(compositor):
+        if not full and not is_due(compositor):
             return None
         return render_update(compositor, full, screen_stack, simplify)
 

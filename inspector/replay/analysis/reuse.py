@@ -181,8 +181,11 @@ _WRITING_COMMAND = re.compile(
 )
 """A command that writes files; `>` too, unless what it writes is thrown away."""
 
-_ANYWHERE = (-1, -1)
+_ANYWHERE: Final = -1
 """Stands for a word that is no evidence: it occurs in several places, or was used already."""
+
+_PLACE_BITS: Final = 40
+"""A place is a number: a result's block, and in so many bits below it where in its text."""
 
 _Row = tuple[int, int, int, int, int, int, int, int]
 
@@ -214,7 +217,7 @@ class _Notes:
     """What is noted on the way through a session.
 
     Attributes:
-        words: The result that alone has a word, and where in it, or `_ANYWHERE`.
+        words: The place of a word that stands in one result alone, or `_ANYWHERE`, by the word's hash.
         lines: The result that alone has a line, by the line's hash, -1 for several places.
         asked: The block of the newest call that fetches, by thread, tool and arguments.
         written: The newest block that writes a file, by the last part of its path, and by "" whatever it writes.
@@ -360,7 +363,7 @@ class _Reader:
         for old in old_texts(arguments):
             lines, words = self._notes.lines, self._notes.words
             showing = {lines.get(hash(line), -1) for line in bare_lines(old)}
-            showing |= {words.get(word, _ANYWHERE)[0] for word, _ in _words(old)}
+            showing |= {words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word, _ in _words(old)}
             for result in sorted(showing - {-1}):
                 found = find_text(old, _text(self._history, result))
                 if found is not None:
@@ -378,19 +381,19 @@ class _Reader:
         words = self._notes.words
         for number in filter(None, (_line_number(arguments.get(name)) for name in _LINE_ARGUMENTS)):
             self._look_for_first([f"{end}:{number}" for end in (path, *ends)], str(number), index, call, text)
-        if words.get(path) is None:
+        if words.get(hash(path)) is None:
             self._look_for_first(ends, path, index, call, text)
 
     def _look_for_first(self, ways: list[str], said: str, index: int, call: int, text: str) -> None:
         """Find which result alone showed something that can be said in several ways, the longest known way counting."""
         words = self._notes.words
         for way in ways:
-            source = words.get(way) if len(way) >= _LEAST_WORD else None
-            if source is not None:
-                if source[0] >= 0:
-                    words[way] = _ANYWHERE
-                    span = (source[1], source[1] + len(way))
-                    self._add(NeedKind.ANCHOR, source[0], span, call, index, _span_of(said, text))
+            place = words.get(hash(way)) if len(way) >= _LEAST_WORD else None
+            if place is not None:
+                if place >= 0:
+                    words[hash(way)] = _ANYWHERE
+                    source, start = _result_and_start(place)
+                    self._add(NeedKind.ANCHOR, source, (start, start + len(way)), call, index, _span_of(said, text))
                 return
 
     def _look_for_words(self, index: int, call: int, text: str, values: list[str]) -> None:
@@ -441,21 +444,25 @@ def _used(text: str, words: _Map) -> list[tuple[str, int, int]]:
     """The words of a response that stand in one tool result and nowhere else before, each once."""
     found = []
     for word, _ in _words(text):
-        source = words.get(word)
-        if source is not None and source[0] >= 0:
-            found.append((word, *source))
-            words[word] = _ANYWHERE
+        place = words.get(hash(word), _ANYWHERE)
+        if place >= 0:
+            found.append((word, *_result_and_start(place)))
+            words[hash(word)] = _ANYWHERE
     return found
 
 
+def _result_and_start(place: int) -> tuple[int, int]:
+    return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
+
+
 def _note_words(text: str, result: int, words: _Map) -> None:
-    source = result if result >= 0 else _ANYWHERE[0]
+    source = result if result >= 0 else _ANYWHERE
     noted = 0
     for word, offset in _words(text):
         if len(word) < _LEAST_WORD or not _TELLING.search(word):
             continue
-        known = words.get(word)
-        if known is not None and known[0] in {source, _ANYWHERE[0]}:
+        known = words.get(hash(word))
+        if known is not None and (known == _ANYWHERE or known >> _PLACE_BITS == source):
             continue
         if known is None and result >= 0:
             if noted >= _WORDS_PER_RESULT:
@@ -469,11 +476,12 @@ def _note_words(text: str, result: int, words: _Map) -> None:
 
 
 def _note(word: str, source: int, offset: int, words: _Map) -> None:
-    known = words.get(word)
+    key = hash(word)
+    known = words.get(key)
     if known is None:
-        words[word] = (source, offset) if source >= 0 else _ANYWHERE
-    elif known[0] != source:
-        words[word] = _ANYWHERE
+        words[key] = source << _PLACE_BITS | offset if source >= 0 else _ANYWHERE
+    elif known >> _PLACE_BITS != source:
+        words[key] = _ANYWHERE
 
 
 def _ends(word: str) -> Iterator[tuple[str, int]]:

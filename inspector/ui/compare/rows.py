@@ -296,10 +296,10 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
-    # Where there is little room, the end is cut off: what it came to here, loses and does stands before the details.
-    lines = [*_found(each, baseline), *_risks(each), ("what", what), *_when(each)]
+    # Where there is little room, the end is cut off: what stands in the row is told after what does not.
+    lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
     if is_best:
-        lines.insert(0, ("best", "It saves most of all plans if all it cut and was needed later is got back."))
+        lines.insert(0, ("best", "saves most, even if all that later calls needed is fetched again"))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())

@@ -160,7 +160,8 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     if other is None:
         return (said,)
     windows = f"{ON_SCREEN.plural(found.windows, 'window')} of {calls} elsewhere in this session"
-    return (said, f"{windows} (medians): {_work(other, found)}, {other.rereads:g} re-reads.")
+    again = f"{other.rereads:g} {'re-read' if other.rereads == 1 else 're-reads'}"
+    return (said, f"{windows} (medians): {_work(other, found)}, {again}.")
 
 
 def _work(done: WorkStretch, found: CompactionAftermath) -> str:
