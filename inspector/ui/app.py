@@ -370,5 +370,5 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
                 yield PaletteCommand(
                     f"Use the {name} theme", words, partial(self.action_use_theme, name), also="colour color"
                 )
-        yield PaletteCommand("Choose another theme", "Any of Textual's", self.action_change_theme, also="colour color")
+        yield PaletteCommand("Use the other themes", "Any of Textual's", self.action_change_theme, also="colour color")
         yield from app_commands(screen)

@@ -1,5 +1,6 @@
 """The composition screen: what fills the window, and what of it costs most."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -239,7 +240,7 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 88) == [
-        "                       blocks    tokens   share sent           cut token-calls      cost",
+        "                       blocks    tokens   share █░ cut         cut token-calls      cost",
         "  everything                3     8,000   100 %               -12k         98k         ·",
         "  Bash                      2     4,000    50 % ██▎░░░░░░     -12k         90k     $0.50",
         "  system and tools                3,000    38 % █▋               ·           ·         ·",
@@ -297,3 +298,14 @@ def test_blocks_are_drawn_with_their_message_and_what_they_hold() -> None:
     assert (first.cells["who"].text, first.cells["calls"].text, first.cells["cost"].text) == ("R", "12", "$0.25")
     assert first.cells["number"].text == str(int(rows.history.message[result]) + 1)
     assert second.cells["tokens"].text == "·"
+
+
+async def test_parts_that_have_no_room_are_counted_below_their_table(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        screen = await studies.Composition.opened(run, "g t")
+        await run.resize(80, 18)
+        await run.until(lambda: "more" in run.text())
+        below = int(re.search(r"↓ (\d+) more", run.text())[1])
+        assert 0 < below < len(screen.parts.rows)
+        await run.tap("end")
+        await run.until(lambda: f"↑ {below} more" in run.text())

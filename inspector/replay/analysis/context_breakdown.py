@@ -52,7 +52,7 @@ NO_TOOL = "no tool"
 NO_FILE = "(no file)"
 """Follows the name of what names none."""
 
-NO_RESULT = "no tool result"
+NO_RESULT = "texts and calls"
 
 SUMMARY, INJECTED = "summaries", "injected by the agent"
 
