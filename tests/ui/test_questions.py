@@ -248,13 +248,14 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
             await run.tap("tab")
         await shows(run, "▲in the plan", " 300 ", f"${saved(tiered):.2f}")
         await run.tap("escape", "c")
-        await shows(run, "current plan", f"${saved(tiered):.2f}")
+        await shows(run, "●tiered-stale", "current", f"${saved(tiered):.2f}")
+        await shows(run, "★ best plan: ")
+        await run.tap("down")  # from the first key on the cursor stays where it is put
         table = table_on_top(run)
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
         table.go_to_line(next(place for place, text in enumerate(told) if "current plan" in text))
-        await shows(run, "▶", "current plan")
+        await shows(run, "▶●tiered-stale", "current")
         await shows(run, "acts", f"from call {first + 1} on")
-        await shows(run, "★ best plan: ")
         await run.tap("asterisk")
         await shows(run, "▶", "★")
 

@@ -199,7 +199,13 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
     saved_style = savings_style(savings)
     is_idle = found.first_firing is None
     cells = {
-        "name": Cell(one_line(each.name), style="table--name" if each.is_current or is_best else "", order=each.name),
+        "name": Cell(
+            one_line(each.name),
+            # Its mark and its kind say already that it is the current one.
+            short=one_line(each.name).removeprefix(f"{CURRENT}: ") if each.is_current else "",
+            style="table--name" if each.is_current or is_best else "",
+            order=each.name,
+        ),
         "kind": kind,
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "token-bar": _bar(found, baseline, "tokens", most),
