@@ -433,7 +433,7 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
         figure(
             "saved at least",
             Unit.DOLLARS,
-            "Dollars the plan saves if all of it was got back: what it is judged by; null without a price.",
+            "Dollars the plan saves if all of it was fetched again: what it is judged by; null without a price.",
             short="at least",
             source="band_low",
             saves=True,

@@ -25,7 +25,7 @@ ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "breaks": "figures.cache_bre
 
 
 def _at_least(plan: PlanFacts) -> float:
-    """What a plan saves if all it cut and was needed is got back, dollars or, without a price, where nothing was."""
+    """What a plan saves if all it cut and was needed is fetched again, in dollars; without a price, where nothing was."""
     needed = plan.needed_later
     if plan.saved.usd is None:
         return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0
@@ -95,7 +95,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     applied = quantity(PlanFacts, "first_firing")
     return [
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
-        (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is got back"),
+        (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is fetched again"),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
         ("risks", "how often something may go wrong; a report on the plan names what"),
         *([(applied.short_label, "the first call at which the plan changes something")] if sort == "fires" else []),

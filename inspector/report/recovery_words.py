@@ -27,7 +27,7 @@ def band_words(low: float | None, saved: float | None, numbers: NumberFormat) ->
     """`saves ~$8.36 to $12.41`; empty where there is no price, or nothing is saved in the first place.
 
     Args:
-        low: Dollars saved if everything needed was got back.
+        low: Dollars saved if everything needed was fetched again.
         saved: Dollars saved if nothing was.
         numbers: How numbers are written.
     """
@@ -48,7 +48,7 @@ def recovery_words(
     Args:
         calls: Calls that needed text a plan had cut.
         cost_each: Dollars of getting it back, a call.
-        band: Dollars saved if everything needed was got back, and if nothing was.
+        band: Dollars saved if everything needed was fetched again, and if nothing was.
         break_even: How many recoveries use up the saving.
         numbers: How numbers are written.
     """

@@ -91,7 +91,7 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
 
     strategies: Annotated[list[str], about("Its strategies in their one-line form, in order.")]
     saved_usd: Annotated[
-        float, figure("saved", Unit.DOLLARS, "Dollars saved, if nothing that was cut is got back.", saves=True)
+        float, figure("saved", Unit.DOLLARS, "Dollars saved, if nothing that was cut is fetched again.", saves=True)
     ]
     needed: Annotated[Count, figure("needed later", Unit.COUNT, "How often a later call needed what was cut.")]
     needed_per_100: Annotated[float, about("The same in 100 calls.")]

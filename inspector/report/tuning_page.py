@@ -114,7 +114,7 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[S
 
 
 PLAN_FIGURES = (
-    ("saved_usd", "saved, if nothing is got back"),
+    ("saved_usd", "saved, if nothing is fetched again"),
     ("needed", "needed later"),
     ("recovery_each_usd", "cost of getting one back"),
     ("recovery_usd", "of getting all back"),

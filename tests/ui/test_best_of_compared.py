@@ -65,7 +65,7 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert bold is not None
     risky = headline(plans, bold, 0)
     assert risky.said == (
-        "★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text, ~$4.10 if all is got back"
+        "★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text, ~$4.10 if all is fetched again"
     )
     assert risky.short == "★ best plan: bold, $5.00, at least ~$4.10"
     so_far = headline(plans, best, 3)
@@ -79,8 +79,8 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
-        "no plan saves once what it cut is got back where needed: bold saves most, $5.00 (50 %), but 52 later calls "
-        "needed cut text, ~\N{MINUS SIGN}$0.20 if all is got back"
+        "no plan saves once what it cut is fetched again where needed: bold saves most, $5.00 (50 %), but 52 later "
+        "calls needed cut text, ~\N{MINUS SIGN}$0.20 if all is fetched again"
     )
     assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"
     assert headline(plans, None, 2).said == "looking for the plan that saves most …"

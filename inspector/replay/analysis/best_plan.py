@@ -1,4 +1,4 @@
-"""The plan that saves most on a session if all it cut and was needed is got back: found by trying all.
+"""The plan that saves most on a session if all it cut and was needed is fetched again: found by trying all.
 
 Every plan is judged by the lower end of what it saves: its saving less the price of recoveries (`recoveries`). Without
 a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered.

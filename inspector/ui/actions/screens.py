@@ -88,7 +88,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "To the plan that saves most if what it cut is got back where needed",
+        "To the plan that saves most if what it cut is fetched again where needed",
         is_shown=True,
         rank=2,
     ),

@@ -42,7 +42,7 @@ class Headline(NamedTuple):
 
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The plan that saves most if all it cut and was needed is got back, as `BestPlanSearch` chooses it."""
+    """The plan that saves most if all it cut and was needed is fetched again, as `BestPlanSearch` chooses it."""
     return _most((each for each in contenders if not _is_rejected(each)), lambda each: each.share_at_least or 0.0)
 
 
@@ -85,7 +85,7 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
     risk = _risk(most)[0] if needed else "a provider would reject it"
     name, saving = one_line(most.name), _saving(most)
     return Headline(
-        f"no plan saves once what it cut is got back where needed: {name} saves most, {saving}, but {risk}",
+        f"no plan saves once what it cut is fetched again where needed: {name} saves most, {saving}, but {risk}",
         f"no plan saves for sure; {name} {saving}, {needed} needed",
     )
 
@@ -99,7 +99,7 @@ def _risk(each: Contender) -> tuple[str, str]:
     if found.band_low is None:
         return said, f", {ON_SCREEN.whole(found.needed)} needed"
     low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
-    return f"{said}, {low} if all is got back", f", at least {low}"
+    return f"{said}, {low} if all is fetched again", f", at least {low}"
 
 
 def _saving(each: Contender) -> str:

@@ -254,7 +254,7 @@ def _first_firing(found: ComparedPlan) -> Cell:
 
 
 def _least(each: Contender) -> Cell:
-    """What it saves if everything it cut and was needed is got back."""
+    """What it saves if everything it cut and was needed is fetched again."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
     low = each.recoveries.band_low

@@ -72,7 +72,7 @@ class PlansTable(FigureTable):
     plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again included;
     a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the model has no
     price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
-    is got back, with a call more for each. ★ is the plan that saves most at least. Misses are calls whose prompt
+    is fetched again, with a call more for each. ★ is the plan that saves most at least. Misses are calls whose prompt
     differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
     something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
@@ -306,13 +306,13 @@ class CompareScreen(StudyScreen):
         return lambda: explained_plan(outcome, plan, terms, runs)
 
     def action_best(self) -> None:
-        """Put the cursor on the plan that saves most if all it cut and was needed is got back."""
+        """Put the cursor on the plan that saves most if all it cut and was needed is fetched again."""
         if self._best is not None:
             self.plans.move_to_key(self._best.key)
         elif self._waiting:
             self.tell("no plan saves anything for sure so far")
         else:
-            self.tell("no plan saves anything once what it cut is got back where needed")
+            self.tell("no plan saves anything once what it cut is fetched again where needed")
 
     def action_fold(self) -> None:
         """Show plans that never applied in rows of their own, or in one."""

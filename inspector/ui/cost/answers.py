@@ -238,7 +238,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
     needed = needed_words(best.most.needed, ON_SCREEN)
     return (
-        Said((("no plan saves once what it cut is got back", _TEXT),), 1, (("no plan saves for sure", _TEXT),)),
+        Said((("no plan saves once what it cut is fetched again", _TEXT),), 1, (("no plan saves for sure", _TEXT),)),
         Said(
             ((f"{_name(best.most)} {_saving(best.most)}, {needed} ·", _TEXT), *key),
             4,
@@ -260,7 +260,7 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
 
 
 def _at_least(saving: SavingPlan) -> str:
-    """What is left of the saving if all it cut and was needed is got back; empty where nothing was."""
+    """What is left of the saving if all it cut and was needed is fetched again; empty where nothing was."""
     low = saving.recoveries.band_low
     if not saving.needed or low is None:
         return ""
