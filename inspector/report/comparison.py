@@ -25,7 +25,7 @@ ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "breaks": "figures.cache_bre
 
 
 def _at_least(plan: PlanFacts) -> float:
-    """What a plan saves if all it cut and was needed is fetched again, in dollars; without a price, where nothing was."""
+    """What a plan saves if all it cut and was needed is fetched again; without a price, if nothing was needed."""
     needed = plan.needed_later
     if plan.saved.usd is None:
         return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0

@@ -1,5 +1,6 @@
 """What a compaction removed from the prompt, and what it kept, against the prompts themselves."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,9 +31,11 @@ def test_what_was_sent_before_was_removed_or_kept_and_what_is_sent_after_was_kep
     history, found = effect
     before, after = (set(history.prompt(call).tolist()) for call in (found.before, found.after))
     removed, kept, added = (set(each.tolist()) for each in (found.removed, found.kept, found.added))
+    repeated = set(found.repeated.tolist())
 
     assert removed
-    assert before <= removed | kept
+    assert before <= removed | kept | repeated
+    assert not removed & repeated
     assert kept | added == after
     assert not removed & after
     assert not added & before
@@ -44,6 +47,19 @@ def test_the_answer_to_the_last_call_is_gone_with_the_prompt_it_answers(effect) 
     answer = range(int(history.message_first_block[response]), int(history.message_first_block[response + 1]))
 
     assert set(answer) <= set(found.removed.tolist())
+
+
+def test_what_a_compaction_records_once_more_was_not_removed(corpus: Path) -> None:
+    (path,) = (corpus / "codex").glob("rollout-2026-06-18T*.jsonl")
+    for history, found in _around_compactions(path):
+        texts = [(block.kind, block.digest) for block in history.session.blocks]
+        removed = Counter(texts[block] for block in found.removed.tolist())
+        added = Counter(texts[block] for block in found.added.tolist())
+
+        assert len(found.repeated) >= 5
+        assert not removed & added
+        kept = Counter(texts[block] for block in found.kept.tolist())
+        assert not Counter(texts[block] for block in found.repeated.tolist()) - kept
 
 
 def test_parts_add_up_to_what_was_removed_the_largest_first(effect) -> None:
