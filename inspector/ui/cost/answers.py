@@ -230,7 +230,8 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         of = "best plan" if best.is_complete else f"best of {best.tried} plans"
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
-        shorter = (("best plan ", _TEXT), (f"saves {_saving(best.best, brief=True)}", _SAVED), *short_key)
+        brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)
+        shorter = (("best plan ", _TEXT), brief, (_at_least(best.best), _TEXT), *short_key)
         return (Said(((f"{of} ", _TEXT), saved, (f"{_at_least(best.best)}: {name} ·", _TEXT), *key), 1, shorter),)
     if not best.is_complete:
         return (Said((("too long to try every plan here ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
