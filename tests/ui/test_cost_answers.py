@@ -123,7 +123,9 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
     first, second = said(best(), 2, 78)
 
     assert first.startswith("cost $1.75")
-    assert second.startswith("best plan saves $0.31, at least ~$0.28 (c)   1 miss $0.30   most: Bash results $0.63 (g $)")
+    assert second.startswith(
+        "best plan saves $0.31, at least ~$0.28 (c)   1 miss $0.30   most: Bash results $0.63 (g $)"
+    )
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:

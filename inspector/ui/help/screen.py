@@ -14,6 +14,7 @@ from textual.widgets import Static
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import HELP
 from inspector.ui.dialogs.dialog import Dialog, key_words
+from inspector.ui.miss_marks import MARKS
 from inspector.ui.toolkit.one_line import ACTION
 
 if TYPE_CHECKING:
@@ -29,13 +30,22 @@ SIGNS = (
     ("░", "tokens the plan cut away"),
     ("╌", "recorded, but not in this call's prompt: removed by a compaction, another thread, or still to come"),
     ("▶", "the row the cursor is on"),
+    (
+        "S U A T R",
+        "who speaks: system, user, assistant, its thinking, a tool's result; R! is an error, · was never sent",
+    ),
+    ("▸ ▾ •", "a message that is folded, one that is unfolded, a row that is pinned"),
+    ("─ ! ░ * •", "right of the rows, where there are: compactions and rewinds, errors, cuts, matches, pins"),
+    ("▲ △ ◇", "in the chart: a compaction, where the plan first cuts, the call that is looked at"),
+    (" ".join(mark.glyph for mark in MARKS), f"cache misses, by why: {', '.join(mark.label for mark in MARKS)}"),
+    ("FOLLOW", "new rows are gone to as they come; end turns it on, any move off"),
     ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
     ("≥", "at least: nothing tells how long some response was"),
     ("cache misses", "calls that read less from the provider's cache than they could have; each says why"),
     ("re-caching", "what sending again costs after the plan changed a prompt before its end; within the saving"),
     (
         "needed cut text",
-        "later calls that wrote a telling word found only in a cut result, or made its call again: a proxy",
+        "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a rare word",
     ),
     ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
