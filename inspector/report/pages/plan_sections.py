@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens", "figures.cost_usd")
 """What strategies are compared by, beside when and how often they act."""
 
-NEEDED = (
-    *("calls", "exact_text", "fault", "anchor", "citation", "repeats_anyway"),
-    *("cost_each_usd", "saved_at_least_usd", "break_even_recoveries"),
-)
-"""What is told of cut text that was needed later."""
+NEEDED = ("calls", "exact_text", "fault", "anchor", "citation", "repeats_anyway")
+"""What is told of cut text that was needed later, by how it is told that it was."""
+
+NEEDED_COST = ("calls", "cost_each_usd", "saved_at_least_usd", "break_even_recoveries")
+"""What getting it back would have cost."""
 
 ABOUT_RISKS = (
     "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
@@ -128,18 +128,15 @@ def risks_section(report: Report, figures: FigureCells) -> Section | None:
     parts: list[Part] = [Line((Cell(ABOUT_RISKS),))]
     if rows:
         parts.append(Table("Risks, and how often", ("plan", "kind", "times"), tuple(rows), words=2))
-    needed = figures.table(
-        "Needed later, and what getting it back leaves of the saving",
-        ("plan",),
-        (
-            ((word(plan_title(report, index)),), ("plans", index, "needed_later"))
-            for index, plan in enumerate(report.plans)
-            if plan.needed_later is not None and (plan.needed_later.calls or plan.needed_later.repeats_anyway)
-        ),
-        NeededLaterFacts,
-        *NEEDED,
-    )
-    parts += [needed] if needed.rows else []
+    counted = [
+        ((word(plan_title(report, index)),), ("plans", index, "needed_later"))
+        for index, plan in enumerate(report.plans)
+        if plan.needed_later is not None and (plan.needed_later.calls or plan.needed_later.repeats_anyway)
+    ]
+    if counted:
+        # One table of both would be wider than a page.
+        tables = (("Needed later", NEEDED), ("What getting it back leaves of the saving", NEEDED_COST))
+        parts += [figures.table(title, ("plan",), counted, NeededLaterFacts, *names) for title, names in tables]
     return Section("risks", "Risks", (*parts, *(() if parts[1:] else (Line((Cell("None was found."),)),))))
 
 

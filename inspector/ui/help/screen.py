@@ -45,7 +45,7 @@ SIGNS = (
     ("re-caching", "what sending again costs after the plan changed a prompt before its end; within the saving"),
     (
         "needed cut text",
-        "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a rare word",
+        "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a word",
     ),
     ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )

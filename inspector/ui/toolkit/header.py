@@ -96,6 +96,10 @@ class SessionHeader(Widget):
     now: reactive[float] = reactive(0.0)
     """Seconds since the epoch, for the age of the last change."""
 
+    def on_mount(self) -> None:
+        """Know the time from the first frame on: without it a session of last year would be live for a moment."""
+        self.now = time()
+
     def render(self) -> Content:
         """The line."""
         heading = self.heading
