@@ -166,7 +166,7 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
     if found.most is None:
         return ("best plan", "no plan saves anything here")
     most = f"{_name(found.most)} {_saved(found.most)}, {_needed(found.most)}"
-    return ("best plan", f"none saves once what it cut is fetched again where needed: {most}")
+    return ("best plan", f"none saves for sure: {most}")
 
 
 def _needed(found: SavingPlanFacts) -> str:

@@ -8,7 +8,7 @@ import pytest
 from inspector.replay.analysis import best_plan
 from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.comparison import compare, plans_to_compare
-from inspector.replay.analysis.hazards import HazardKind
+from inspector.replay.analysis.hazards import HazardKind, leaves_out_words
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import Replay, replay, replay_session
@@ -52,6 +52,17 @@ def found() -> BestPlan:
     result = search().run(wanted, at_once)
     assert result is not None
     return result
+
+
+def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_one() -> None:
+    baseline = sample()
+    window = replay(baseline.inputs, Plan.from_specs(["maf-window"]))
+    results = replay(baseline.inputs, Plan.from_specs(["tiered-stale"]))
+    assert leaves_out_words(window)
+    assert not leaves_out_words(results)
+    best = found().best
+    assert best is not None
+    assert not leaves_out_words(replay(baseline.inputs, best.plan))
 
 
 def test_it_saves_most_of_those_that_are_compared_if_what_was_needed_is_got_back() -> None:

@@ -75,11 +75,23 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     assert [key for key, mark in marks.items() if mark == BEST_MARK] == ["sound"]
 
 
+def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_why() -> None:
+    window = contender("window", 6.0, 0)
+    assert window.found is not None
+    window = replace(window, found=replace(window.found, leaves_out_words=True))
+    best = best_of([BASELINE, window, contender("sound", 4.0, 0)])
+    assert best is not None
+    assert best.key == "sound"
+    assert headline([BASELINE, window], best_of([BASELINE, window]), 0).said == (
+        "no plan saves for sure: window saves most, $6.00 (60 %), but it leaves out what was said"
+    )
+
+
 def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:
     plans = [BASELINE, contender("bold", 5.0, 52), contender("other", 3.0, 31)]
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
-        "no plan saves once what it cut is fetched again where needed: bold saves most, $5.00 (50 %), but 52 later "
+        "no plan saves for sure: bold saves most, $5.00 (50 %), but 52 later "
         "calls needed cut text, ~\N{MINUS SIGN}$0.20 if all is fetched again"
     )
     assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"

@@ -69,9 +69,10 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
 async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, session_file) -> None:
     async with running(session_file.path, size=(160, 60)) as run:
         compare = await Compare.opened(run)
-        saved = [compare.found(str(row.key)).savings.usd.value for row in compare.table.rows[1:-1]]
+        best, *saved = [compare.found(str(row.key)).savings.usd.value for row in compare.table.rows[1:-1]]
         assert saved == sorted(saved, reverse=True)
         assert saved[0] > 0 > saved[-1]
+        assert best > 0
         losing = next(line for line in run.lines() if f" {compare.table.rows[-2].key} " in line)
         assert f"{MINUS}$" in losing
 
@@ -168,7 +169,8 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         rejected = {
             key
             for key in least
-            if any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
+            if compare.found(key).leaves_out_words
+            or any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in compare.found(key).hazards)
         }
         assert least[best] == max(usd for key, usd in least.items() if key not in rejected)
 
@@ -330,8 +332,9 @@ async def test_at_the_smallest_usual_size_the_best_plan_stands_above_the_others_
         place = next(at for at, line in enumerate(lines) if " plan " in line and "saved" in line)
         assert BASELINE in lines[place + 1]
         assert "▶★" in lines[place + 2]
-        best, second = (compare.found(row.key).savings.usd.value for row in compare.table.rows[1:3])
-        assert best >= second or compare.table.text(compare.table.rows[2].key, "needed") != "0"
+        best, second = (compare.found(row.key) for row in compare.table.rows[1:3])
+        needed = compare.table.text(compare.table.rows[2].key, "needed")
+        assert best.savings.usd.value >= second.savings.usd.value or second.leaves_out_words or needed != "0"
         assert "↓ " in run.text()
         assert " more" in run.text()
         facts = dict(compare.facts)

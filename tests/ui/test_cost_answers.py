@@ -79,7 +79,7 @@ def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_ther
     assert known is not None
     line = said(BestPlan(None, known.most, 69, is_complete=True))[1]
 
-    assert line.startswith("no plan saves once what it cut is fetched again   ")
+    assert line.startswith("no plan saves for sure   ")
     assert "5 later calls needed cut text" in line
 
 

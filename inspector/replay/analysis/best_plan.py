@@ -1,7 +1,9 @@
 """The plan that saves most on a session if all it cut and was needed is fetched again: found by trying all.
 
 Every plan is judged by the lower end of what it saves: its saving less the price of recoveries (`recoveries`). Without
-a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered.
+a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered. What a person or the
+model said has no detector at all: a plan that leaves out some of it (windows, summaries) is not the best one, whatever
+it saves.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from time import thread_time
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.hazards import orphaned_pairs
+from inspector.replay.analysis.hazards import leaves_out_words, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import savings_of
 from inspector.replay.analysis.recoveries import recoveries, share_at_least
 from inspector.replay.engine.renderer import ReplayCancelledError
@@ -182,11 +184,16 @@ class BestPlanSearch:
         if share > _saved(self._most):
             self._most = found
         judged = _judged(found)
-        if judged >= WORTHWHILE and judged > _judged(self._best) and not any(orphaned_pairs(planned)):
+        if judged >= WORTHWHILE and judged > _judged(self._best) and is_sound(planned):
             self._best = found
 
     def _found(self, *, is_complete: bool) -> BestPlan:
         return BestPlan(self._best, self._most, self._tried, is_complete)
+
+
+def is_sound(planned: Replay) -> bool:
+    """Whether a plan can be recommended, if it saves: no provider rejects a prompt of it, and no words are left out."""
+    return not any(orphaned_pairs(planned)) and not leaves_out_words(planned)
 
 
 def _saved(found: SavingPlan | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.hazards import hazards_of
+from inspector.replay.analysis.hazards import hazards_of, leaves_out_words
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
@@ -36,6 +36,7 @@ class ComparedPlan:
             next one, not yet made, and None where it changes nothing.
         edits: How often a block's rendition changed, over all calls.
         hazards: What may go wrong with it; that a strategy is never applied is among them.
+        leaves_out_words: It removes or replaces what a person or the model said.
     """
 
     plan: Plan
@@ -45,6 +46,7 @@ class ComparedPlan:
     first_firing: int | None
     edits: int
     hazards: tuple[Hazard, ...]
+    leaves_out_words: bool = False
 
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
@@ -78,6 +80,7 @@ def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
         first_firing=first_firing(planned),
         edits=int(planned.ledger.edits.sum()),
         hazards=hazards_of(planned),
+        leaves_out_words=leaves_out_words(planned),
     )
 
 

@@ -204,6 +204,16 @@ def _is_whole(replay: Replay, block: int, call: int) -> bool:
     return row < 0 or replay.edits.action[row] == Action.WHOLE
 
 
+_WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
+
+
+def leaves_out_words(replay: Replay) -> bool:
+    """Whether a plan removes or replaces what a person or the model said. Nothing tells what that loses."""
+    edits = replay.edits
+    gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
+    return bool(np.isin(replay.history.kind[gone], _WORDS).any())
+
+
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
     """The first call at which one half of a pair is sent without the other, and the half that is sent.
 

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.comparison import plans_to_compare
-from inspector.replay.analysis.hazards import orphaned_pairs
+from inspector.replay.analysis.hazards import leaves_out_words, orphaned_pairs
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.engine.replay import replay
-from inspector.session.model import BlockKind
 from inspector.strategies.core.parameters import ParameterError
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.plan import Plan
@@ -113,14 +112,13 @@ class PreparedSession:
         # What plans make of blocks is worth remembering among plans alike, not for the whole search.
         inputs = self.inputs.isolated()
         kept = self._blocks_of(terms.keep)
-        said = np.isin(self.inputs.history.kind, [] if terms.may_forget else _SAID)
         for plan in plans:
             try:
                 planned = replay(inputs, plan)
             except ParameterError:
                 yield None
                 continue
-            yield self._trial(planned, _flaw(planned, kept, said))
+            yield self._trial(planned, _flaw(planned, kept, terms))
 
     def _trial(self, planned: Replay, flaw: Flaw) -> Trial:
         found = recoveries(self.baseline, planned, self.uses)
@@ -137,21 +135,17 @@ class PreparedSession:
         return kept
 
 
-_SAID = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
-
-
-def _flaw(planned: Replay, kept: NDArray[np.bool_], said: NDArray[np.bool_]) -> Flaw:
+def _flaw(planned: Replay, kept: NDArray[np.bool_], terms: TrialTerms) -> Flaw:
     """The worst flaw of a plan.
 
     Args:
         planned: The plan on a session.
         kept: Per block, whether it is to stay as it is, bool.
-        said: Per block, whether it may not be left out, bool.
+        terms: What plans may do.
     """
     edits = planned.edits
     if next(orphaned_pairs(planned), None) is not None:
         return Flaw.REJECTED
     if kept[edits.block[(edits.action != Action.WHOLE) & edits.by_plan]].any():
         return Flaw.TOUCHES_KEPT
-    gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
-    return Flaw.FORGETS if said[gone].any() else Flaw.NONE
+    return Flaw.FORGETS if not terms.may_forget and leaves_out_words(planned) else Flaw.NONE

@@ -43,7 +43,8 @@ class Headline(NamedTuple):
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
     """The plan that saves most if all it cut and was needed is fetched again, as `BestPlanSearch` chooses it."""
-    return _most((each for each in contenders if not _is_rejected(each)), lambda each: each.share_at_least or 0.0)
+    sound = (each for each in contenders if not _is_rejected(each) and not _leaves_out_words(each))
+    return _most(sound, lambda each: each.share_at_least or 0.0)
 
 
 def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) -> Contender | None:
@@ -56,6 +57,10 @@ def _is_rejected(each: Contender) -> bool:
     """Whether a provider would reject one of its prompts."""
     hazards = () if each.found is None else each.found.hazards
     return any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in hazards)
+
+
+def _leaves_out_words(each: Contender) -> bool:
+    return each.found is not None and each.found.leaves_out_words
 
 
 def headline(contenders: Sequence[Contender], best: Contender | None, waiting: int) -> Headline:
@@ -82,10 +87,11 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
     if most is None:
         return Headline("no plan saves anything on this session", "no plan saves anything")
     needed = 0 if most.recoveries is None else most.recoveries.needed
-    risk = _risk(most)[0] if needed else "a provider would reject it"
+    why = "it leaves out what was said" if _leaves_out_words(most) else "a provider would reject it"
+    risk = _risk(most)[0] if needed else why
     name, saving = one_line(most.name), _saving(most)
     return Headline(
-        f"no plan saves once what it cut is fetched again where needed: {name} saves most, {saving}, but {risk}",
+        f"no plan saves for sure: {name} saves most, {saving}, but {risk}",
         f"no plan saves for sure; {name} {saving}, {needed} needed",
     )
 

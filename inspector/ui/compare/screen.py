@@ -312,7 +312,7 @@ class CompareScreen(StudyScreen):
         elif self._waiting:
             self.tell("no plan saves anything for sure so far")
         else:
-            self.tell("no plan saves anything once what it cut is fetched again where needed")
+            self.tell("no plan saves for sure")
 
     def action_fold(self) -> None:
         """Show plans that never applied in rows of their own, or in one."""

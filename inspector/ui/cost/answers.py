@@ -239,7 +239,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         return (Said((("no plan saves anything here ·", _TEXT), *key), 1, (("no plan saves", _TEXT), *short_key)),)
     needed = needed_words(best.most.needed, ON_SCREEN)
     return (
-        Said((("no plan saves once what it cut is fetched again", _TEXT),), 1, (("no plan saves for sure", _TEXT),)),
+        Said((("no plan saves for sure", _TEXT),), 1),
         Said(
             ((f"{_name(best.most)} {_saving(best.most)}, {needed} ·", _TEXT), *key),
             4,
