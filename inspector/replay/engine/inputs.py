@@ -179,7 +179,7 @@ class ReplayInputs:
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed
         whole = _whole_prompts(layout, scale, recorded, reported, sums)
-        ratio = _ratio_within(layout, scale, whole, recorded_removed)
+        ratio = _ratio_within(layout, scale, whole, reported, recorded_removed)
         cached = _cached_blocks(layout, scale.ratio, recorded, anchored, cleared)
         first_calls = [calls[int(np.argmax(models.code == number))] for number in range(len(models.names))]
         cache_models = {
@@ -241,16 +241,22 @@ def _whole_prompts(
 
 
 def _ratio_within(
-    layout: PromptLayout, scale: TokenScale, whole: NDArray[np.float64], removed: NDArray[np.int64]
+    layout: PromptLayout,
+    scale: TokenScale,
+    whole: NDArray[np.float64],
+    reported: NDArray[np.bool_],
+    removed: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Per call, the provider's tokens for a counted one; less where blocks would measure more than their prompt.
 
-    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent.
+    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent. A prompt that
+    nobody reported is what its blocks measure; what goes with these is kept in whole counted tokens, which may come to
+    a little more.
     """
     counted = np.maximum(layout.with_envelopes - removed, 1)
-    # What goes with blocks is kept in whole counted tokens: what they round to is no sign of anything.
-    is_longer = scale.ratio * (layout.whole_tokens - removed) + layout.beside_prompts > whole + 1
-    return np.where(is_longer, np.minimum(scale.ratio, np.maximum(whole, 0) / counted), scale.ratio)
+    previous = int(layout.previous_call[-1])
+    is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
+    return np.where(is_known, np.minimum(scale.ratio, np.maximum(whole, 0) / counted), scale.ratio)
 
 
 def _cached_blocks(
