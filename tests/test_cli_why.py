@@ -96,7 +96,7 @@ def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
     assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
 
 
-def test_it_says_when_a_session_was_and_which_hours_cost_most(corpus: Path, capsys) -> None:
+def test_it_says_when_a_session_was_and_which_hour_cost_most(corpus: Path, capsys) -> None:
     said = squeezed(run_here(capsys, "why", SAMPLE).out)
     path = corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
     if not path.exists():
@@ -105,12 +105,12 @@ def test_it_says_when_a_session_was_and_which_hours_cost_most(corpus: Path, caps
     hours = json.loads(longer)["hours"]
 
     assert "2026-09-14 08:02 to 08:20 UTC (18 min 46 s)" in said
-    assert "dearest hours" not in said
+    assert "dearest hour" not in said
     assert [row["hour"] for row in hours] == [f"2026-07-23T{hour}:00:00Z" for hour in (20, 21, 22)]
     assert sum(row["usd"] for row in hours) == pytest.approx(json.loads(longer)["baseline"]["cost_usd"], abs=1e-5)
     assert sum(row["misses"] for row in hours) == 4
     told = squeezed(run_here(capsys, "why", path).out)
-    assert "dearest hours $18.39 21:00 to 22:00 UTC, 51.8 % of the bill: 78 calls, 2 misses $12.98" in told
+    assert "dearest hour $18.39 21:00 to 22:00 UTC, 51.8 %: 78 calls, 2 misses cache misses" in told
 
 
 def test_another_model_is_priced_from_a_call_on_and_in_every_form(capsys) -> None:

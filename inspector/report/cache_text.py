@@ -161,22 +161,18 @@ def when_text(session: SessionFacts) -> str:
     return f"{begun[:10]} {begun[11:16]}{until} UTC ({took})"
 
 
-def dearest_hours(report: Report) -> list[tuple[str, str]]:
-    """The hours that cost most, each in dollars and in words; none where there is one, or no price."""
+def dearest_hour(report: Report) -> tuple[str, str] | None:
+    """The hour that cost most, in dollars and in words; None where there is one alone, or no price."""
     hours = [each for each in report.hours if each.hour and each.usd is not None]
     if len(hours) < 2:
-        return []
+        return None
     total = report.baseline.cost_usd
-    is_one_day = len({row.hour[:10] for row in hours}) == 1
-    rows = []
-    for row in sorted(hours, key=lambda row: -(row.usd or 0.0))[:DEAREST]:
-        share = f", {IN_TEXT.share((row.usd or 0.0) / total)} of the bill" if total else ""
-        missed = f", {IN_TEXT.plural(row.misses, 'miss')}" if row.misses else ""
-        day = "" if is_one_day else f"{row.hour[:10]} "
-        time = f"{day}{row.hour[11:16]} to {(int(row.hour[11:13]) + 1) % 24:02}:00 UTC"
-        said = f"{time}{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
-        rows.append((dollars(row.usd, row.known, "usd"), said))
-    return rows
+    row = max(hours, key=lambda row: row.usd or 0.0)
+    share = f", {IN_TEXT.share((row.usd or 0.0) / total)}" if total else ""
+    missed = f", {IN_TEXT.plural(row.misses, 'miss')}" if row.misses else ""
+    day = "" if len({each.hour[:10] for each in hours}) == 1 else f"{row.hour[:10]} "
+    time = f"{day}{row.hour[11:16]} to {(int(row.hour[11:13]) + 1) % 24:02}:00 UTC"
+    return dollars(row.usd, row.known, "usd"), f"{time}{share}: {IN_TEXT.plural(row.calls, 'call')}{missed}"
 
 
 def next_call_text(found: NextCallCostFacts) -> str:

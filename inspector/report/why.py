@@ -10,7 +10,7 @@ from inspector.report.cache_text import (
     DEAREST,
     SWITCH_LABEL,
     dearest,
-    dearest_hours,
+    dearest_hour,
     dollars,
     lifetime_label,
     lifetime_text,
@@ -63,7 +63,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     if when := when_text(session):
         page.line(when, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_hours(report), *_misses(report), *_carried(report.heaviest)]
+        rows = [*_bill(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
         page.pairs(_ways(report))
         page.line(MORE, LABEL, indent=2)
@@ -106,8 +106,9 @@ def _bill(report: Report) -> list[Row]:
     return rows
 
 
-def _hours(report: Report) -> list[Row]:
-    return [("dearest hours" if not at else "", *row) for at, row in enumerate(dearest_hours(report))]
+def _hour(report: Report) -> list[Row]:
+    found = dearest_hour(report)
+    return [] if found is None else [("dearest hour", *found)]
 
 
 def _misses(report: Report) -> list[Row]:
