@@ -104,6 +104,13 @@ class ReservedLines(Widget):
 class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
     """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
 
+    def on_mount(self) -> None:
+        """Controls that come and go move the one that has the focus, once they are laid out."""
+        self.watch(self, "virtual_size", self._keep_in_sight_soon, init=False)
+
+    def _keep_in_sight_soon(self) -> None:
+        self.call_after_refresh(self.keep_in_sight)
+
     def on_resize(self) -> None:
         """A lower screen has room for fewer controls."""
         self.keep_in_sight()
