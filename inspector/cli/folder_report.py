@@ -13,7 +13,7 @@ import msgspec
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
-from inspector.cli.process_pool import process_pool
+from inspector.cli.process_pool import SessionTask, process_pool
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.replay.engine.replay import replay
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
@@ -34,21 +34,6 @@ if TYPE_CHECKING:
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
 """Options that ask for something only the report on one session has."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportTask:
-    """One session to report on.
-
-    Attributes:
-        path: What opens it.
-        options: What was asked for.
-        elsewhere: Keys of calls that another session is counted with.
-    """
-
-    path: Path
-    options: Namespace
-    elsewhere: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +83,10 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     pool = process_pool(min(len(paths), os.cpu_count() or 1))
     with ProgressLine("replaying sessions") as progress, pool:
         try:
-            done = _run(pool, [ReportTask(path, options) for path in paths], progress)
+            done = _run(pool, [SessionTask(path, options) for path in paths], progress)
             read = [path for path in paths if done[path].row]
             elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
-            again = [ReportTask(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
+            again = [SessionTask(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
             done |= _run(pool, again, progress)
         except BrokenProcessPool:
             raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
@@ -112,7 +97,7 @@ def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRo
     return rows, unread
 
 
-def _run(pool: ProcessPoolExecutor, tasks: Sequence[ReportTask], progress: ProgressLine) -> dict[Path, Done]:
+def _run(pool: ProcessPoolExecutor, tasks: Sequence[SessionTask], progress: ProgressLine) -> dict[Path, Done]:
     running = {pool.submit(_done, task): task.path for task in tasks}
     found = {}
     for count, future in enumerate(as_completed(running), 1):
@@ -121,7 +106,7 @@ def _run(pool: ProcessPoolExecutor, tasks: Sequence[ReportTask], progress: Progr
     return found
 
 
-def _done(task: ReportTask) -> Done:
+def _done(task: SessionTask) -> Done:
     """A session replayed, or why it could not be."""
     try:
         whole = read_session(task.path)

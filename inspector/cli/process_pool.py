@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import TYPE_CHECKING
 
 from inspector.cli.output import ProgressLine
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTask:
+    """One session, as a process is asked for it.
+
+    Attributes:
+        path: What opens it.
+        options: What was asked for, prices among it.
+        elsewhere: Keys of calls that another session is counted with.
+    """
+
+    path: Path
+    options: Namespace
+    elsewhere: frozenset[bytes] = frozenset()
 
 
 def process_pool(workers: int) -> ProcessPoolExecutor:

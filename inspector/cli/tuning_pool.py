@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.output import ProgressLine
-from inspector.cli.process_pool import process_pool
+from inspector.cli.process_pool import SessionTask, process_pool
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.trial import PreparedSession
@@ -35,21 +35,6 @@ AT_ONCE: Final = 16
 
 MOST_KEPT_BLOCKS: Final = 1_000_000
 """Blocks of the sessions a process keeps ready; those it used longest ago are prepared again when they are wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionTask:
-    """One session, as a process is asked for it.
-
-    Attributes:
-        path: What opens it.
-        options: At which prices.
-        elsewhere: Keys of calls that another session is counted with.
-    """
-
-    path: Path
-    options: Namespace
-    elsewhere: frozenset[bytes] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,7 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
     lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
     if is_best:
-        lines.insert(0, ("best", "saves most, even if all that later calls needed is fetched again"))
+        lines.insert(0, ("best", "saves most at least, of plans that leave out nothing that was said"))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())

@@ -72,9 +72,10 @@ class PlansTable(FigureTable):
     plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again included;
     a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the model has no
     price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
-    is fetched again, with a call more for each. ★ is the plan that saves most at least. Misses are calls whose prompt
-    differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
-    something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
+    is fetched again, with a call more for each. ★ is the plan that saves most at least, of those that leave out nothing
+    that people or the model said. Misses are calls whose prompt differs from the one before it ahead of its end, and is
+    cached anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
+    Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
     few tokens; `inspector compare` reads and counts it, in a row for each."""
 
