@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import signal
 from io import StringIO
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from inspector.cli import main, tuning_pool
+from inspector.cli import main
+from inspector.cli.output import ProgressLine
 from inspector.replay.tuning import search
 from inspector.report.catalogue import quantities
 from inspector.report.charts.palette import PAGE
@@ -180,16 +182,16 @@ def test_what_cannot_be_done_is_told_before_anything_is_read(
 def test_a_search_that_is_interrupted_tells_what_it_found(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, wait = 0, tuning_pool.wait
+    told, tell = 0, ProgressLine.__call__
 
-    def interrupted(*arguments: object, **more: object) -> object:
-        nonlocal asked
-        asked += 1
-        if asked > 20:
-            raise KeyboardInterrupt
-        return wait(*arguments, **more)
+    def interrupted(self: ProgressLine, done: int, total: int) -> None:
+        nonlocal told
+        told += 1
+        if told == 20:
+            signal.raise_signal(signal.SIGINT)
+        tell(self, done, total)
 
-    monkeypatch.setattr(tuning_pool, "wait", interrupted)
+    monkeypatch.setattr(ProgressLine, "__call__", interrupted)
     outcome = run_here(capsys, "tune", folder, *FEW)
 
     assert outcome.code == 130

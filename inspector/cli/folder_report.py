@@ -1,20 +1,19 @@
-"""`inspector report FOLDER`: many sessions, each replayed in a process of a pool."""
+"""`inspector report FOLDER`: many sessions, each replayed by whatever works on many."""
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from inspector.cli.executors import Job, Lost
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fleet import executor_of, missing
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
-from inspector.cli.process_pool import SessionTask, process_pool
-from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.reading import read_session
+from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.replay.engine.replay import replay
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.options import ReportOptions
@@ -26,10 +25,10 @@ from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
-    from concurrent.futures import ProcessPoolExecutor
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.cli.executors import SessionExecutor
     from inspector.report.folder import FolderReport
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
@@ -38,7 +37,7 @@ OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of it.
+    """What became of a session.
 
     Attributes:
         row: Its line in the report, as JSON; empty where it could not be read.
@@ -53,8 +52,11 @@ class Done:
     keys: Sequence[bytes] = ()
 
 
-def report_on_folder(options: Namespace) -> FolderReport:
+def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     """Replay every session of a folder under every plan that was asked for.
+
+    Returns:
+        The report, and whether the work ended before all of them were replayed.
 
     Raises:
         CommandError: The folder holds no session, or an option makes no sense for many.
@@ -64,13 +66,19 @@ def report_on_folder(options: Namespace) -> FolderReport:
             option = f"--{name.replace('_', '-')}"
             message = f"{option} is for one session; {options.path} is a folder of them"
             raise CommandError(message, ExitCode.WRONG_USAGE)
+    terms = SessionTerms.of(options)
     found = list(found_in(options.path))
-    paths = [header.path for header in found]
     if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
-    rows, unread = _reported(paths, options)
-    return folder_report(shown_path(options.path), names, rows, unread)
+    with executor_of(options, len(found)) as executor:
+        replays = _Replays({header.path: header.size for header in found}, terms, executor)
+        replays.run()
+    done, ended = replays.done, executor.ended
+    rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
+    unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
+    notes = [missing(len(found) - len(done), len(found), ended)] if ended else []
+    return folder_report(shown_path(options.path), names, rows, unread, notes), bool(ended)
 
 
 def _name(options: Namespace, index: int) -> str:
@@ -79,31 +87,37 @@ def _name(options: Namespace, index: int) -> str:
     return request.spec or plan.name or " + ".join(plan.to_specs())
 
 
-def _reported(paths: Sequence[Path], options: Namespace) -> tuple[list[SessionRow], list[UnreadSession]]:
-    pool = process_pool(min(len(paths), os.cpu_count() or 1))
-    with ProgressLine("replaying sessions") as progress, pool:
-        try:
-            done = _run(pool, [SessionTask(path, options) for path in paths], progress)
-            read = [path for path in paths if done[path].row]
-            elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
-            again = [SessionTask(path, options, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
-            done |= _run(pool, again, progress)
-        except BrokenProcessPool:
-            raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-    rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
-    unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
-    return rows, unread
+class _Replays:
+    """The sessions of a folder, replayed as far as the work went."""
 
+    def __init__(self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor) -> None:
+        self._sizes, self._terms, self._executor = sizes, terms, executor
+        self.done: dict[Path, Done] = {}
 
-def _run(pool: ProcessPoolExecutor, tasks: Sequence[SessionTask], progress: ProgressLine) -> dict[Path, Done]:
-    running = {pool.submit(_done, task): task.path for task in tasks}
-    found = {}
-    for count, future in enumerate(as_completed(running), 1):
-        found[running[future]] = future.result()
-        progress(count, len(tasks))
-    return found
+    def run(self) -> None:
+        """Replay all of them. Calls that several hold count with the one that ended first."""
+        with ProgressLine("replaying sessions", estimates=True) as progress:
+            # The largest first: none of them keeps everybody waiting at the end.
+            order = sorted(self._sizes, key=lambda path: -self._sizes[path])
+            self._replay([SessionTask(path, self._terms) for path in order], progress)
+            read = [path for path in order if path in self.done and self.done[path].row]
+            elsewhere = counted_elsewhere([(self.done[path].ended, self.done[path].keys) for path in read])
+            again = [SessionTask(path, self._terms, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
+            for task in again:
+                del self.done[task.path]
+            self._replay(again, progress)
+
+    def _replay(self, tasks: Sequence[SessionTask], progress: ProgressLine) -> None:
+        jobs = [Job(task.path, _done, (task,)) for task in tasks]
+        total = sum(self._sizes[job.path] + 1 for job in jobs)
+        behind = 0
+        for index, outcome in self._executor.finished(jobs):
+            path = jobs[index].path
+            if isinstance(outcome, Lost):
+                outcome = Done(problem=f"{shown_path(path)}: {outcome.problem}")
+            self.done[path] = outcome
+            behind += self._sizes[path] + 1
+            progress(behind, total)
 
 
 def _done(task: SessionTask) -> Done:
@@ -111,11 +125,11 @@ def _done(task: SessionTask) -> Done:
     try:
         whole = read_session(task.path)
         session = without_calls(counted_here(whole), task.elsewhere)
-        plans = [plan_of(request, session) for request in task.options.plans]
-        inputs = priced_inputs(session, task.options)
+        plans = [plan_of(request, session) for request in task.terms.plans]
+        inputs = task.inputs(session)
         report = report_of(inputs, plans, ReportOptions(details=False))
         # Why a call missed the cache may stand in what counts with another session.
-        baseline = replay(inputs if session is whole else priced_inputs(whole, task.options), Plan())
+        baseline = replay(inputs if session is whole else task.inputs(whole), Plan())
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
         return Done(problem=shown_name(error.message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -27,10 +27,17 @@ _QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One plan as it was asked for: a plan file or the name of a plan, or strategies in their one-line form."""
+    """One plan as it was asked for.
+
+    Attributes:
+        plan: A plan file or the name of a plan.
+        spec: Strategies in their one-line form.
+        settled: The plan itself, where its file was read already.
+    """
 
     plan: str = ""
     spec: str = ""
+    settled: Plan | None = None
 
 
 class _Append(argparse.Action):
@@ -94,12 +101,28 @@ def plan_of(request: PlanRequest, session: Session | None = None) -> Plan:
     """
     from inspector.strategies.plan import Plan, PlanError
 
+    if request.settled is not None:
+        return request.settled
     if not request.spec:
         return _named_plan(request.plan, session)
     try:
         return Plan.from_specs(specs_of(request.spec), session=session)
     except PlanError as error:
         raise CommandError(f"--strategy {request.spec}: {error.message}", ExitCode.WRONG_USAGE) from None
+
+
+def settled(request: PlanRequest) -> PlanRequest:
+    """A request for the same plan wherever it is granted: plan files are read here, once.
+
+    Raises:
+        CommandError: As of `plan_of`.
+    """
+    from inspector.strategies.presets import PRESETS
+
+    plan = plan_of(request)
+    if request.spec or (request.plan in PRESETS and plan == PRESETS[request.plan].plan(None)):
+        return request
+    return replace(request, settled=plan)
 
 
 def joined_plan(requests: Sequence[PlanRequest], session: Session | None = None) -> Plan:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import Detection
     from inspector.session.model import Session
 
@@ -98,21 +99,36 @@ def replay_inputs(
         CommandError: The user's price file cannot be used.
     """
     from inspector.replay.assumptions import Assumptions
-    from inspector.replay.engine.inputs import ReplayInputs
+
+    terms = terms or Assumptions()
+    return counted_inputs(session, pricing_of(terms, price_file), cache=terms.cache, window=terms.window)
+
+
+def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
+    """Prices under these terms.
+
+    Raises:
+        CommandError: The user's price file cannot be used.
+    """
     from inspector.replay.pricing.price_file import PriceFileError
+
+    try:
+        return terms.pricing(price_file)
+    except PriceFileError as error:
+        raise CommandError(str(error)) from None
+
+
+def counted_inputs(session: Session, pricing: Pricing, *, cache: str | None, window: int | None) -> ReplayInputs:
+    """Count a session's tokens, at these prices, served from this prompt cache into this context window."""
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import count_session
 
-    terms = terms or Assumptions()
-    try:
-        pricing = terms.pricing(price_file)
-    except PriceFileError as error:
-        raise CommandError(str(error)) from None
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
         table = deque(count_session(session, load_counter(), progress=progress), maxlen=1).pop()
-    return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=terms.cache, window=terms.window)
+    return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=cache, window=window)
 
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:

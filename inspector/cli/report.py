@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
-from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, tell_missing_charts
+from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, narrate, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list
@@ -54,6 +55,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="add what the session says, secrets masked: its title or first prompt, and how the heaviest results begin",
     )
+    add_fleet_arguments(parser)
 
 
 def run(options: Namespace) -> int:
@@ -73,6 +75,7 @@ def run(options: Namespace) -> int:
             message = f"{options.path} holds many sessions, and --switch is about one: name it"
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
+    refuse_fleet_options(options)
     session = read_session(options.path)
     plans = [plan_of(request, session) for request in options.plans]
     inputs = priced_inputs(session, options)
@@ -87,7 +90,11 @@ def _report_on_folder(options: Namespace) -> int:
     from inspector.cli.folder_report import report_on_folder
 
     form = partial(folder_written, form=options.format, answers_pointer=not options.no_script)
-    return deliver(report_on_folder(options), options, form)
+    report, is_partial = report_on_folder(options)
+    if is_partial:
+        narrate(report.warnings[0])
+    deliver(report, options, form)
+    return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
 
 
 def _report_options(options: Namespace) -> ReportOptions:

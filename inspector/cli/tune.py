@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from argparse import ArgumentTypeError
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fleet import add_fleet_arguments, executor_of, missing
 from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
@@ -86,6 +88,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
     )
     add_price_arguments(parser)
+    add_fleet_arguments(parser)
 
 
 def run(options: Namespace) -> int:
@@ -147,6 +150,7 @@ def _found(paths: Sequence[Path]) -> dict[Path, int]:
 
 
 def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list[TunedGroup], bool]:
+    from inspector.cli.session_tasks import SessionTerms
     from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import grouped
     from inspector.replay.tuning.trial import TrialTerms
@@ -163,9 +167,12 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
     )
     terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
     ends = time.monotonic() + 60 * options.minutes
-    with TuningPool(list(sizes), options, list(sizes.values())) as pool:
+    priced = SessionTerms.of(options)
+    with executor_of(options, len(sizes)) as executor:
+        pool = TuningPool(sizes, priced, executor)
         sessions, problems = pool.read()
-        if not sessions:
+        unseen = len(sizes) - len(sessions) - len(problems)
+        if not sessions and problems:
             raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         groups = grouped(useful)
@@ -176,12 +183,38 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
             now = time.monotonic()
             until = now + (ends - now) * weight / max(left, 1)
             left -= weight
-            tuned.append(_searched(pool, group, options, asked, terms, until))
-        is_interrupted = pool.is_interrupted
+            tuned += _searched_without_lost(pool, group, options, asked, terms, until, problems)
+        ended = executor.ended
     unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
-    warnings = _warnings(sessions, tuned, is_interrupted=is_interrupted)
+    warnings = _warnings(sessions, tuned, ended)
+    if unseen:
+        warnings.insert(0, missing(unseen, len(sizes), ended))
+        narrate(warnings[0])
     paths = [shown_path(path) for path in options.paths]
-    return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, is_interrupted
+    return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, bool(ended)
+
+
+def _searched_without_lost(
+    pool: TuningPool,
+    group: FleetGroup,
+    options: Namespace,
+    asked: TuningTerms,
+    terms: TrialTerms,
+    until: float,
+    problems: dict[Path, str],
+) -> list[TunedGroup]:
+    """The same with the sessions that can be worked on to the end; the others are told as problems."""
+    from inspector.cli.executors import ENDED
+    from inspector.cli.tuning_pool import LostSessionError
+
+    while group.sessions:
+        try:
+            return [_searched(pool, group, options, asked, terms, until)]
+        except LostSessionError as lost:
+            problems[lost.path] = f"{lost.path}: {ENDED.problem}"
+            # What was tried on the others is known already.
+            group = replace(group, sessions=tuple(each for each in group.sessions if each.path != lost.path))
+    return []
 
 
 def _searched(
@@ -197,7 +230,7 @@ def _searched(
     from inspector.replay.tuning.fleet import TunedGroup
     from inspector.replay.tuning.search import SAMPLED
 
-    enough = has_enough([session.calls for session in group.sessions]) and not pool.is_interrupted
+    enough = has_enough([session.calls for session in group.sessions]) and not pool.ended
     bases = _bases(pool, group, options) if enough else ()
     sample = group.sample(SAMPLED)
     now = time.monotonic()
@@ -243,13 +276,13 @@ def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Pla
     return pool.bases(group.typical.path)
 
 
-def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], *, is_interrupted: bool) -> list[str]:
+def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:
     from inspector.report.numbers import IN_TEXT
 
     empty = sum(not session.calls for session in sessions)
     unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
     cut_short = sum(not each.is_complete for each in tuned)
-    why = "ctrl-c" if is_interrupted else "the time that --minutes allows"
+    why = ended or "the time that --minutes allows"
     said = (
         (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
         (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
@@ -260,8 +293,6 @@ def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], *, 
 
 def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
     """Write the plans that are recommended, each to a file of its own where there are several."""
-    from dataclasses import replace
-
     from inspector.report.tuning import chosen_plan, group_name
 
     chosen = [(each.group, plan) for each in tuned if (plan := chosen_plan(each)) is not None]

@@ -1,37 +1,34 @@
-"""Sessions kept ready in processes: each is read and prepared once, by the process that then tries every plan on it."""
+"""Sessions kept ready by whatever works on them: each is read and prepared once, and then tried with every plan."""
 
 from __future__ import annotations
 
-import os
-import time
+import math
 from collections import OrderedDict
-from concurrent.futures import CancelledError, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
 
+from inspector.cli.executors import Job, Lost
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.output import ProgressLine
-from inspector.cli.process_pool import SessionTask, process_pool
-from inspector.cli.reading import priced_inputs, read_session
+from inspector.cli.reading import read_session
+from inspector.cli.session_tasks import SessionTask
 from inspector.replay.tuning.fleet import FleetSession
+from inspector.replay.tuning.search import SAMPLED
 from inspector.replay.tuning.trial import PreparedSession
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
+    from inspector.cli.executors import SessionExecutor
+    from inspector.cli.session_tasks import SessionTerms
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan
 
-Worked = TypeVar("Worked")
-
 AT_ONCE: Final = 16
-"""Plans that a process tries on a session before it is asked for others."""
+"""Plans that are tried on a session before it is another one's turn; of very many sessions, each has its turn once."""
 
 MOST_KEPT_BLOCKS: Final = 1_000_000
 """Blocks of the sessions a process keeps ready; those it used longest ago are prepared again when they are wanted."""
@@ -54,19 +51,31 @@ class ReadSession:
     keys: tuple[bytes, ...] = ()
 
 
-_ready: OrderedDict[tuple[Path, frozenset[bytes]], PreparedSession] = OrderedDict()
-"""Of a process, the sessions it keeps."""
+class LostSessionError(Exception):
+    """A session cannot be worked on any more.
+
+    Attributes:
+        path: Which.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+_ready: OrderedDict[tuple[Path, frozenset[bytes]], tuple[SessionTask, PreparedSession]] = OrderedDict()
+"""Of a process, the sessions it keeps, each with what it was prepared for."""
 
 
 def _prepared(task: SessionTask) -> PreparedSession:
     key = (task.path, task.elsewhere)
-    if key not in _ready:
+    if key not in _ready or _ready[key][0] != task:
         session = without_calls(counted_here(read_session(task.path)), task.elsewhere)
-        _ready[key] = PreparedSession.of(priced_inputs(session, task.options))
+        _ready[key] = (task, PreparedSession.of(task.inputs(session)))
     _ready.move_to_end(key)
-    while len(_ready) > 1 and sum(len(each.inputs.history.kind) for each in _ready.values()) > MOST_KEPT_BLOCKS:
+    while len(_ready) > 1 and sum(len(each.inputs.history.kind) for _, each in _ready.values()) > MOST_KEPT_BLOCKS:
         _ready.popitem(last=False)
-    return _ready[key]
+    return _ready[key][1]
 
 
 def _read(task: SessionTask) -> ReadSession:
@@ -88,54 +97,59 @@ def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> lis
 
 
 class TuningPool:
-    """Processes that each keep some sessions ready. Leaving the context ends them."""
+    """Many sessions, and what came of the plans that were tried on them."""
 
-    def __init__(self, paths: Sequence[Path], options: Namespace, sizes: Sequence[int]) -> None:
-        """Start as many processes as there are processors, and share the sessions out.
+    def __init__(self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor) -> None:
+        """Prepare.
 
         Args:
-            paths: The sessions.
-            options: At which prices.
-            sizes: How large each is, in bytes.
+            sizes: The sessions, and how large each is, in bytes.
+            terms: At which prices.
+            executor: What works on them.
         """
-        self.is_interrupted = False
-        self._tasks = {path: SessionTask(path, options) for path in paths}
-        self._pools = [process_pool(1) for _ in range(max(min(len(paths), os.cpu_count() or 1), 1))]
-        loads = [0] * len(self._pools)
-        self._home: dict[Path, int] = {}
-        for path, size in sorted(zip(paths, sizes, strict=True), key=lambda each: -each[1]):
-            self._home[path] = loads.index(min(loads))
-            loads[self._home[path]] += size + 1
+        self._executor = executor
+        self._sizes = sizes
+        # The largest first: sessions are shared out evenly like that, and none keeps everybody waiting at the end.
+        order = sorted(sizes, key=lambda path: -sizes[path])
+        self._tasks = {path: SessionTask(path, terms) for path in order}
+        self._trials: dict[Path, dict[bytes, Trial | None]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for pool in self._pools:
-            pool.shutdown(wait=False, cancel_futures=True)
+    @property
+    def ended(self) -> str:
+        """Why the work ended before everything was done; empty while it goes on."""
+        return self._executor.ended
 
     def read(self) -> tuple[list[FleetSession], dict[Path, str]]:
         """Read and prepare every session; calls that several hold count with the one that ended first.
 
         Returns:
-            The sessions that could be read, and why the others could not.
+            The sessions that could be read, and why the others could not. Fewer than all where the work ended.
         """
         with ProgressLine("reading sessions", estimates=True) as progress:
             done = self._read_all(list(self._tasks), progress)
-            found = [path for path, each in done.items() if each.session is not None]
+            found = [path for path in self._tasks if path in done and done[path].session is not None]
             elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in found])
             again = [path for path, keys in zip(found, elsewhere, strict=True) if keys]
             for path, keys in zip(found, elsewhere, strict=True):
-                self._tasks[path] = SessionTask(path, self._tasks[path].options, keys)
+                self._tasks[path] = SessionTask(path, self._tasks[path].terms, keys)
+            for path in again:
+                del done[path]
             done |= self._read_all(again, progress)
-        sessions = [each.session for each in done.values() if each.session is not None]
-        return sessions, {path: each.problem for path, each in done.items() if each.session is None}
+        sessions = [done[path].session for path in self._sizes if path in done]
+        problems = {path: done[path].problem for path in self._sizes if path in done and done[path].session is None}
+        return [session for session in sessions if session is not None], problems
 
     def bases(self, path: Path) -> tuple[Plan, ...]:
-        """Every strategy and ready plan, as it fits a session."""
-        return _result(self._pools[self._home[path]].submit(_bases, self._tasks[path]))
+        """Every strategy and ready plan, as it fits a session; none where the work ended.
+
+        Raises:
+            LostSessionError: The session cannot be worked on any more.
+        """
+        for _, outcome in self._executor.finished([Job(path, _bases, (self._tasks[path],))], stays=True):
+            if isinstance(outcome, Lost):
+                raise LostSessionError(path)
+            return outcome
+        return ()
 
     def tried(
         self, plans: Sequence[Plan], paths: Sequence[Path], terms: TrialTerms, until: float, progress: ProgressLine
@@ -150,49 +164,68 @@ class TuningPool:
             progress: Told how far it is.
 
         Yields:
-            A plan and what came of it on every session, as soon as it is known for all. Fewer than all plans where time
-            is up, or somebody pressed ctrl-c.
-        """
-        if self.is_interrupted:
-            return
-        parts = [tuple(plans[at : at + AT_ONCE]) for at in range(0, len(plans), AT_ONCE)]
-        running = [
-            [self._pools[self._home[path]].submit(_tried, self._tasks[path], part, terms) for path in paths]
-            for part in parts
-        ]
-        everything = [future for futures in running for future in futures]
-        count = 0
-        try:
-            for part, futures in zip(parts, running, strict=True):
-                for future in futures:
-                    if not self._done_in_time(future, until):
-                        return
-                    count += 1
-                    progress(count, len(everything))
-                columns = [_result(future) for future in futures]
-                yield from ((plan, [column[at] for column in columns]) for at, plan in enumerate(part))
-        finally:
-            for future in everything:
-                future.cancel()
+            A plan and what came of it on every session, in the order of the plans, as soon as it is known for all.
+            Fewer than all plans where time is up, or the work ended.
 
-    def _done_in_time(self, future: Future[list[Trial | None]], until: float) -> bool:
-        try:
-            wait([future], timeout=max(until - time.monotonic(), 0))
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-        return future.done() and not self.is_interrupted
+        Raises:
+            LostSessionError: A session cannot be worked on any more.
+        """
+        keys = [_key(plan, terms) for plan in plans]
+        known = [self._trials.setdefault(path, {}) for path in paths]
+        jobs, asked = self._jobs(plans, keys, paths, terms)
+        left = {key: sum(key not in trials for trials in known) for key in keys}
+        at = 0
+        finished = self._executor.finished(jobs, until, stays=True)
+        for count, (index, outcome) in enumerate(finished, start=1):
+            path = jobs[index].path
+            if isinstance(outcome, Lost):
+                raise LostSessionError(path)
+            self._trials[path].update(zip(asked[index], outcome, strict=True))
+            progress(count, len(jobs))
+            for key in asked[index]:
+                left[key] -= 1
+            while at < len(plans) and not left[keys[at]]:
+                yield plans[at], [trials[keys[at]] for trials in known]
+                at += 1
+        if not self.ended:
+            for plan, key in zip(plans[at:], keys[at:], strict=True):
+                if left[key]:
+                    return
+                yield plan, [trials[key] for trials in known]
+
+    def _jobs(
+        self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
+    ) -> tuple[list[Job[list[Trial | None]]], list[list[bytes]]]:
+        """What is still to be tried, and the keys of each job's plans."""
+        at_once = AT_ONCE if len(paths) <= SAMPLED else len(plans)
+        jobs: list[Job[list[Trial | None]]] = []
+        asked: list[list[bytes]] = []
+        for first in range(0, len(plans), max(at_once, 1)):
+            part = range(first, min(first + at_once, len(plans)))
+            for path in paths:
+                new = [at for at in part if keys[at] not in self._trials[path]]
+                if new:
+                    work = (self._tasks[path], tuple(plans[at] for at in new), terms)
+                    jobs.append(Job(path, _tried, work))
+                    asked.append([keys[at] for at in new])
+        return jobs, asked
 
     def _read_all(self, paths: Sequence[Path], progress: ProgressLine) -> dict[Path, ReadSession]:
-        futures = {path: self._pools[self._home[path]].submit(_read, self._tasks[path]) for path in paths}
-        found = {}
-        for count, (path, future) in enumerate(futures.items(), start=1):
-            found[path] = _result(future)
-            progress(count, len(futures))
+        jobs = [Job(path, _read, (self._tasks[path],)) for path in paths]
+        total = sum(self._sizes[path] + 1 for path in paths)
+        found: dict[Path, ReadSession] = {}
+        behind = 0
+        for index, outcome in self._executor.finished(jobs, math.inf, stays=True):
+            path = paths[index]
+            if isinstance(outcome, Lost):
+                outcome = ReadSession(None, problem=f"{path}: {outcome.problem}")
+            found[path] = outcome
+            behind += self._sizes[path] + 1
+            progress(behind, total)
         return found
 
 
-def _result(future: Future[Worked]) -> Worked:
-    try:
-        return future.result()
-    except (BrokenProcessPool, CancelledError):
-        raise CommandError("a process ended in the middle of its session; is there too little memory?") from None
+def _key(plan: Plan, terms: TrialTerms) -> bytes:
+    """What tells a plan under terms from others."""
+    asked = repr((plan, sorted(terms.keep), terms.may_forget))
+    return blake2b(asked.encode(errors="backslashreplace"), digest_size=16).digest()

@@ -149,7 +149,11 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
 
 
 def folder_report(
-    path: str, names: Sequence[str], rows: Sequence[SessionRow], unread: Sequence[UnreadSession]
+    path: str,
+    names: Sequence[str],
+    rows: Sequence[SessionRow],
+    unread: Sequence[UnreadSession],
+    notes: Sequence[str] = (),
 ) -> FolderReport:
     """Add sessions up.
 
@@ -158,6 +162,7 @@ def folder_report(
         names: What the plans are called.
         rows: The sessions, each with as many plans.
         unread: What could not be read.
+        notes: What to know beside that, each in a sentence.
     """
     rows = sorted(rows, key=lambda row: row.path)
     baseline = _summed([row.baseline for row in rows])
@@ -171,7 +176,7 @@ def folder_report(
         cache_misses=folder_misses([row.misses for row in rows], [row.lifetime for row in rows], baseline.cost_usd),
         compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
-        warnings=_warnings(rows, unread),
+        warnings=[*notes, *_warnings(rows, unread)],
     )
 
 

@@ -1,0 +1,337 @@
+"""What works on many sessions: this process, processes of its own, or a cluster (`cluster_executor`).
+
+All of them take the same jobs and give the same results, as soon as each is ready. A process that ends in the middle of
+a session costs another try of that session; a session that ends its process every time is told as lost. Ctrl-c ends the
+work and leaves what is done; pressed again, it ends the program.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections import deque
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import connection, get_context
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+
+from inspector.cli.output import ProgressLine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+    from pathlib import Path
+    from types import FrameType, TracebackType
+
+Worked = TypeVar("Worked")
+
+MOST_TRIES: Final = 3
+"""So often a session is tried whose process ended in the middle of it."""
+
+LOOK_SECONDS: Final = 0.1
+"""How long a wait for results goes on before it is looked whether somebody pressed ctrl-c."""
+
+CTRL_C: Final = "ctrl-c"
+
+
+@dataclass(frozen=True, slots=True)
+class Job(Generic[Worked]):
+    """Work on one session. It crosses to other processes, and so does what comes of it.
+
+    Attributes:
+        path: The session.
+        work: A function of a module.
+        arguments: What it takes.
+    """
+
+    path: Path
+    work: Callable[..., Worked]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A session that cannot be worked on, because whatever works on it ends.
+
+    Attributes:
+        problem: What happened, in a line.
+    """
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a job failed with, on its way to the process that asked for it."""
+
+    error: Exception
+    place: str
+
+
+TOO_LITTLE_MEMORY: Final = Lost("needs more memory than there is; where `ulimit -v` limits it, raise the limit")
+ENDED: Final = Lost(f"the process that read it ended in the middle, {MOST_TRIES} times; is there too little memory?")
+
+
+class SessionExecutor(ABC):
+    """Works on sessions. Use it as a context; leaving it ends whatever was started.
+
+    Attributes:
+        ended: Why the work ended before everything was done, in a few words; empty while it goes on.
+    """
+
+    def __init__(self) -> None:
+        self.ended = ""
+        self._interrupts = 0
+        self._raises = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._interrupted)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._close()
+        finally:
+            if self._before is not None:
+                signal.signal(signal.SIGINT, self._before)
+
+    def finished(
+        self, jobs: Sequence[Job[Worked]], until: float = math.inf, *, stays: bool = False
+    ) -> Iterator[tuple[int, Worked | Lost]]:
+        """Do jobs.
+
+        Args:
+            jobs: What is to be done.
+            until: When to stop, on the monotonic clock.
+            stays: Give a session to the process that had it before, which keeps it ready.
+
+        Yields:
+            The index of a job and what came of it, as soon as it is known, in any order. Fewer than all where time is
+            up or the work ended; `ended` tells which.
+        """
+        for index, outcome in self._outcomes(jobs, until, stays=stays):
+            if isinstance(outcome, Raised):
+                outcome.error.add_note(outcome.place)
+                raise outcome.error
+            yield index, outcome
+
+    @abstractmethod
+    def _outcomes(
+        self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
+    ) -> Iterator[tuple[int, Worked | Lost | Raised]]: ...
+
+    @abstractmethod
+    def _close(self) -> None:
+        """End what was started."""
+
+    def _is_over(self, until: float) -> bool:
+        return bool(self.ended) or time.monotonic() >= until
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the signal's signature
+        self._interrupts += 1
+        self.ended = self.ended or CTRL_C
+        if self._interrupts > 1 or self._raises:
+            raise KeyboardInterrupt
+
+
+class HereExecutor(SessionExecutor):
+    """Works in this process, one session after another. What ends this process ends the program."""
+
+    def _outcomes(
+        self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
+    ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
+        del stays
+        for index, job in enumerate(jobs):
+            if self._is_over(until):
+                return
+            try:
+                self._raises = True
+                outcome = outcome_of(job)
+            except KeyboardInterrupt:
+                if self._interrupts > 1:
+                    raise
+                return
+            finally:
+                self._raises = False
+            yield index, outcome
+
+    def _close(self) -> None:
+        """Nothing was started."""
+
+
+class ProcessExecutor(SessionExecutor):
+    """Works in processes of its own, each on one session at a time."""
+
+    def __init__(self, processes: int) -> None:
+        """Prepare; a process is started when there is something to do for it.
+
+        Args:
+            processes: How many, at least 1.
+        """
+        super().__init__()
+        self._lanes = [_Lane() for _ in range(max(processes, 1))]
+        self._home: dict[Path, _Lane] = {}
+
+    def _outcomes(
+        self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
+    ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
+        waiting = _Waiting([job.path for job in jobs], self._lanes, self._home if stays else None)
+        tries = [0] * len(jobs)
+        running: dict[_Lane, int] = {}
+        try:
+            while True:
+                self._hand_out(jobs, waiting, running)
+                if not running or self._is_over(until):
+                    return
+                for lane in _ready(running, min(until - time.monotonic(), LOOK_SECONDS)):
+                    index = running.pop(lane)
+                    received = lane.received()
+                    tries[index] += 1
+                    if received is not None:
+                        yield index, received[0]
+                    elif tries[index] < MOST_TRIES:
+                        waiting.put_back(index, lane)
+                    else:
+                        yield index, ENDED
+        finally:
+            for lane in running:
+                lane.end()
+
+    def _hand_out(self, jobs: Sequence[Job[Worked]], waiting: _Waiting, running: dict[_Lane, int]) -> None:
+        for lane in self._lanes:
+            while lane not in running and (index := waiting.next(lane)) is not None:
+                if lane.sent(jobs[index]):
+                    running[lane] = index
+                else:
+                    waiting.put_back(index, lane)
+
+    def _close(self) -> None:
+        for lane in self._lanes:
+            lane.end()
+
+
+class _Waiting:
+    """Jobs that nobody works on yet, as indices."""
+
+    def __init__(self, paths: Sequence[Path], lanes: Sequence[_Lane], home: dict[Path, _Lane] | None) -> None:
+        self._paths = paths
+        self._home = home
+        self._anywhere: deque[int] = deque()
+        self._at: dict[_Lane, deque[int]] = {lane: deque() for lane in lanes}
+        for index, path in enumerate(paths):
+            at = None if home is None else home.get(path)
+            (self._anywhere if at is None else self._at[at]).append(index)
+
+    def next(self, lane: _Lane) -> int | None:
+        """What a process does next; None where there is nothing for it."""
+        if self._at[lane]:
+            return self._at[lane].popleft()
+        while self._anywhere:
+            index = self._anywhere.popleft()
+            # A session that several jobs are about is at home where the first of them went.
+            home = lane if self._home is None else self._home.setdefault(self._paths[index], lane)
+            if home is lane:
+                return index
+            self._at[home].append(index)
+        return None
+
+    def put_back(self, index: int, lane: _Lane) -> None:
+        """Let a process do a job next, again."""
+        self._at[lane].appendleft(index)
+
+
+def _ready(running: dict[_Lane, int], seconds: float) -> list[_Lane]:
+    found = connection.wait([lane.pipe for lane in running if lane.pipe is not None], max(seconds, 0))
+    return [lane for lane in running if lane.pipe in found]
+
+
+class _Lane:
+    """A process that is started when it is needed, and again when it ended."""
+
+    def __init__(self) -> None:
+        self.pipe: Connection[Any, Any] | None = None
+        self._process: SpawnProcess | None = None
+
+    def sent(self, job: Job[Any]) -> bool:
+        """Give it a job; whether it is there to take it."""
+        if self.pipe is None:
+            self._start()
+        try:
+            if self.pipe is not None:
+                self.pipe.send(job)
+                return True
+        except (BrokenPipeError, ConnectionResetError):
+            self.end()
+        return False
+
+    def received(self) -> tuple[Any] | None:
+        """What came of the job, alone in a tuple; None where the process ended in the middle of it."""
+        try:
+            return None if self.pipe is None else self.pipe.recv()
+        except (EOFError, OSError):
+            self.end()
+            return None
+
+    def end(self) -> None:
+        """End the process, at once."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process.close()
+        if self.pipe is not None:
+            self.pipe.close()
+        self._process = self.pipe = None
+
+    def _start(self) -> None:
+        # Started anew, not forked: the tokenizer and numpy hold threads, which a fork would leave behind half-way.
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        with without_ctrl_c():
+            self._process.start()
+        theirs.close()  # so that its end is noticed here
+
+
+@contextmanager
+def without_ctrl_c() -> Iterator[None]:
+    """Keep ctrl-c from the processes and threads that are started meanwhile: it is for the one that waits for them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(pipe: Connection[Any, Any]) -> None:
+    """Do one job after another, until the other process is gone."""
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        while True:
+            pipe.send((outcome_of(pipe.recv()),))
+
+
+def outcome_of(job: Job[Worked]) -> Worked | Lost | Raised:
+    """What comes of a job, whatever it is."""
+    shown, ProgressLine.is_shown = ProgressLine.is_shown, False
+    try:
+        return job.work(*job.arguments)
+    except MemoryError:
+        return TOO_LITTLE_MEMORY
+    except Exception as error:  # noqa: BLE001  it is raised where somebody waits for it
+        return Raised(error, traceback.format_exc())
+    finally:
+        ProgressLine.is_shown = shown
+
+
+def processors() -> int:
+    """How many processors this program may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,61 @@
+"""What a command line asks many sessions to be worked on by."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING, Final
+
+from inspector.cli.executors import HereExecutor, ProcessExecutor, processors
+from inspector.cli.exit_codes import CommandError, ExitCode
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from inspector.cli.executors import SessionExecutor
+
+MOST_PROCESSES: Final = 1000
+
+FLEET_OPTIONS: Final = ("processes",)
+
+
+def add_fleet_arguments(parser: ArgumentParser) -> None:
+    """Where many sessions are worked on."""
+    group = parser.add_argument_group("many sessions", "The figures are the same wherever they are worked out.")
+    places = group.add_mutually_exclusive_group()
+    places.add_argument(
+        "--processes",
+        metavar="N",
+        type=_processes,
+        help="work in N processes (one for every processor); 0: in this one, where a session that needs too much "
+        "memory ends all of it",
+    )
+
+
+def executor_of(options: Namespace, sessions: int) -> SessionExecutor:
+    """What works on so many sessions, not started yet."""
+    if options.processes == 0:
+        return HereExecutor()
+    return ProcessExecutor(min(options.processes or processors(), sessions))
+
+
+def refuse_fleet_options(options: Namespace) -> None:
+    """Tell that one session is not worked on like many.
+
+    Raises:
+        CommandError: It was asked for.
+    """
+    for name in FLEET_OPTIONS:
+        if getattr(options, name) is not None:
+            message = f"--{name} is for folders of sessions; {options.path} is one"
+            raise CommandError(message, ExitCode.WRONG_USAGE)
+
+
+def missing(count: int, total: int, ended: str) -> str:
+    """That not everything was worked on, and why, in a sentence."""
+    return f"{count:,} of {total:,} sessions are missing: {ended} ended the work before they were done"
+
+
+def _processes(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_PROCESSES:
+        raise ArgumentTypeError(f"{text!r} is no number of processes; give 0 to {MOST_PROCESSES:,}")
+    return int(text)

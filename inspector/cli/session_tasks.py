@@ -1,0 +1,65 @@
+"""A session as whatever works on it is asked for it: its path, and everything that decides what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.cli.plans import PlanRequest, settled
+from inspector.cli.reading import counted_inputs, pricing_of, terms_of
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from pathlib import Path
+
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.pricing.prices import Pricing
+    from inspector.session.model import Session
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """What sessions are priced and served as, and under which plans. Nothing of it is looked up elsewhere again.
+
+    Attributes:
+        pricing: The prices.
+        cache: Name of the prompt cache that serves every call; None for each model's own.
+        window: The context window in tokens; None for what the file or the model's listing says.
+        plans: The plans that were asked for.
+    """
+
+    pricing: Pricing
+    cache: str | None = None
+    window: int | None = None
+    plans: tuple[PlanRequest, ...] = ()
+
+    @classmethod
+    def of(cls, options: Namespace) -> SessionTerms:
+        """What a command line asks for; price files and plan files are read here.
+
+        Raises:
+            CommandError: One of them cannot be used.
+        """
+        terms = terms_of(options)
+        plans = tuple(settled(request) for request in options.plans)
+        return cls(pricing_of(terms, options.price_file), terms.cache, terms.window, plans)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTask:
+    """One session.
+
+    Attributes:
+        path: What opens it.
+        terms: What was asked for.
+        elsewhere: Keys of calls that another session is counted with.
+    """
+
+    path: Path
+    terms: SessionTerms
+    elsewhere: frozenset[bytes] = frozenset()
+
+    def inputs(self, session: Session) -> ReplayInputs:
+        """What replays of the session start from."""
+        terms = self.terms
+        return counted_inputs(session, terms.pricing, cache=terms.cache, window=terms.window)

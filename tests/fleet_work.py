@@ -1,0 +1,59 @@
+"""Work that ends the process it is done in, at once, as a system does that is out of memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from inspector.cli import folder_report, tuning_pool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.cli.folder_report import Done
+    from inspector.cli.session_tasks import SessionTask
+    from inspector.replay.tuning.trial import Trial, TrialTerms
+    from inspector.strategies.plan import Plan
+
+ONCE, ALWAYS = "ends-it-once", "ends-it-always"
+"""In the names of sessions that end the process that works on them."""
+
+
+def perish(path: Path) -> None:
+    """End this process where the session's name says so."""
+    first = path.parent.with_name(f"{path.name}.was-tried")
+    if ALWAYS in path.name or (ONCE in path.name and not first.exists()):
+        first.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def replayed(task: SessionTask) -> Done:
+    """What a folder report has done, with such sessions among them."""
+    perish(task.path)
+    return folder_report._done(task)
+
+
+def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> list[Trial | None]:
+    """What a search has done, with such sessions among them."""
+    perish(task.path)
+    return tuning_pool._tried(task, plans, terms)
+
+
+def squared(number: int) -> int:
+    """A number's square; for 13, an error of the program."""
+    if number == 13:
+        raise ValueError("thirteen")
+    return number * number
+
+
+def interrupting(number: int) -> int:
+    """A number, with ctrl-c pressed while it is worked out."""
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
+def without_memory() -> None:
+    """Find that there is too little memory."""
+    raise MemoryError

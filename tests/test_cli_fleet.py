@@ -1,0 +1,174 @@
+"""Many sessions worked on by this process, others or a cluster: the same results, whatever ends in the middle."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.cli import folder_report, tuning_pool
+from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, HereExecutor, Job, ProcessExecutor
+from tests import fleet_work
+from tests.fleet_work import ALWAYS, ONCE
+from tests.program import run_here
+from tests.terminal import TerminalProgram
+from tests.test_cli_tune import FEW, write_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.cli.executors import SessionExecutor
+
+MAKES = {"here": HereExecutor, "processes": partial(ProcessExecutor, 2)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fleet") / "sessions"
+    write_sessions(folder, 6)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running():
+    yield
+    assert not multiprocessing.active_children()
+
+
+def reported(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> bytes:
+    outcome = run_here(capsys, "report", folder, "--strategy", "tiered-stale", "--format", "json", *asked)
+    assert outcome.code == 0
+    return outcome.raw
+
+
+def tuned(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> bytes:
+    outcome = run_here(capsys, "tune", folder, *FEW, "--format", "json", *asked)
+    assert outcome.code == 0
+    return outcome.raw
+
+
+@pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+def test_what_comes_of_jobs_is_told_with_the_job_as_soon_as_it_is_known(make: Callable[[], SessionExecutor]) -> None:
+    jobs = [Job(Path(str(number % 4)), fleet_work.squared, (number,)) for number in range(12)]
+    with make() as executor:
+        for stays in (False, True):
+            assert dict(executor.finished(jobs, stays=stays)) == {number: number**2 for number in range(12)}
+        assert not executor.ended
+        assert dict(executor.finished(jobs, until=0.0)) == {}
+        assert not executor.ended
+
+
+@pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+def test_an_error_of_the_program_is_raised_where_it_is_waited_for(make: Callable[[], SessionExecutor]) -> None:
+    with make() as executor, pytest.raises(ValueError, match="thirteen") as caught:
+        list(executor.finished([Job(Path(), fleet_work.squared, (13,))]))
+    assert "fleet_work.py" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
+def test_a_session_that_needs_too_much_memory_is_lost_and_no_other(make: Callable[[], SessionExecutor]) -> None:
+    jobs = [Job(Path("large"), fleet_work.without_memory, ()), Job(Path("small"), fleet_work.squared, (3,))]
+    with make() as executor:
+        assert dict(executor.finished(jobs)) == {0: TOO_LITTLE_MEMORY, 1: 9}
+
+
+def test_ctrl_c_in_the_middle_of_a_session_leaves_those_that_are_done() -> None:
+    jobs = [Job(Path(str(number)), fleet_work.interrupting, (number,)) for number in range(6)]
+    with HereExecutor() as executor:
+        assert dict(executor.finished(jobs)) == {0: 0, 1: 1, 2: 2}
+        assert executor.ended == "ctrl-c"
+        assert dict(executor.finished(jobs)) == {}
+
+
+def test_a_process_that_is_killed_costs_another_try_of_its_session(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    names = ["a", ONCE, "b", ALWAYS, "c"]
+    jobs = [Job(tmp_path / "sessions" / name, fleet_work.perish, (tmp_path / "sessions" / name,)) for name in names]
+    with ProcessExecutor(2) as executor:
+        assert dict(executor.finished(jobs, stays=True)) == {0: None, 1: None, 2: None, 3: ENDED, 4: None}
+
+
+def test_reports_are_the_same_to_the_bit_in_this_process_and_in_others(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    assert reported(capsys, folder, "--processes", "0") == reported(capsys, folder, "--processes", "2")
+    assert tuned(capsys, folder, "--processes", "0") == tuned(capsys, folder, "--processes", "3")
+
+
+def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = tmp_path / "sessions"
+    shutil.copytree(folder, alike)
+    expected = json.loads(reported(capsys, alike))
+    for name in (ONCE, ALWAYS):
+        shutil.copy(folder / "0.jsonl", alike / f"{name}.jsonl")
+    (alike / "0.jsonl").rename(tmp_path / "elsewhere")
+    monkeypatch.setattr(folder_report, "_done", fleet_work.replayed)
+    found = json.loads(reported(capsys, alike, "--processes", "2"))
+
+    assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
+    assert "ended in the middle" in found["unread"][0]["problem"]
+    assert "1 session that could not be read" in " ".join(found["warnings"])
+    assert found["baseline"] == expected["baseline"]
+    assert (tmp_path / f"{ONCE}.jsonl.was-tried").exists()
+
+
+def test_a_search_goes_on_without_a_session_that_ends_every_process(
+    capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = tmp_path / "sessions"
+    shutil.copytree(folder, alike)
+    (alike / "0.jsonl").rename(alike / f"{ONCE}.jsonl")
+    expected = json.loads(tuned(capsys, alike))
+    write_sessions(tmp_path / "more", 7)
+    shutil.copy(tmp_path / "more" / "6.jsonl", alike / f"{ALWAYS}.jsonl")
+    monkeypatch.setattr(tuning_pool, "_tried", fleet_work.tried)
+    found = json.loads(tuned(capsys, alike, "--processes", "2"))
+
+    assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
+    assert found["groups"] == expected["groups"]
+
+
+def test_ctrl_c_in_a_terminal_prints_what_is_done_and_how_many_are_missing(tmp_path: Path) -> None:
+    count = 240
+    write_sessions(tmp_path / "sessions", count)
+    target = tmp_path / "report.json"
+    asked = ("report", str(tmp_path / "sessions"), "--strategy", "tiered-stale", "--format", "json", "-o", str(target))
+    with TerminalProgram(tmp_path, *asked) as program:
+        program.until(lambda: "replaying sessions: [" in program.text, "the progress")
+        program.press("\x03")
+        program.until(lambda: "are missing" in program.text, "what is missing")
+        program.until(lambda: not program.child.isalive(), "the end")
+        said = " ".join(program.text.split())
+        assert program.child.exitstatus == 130
+    found = json.loads(target.read_bytes())
+    done = len(found["sessions"])
+
+    assert 0 < done < count
+    assert f"{count - done} of {count} sessions are missing: ctrl-c" in said
+    assert found["warnings"][0] in said
+    assert "Traceback" not in said
+    assert found["baseline"]["calls"] == sum(row["calls"] for row in found["sessions"])
+
+
+def test_one_session_is_not_worked_on_like_many(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    outcome = run_here(capsys, "report", folder / "0.jsonl", "--processes", "2")
+
+    assert outcome.code == 2
+    assert "--processes is for folders of sessions" in outcome.complaint
+    assert run_here(capsys, "report", folder, "--processes", "many").code == 2
+
+
+def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
+    with ProcessExecutor(1) as executor:
+        assert dict(executor.finished([Job(Path(), fleet_work.squared, (2,))])) == {0: 4}
+        (child,) = multiprocessing.active_children()
+        assert child.pid != os.getpid()
+    assert not multiprocessing.active_children()
