@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from inspector.cli.executors import SessionExecutor
 
+JSON = ("--format", "json", "--no-kept-results")
 MAKES = {"here": HereExecutor, "processes": partial(ProcessExecutor, 2)}
 
 
@@ -42,13 +43,13 @@ def nothing_is_left_running():
 
 
 def reported(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> bytes:
-    outcome = run_here(capsys, "report", folder, "--strategy", "tiered-stale", "--format", "json", *asked)
+    outcome = run_here(capsys, "report", folder, "--strategy", "tiered-stale", *JSON, *asked)
     assert outcome.code == 0
     return outcome.raw
 
 
 def tuned(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> bytes:
-    outcome = run_here(capsys, "tune", folder, *FEW, "--format", "json", *asked)
+    outcome = run_here(capsys, "tune", folder, *FEW, *JSON, *asked)
     assert outcome.code == 0
     return outcome.raw
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from inspector.cli.executors import SessionExecutor
+    from inspector.cli.kept_results import KeptResults
 
 MOST_PROCESSES: Final = 1000
 
-FLEET_OPTIONS: Final = ("processes",)
+FLEET_OPTIONS: Final = ("processes", "no_kept_results")
 
 
 def add_fleet_arguments(parser: ArgumentParser) -> None:
@@ -29,6 +30,20 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
         help="work in N processes (one for every processor); 0: in this one, where a session that needs too much "
         "memory ends all of it",
     )
+    group.add_argument(
+        "--no-kept-results",
+        action="store_const",
+        const=True,
+        help="read every session anew, and keep nothing for the next time; keep_results = false in the settings too",
+    )
+
+
+def kept_results(options: Namespace) -> KeptResults:
+    """What earlier runs kept, unless the line or the settings say to keep nothing."""
+    from inspector.cli.kept_results import KeptResults
+    from inspector.ui.settings import load_settings
+
+    return KeptResults(is_on=not options.no_kept_results and load_settings().keep_results)
 
 
 def executor_of(options: Namespace, sessions: int) -> SessionExecutor:
@@ -46,7 +61,7 @@ def refuse_fleet_options(options: Namespace) -> None:
     """
     for name in FLEET_OPTIONS:
         if getattr(options, name) is not None:
-            message = f"--{name} is for folders of sessions; {options.path} is one"
+            message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is one"
             raise CommandError(message, ExitCode.WRONG_USAGE)
 
 

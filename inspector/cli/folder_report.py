@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ import msgspec
 
 from inspector.cli.executors import Job, Lost
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import executor_of, missing
+from inspector.cli.fleet import executor_of, kept_results, missing
+from inspector.cli.kept_results import source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
 from inspector.cli.reading import read_session
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
+    from inspector.cli.kept_results import KeptResults, Source
     from inspector.report.folder import FolderReport
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
@@ -44,12 +47,27 @@ class Done:
         problem: Why it could not.
         ended: When its last call was made, seconds since the epoch.
         keys: What tells its calls from others.
+        source: What it was worked out from; None where that is not to be kept.
     """
 
     row: bytes = b""
     problem: str = ""
     ended: float = 0.0
     keys: Sequence[bytes] = ()
+    source: Source | None = None
+
+    def written(self) -> bytes:
+        """It as bytes, for one that could be read."""
+        return msgspec.msgpack.encode((self.row, self.ended, self.keys))
+
+    @classmethod
+    def read(cls, written: bytes) -> Done | None:
+        """It from bytes; None where they say something else."""
+        try:
+            row, ended, keys = msgspec.msgpack.decode(written, type=tuple[bytes, float, list[bytes]])
+        except msgspec.MsgspecError:
+            return None
+        return cls(row, "", ended, keys)
 
 
 def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
@@ -67,13 +85,18 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
             message = f"{option} is for one session; {options.path} is a folder of them"
             raise CommandError(message, ExitCode.WRONG_USAGE)
     terms = SessionTerms.of(options)
-    found = list(found_in(options.path))
+    results = kept_results(options)
+    known = results.looked_into(options.path)
+    before = len(known)
+    found = list(found_in(options.path, known))
+    results.keep_looked_into(options.path, known, before)
     if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
     with executor_of(options, len(found)) as executor:
-        replays = _Replays({header.path: header.size for header in found}, terms, executor)
+        replays = _Replays({header.path: header.size for header in found}, terms, executor, results)
         replays.run()
+    results.close()
     done, ended = replays.done, executor.ended
     rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
     unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
@@ -90,8 +113,10 @@ def _name(options: Namespace, index: int) -> str:
 class _Replays:
     """The sessions of a folder, replayed as far as the work went."""
 
-    def __init__(self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor) -> None:
-        self._sizes, self._terms, self._executor = sizes, terms, executor
+    def __init__(
+        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
+    ) -> None:
+        self._sizes, self._terms, self._executor, self._results = sizes, terms, executor, results
         self.done: dict[Path, Done] = {}
 
     def run(self) -> None:
@@ -108,13 +133,25 @@ class _Replays:
             self._replay(again, progress)
 
     def _replay(self, tasks: Sequence[SessionTask], progress: ProgressLine) -> None:
-        jobs = [Job(task.path, _done, (task,)) for task in tasks]
-        total = sum(self._sizes[job.path] + 1 for job in jobs)
+        total = sum(self._sizes[task.path] + 1 for task in tasks)
         behind = 0
+        jobs, keys = [], []
+        for task in tasks:
+            key = task.key("report")
+            kept = self._results.kept(task.path, key)
+            done = None if kept is None else Done.read(kept)
+            if done is None:
+                jobs.append(Job(task.path, _done, (task,)))
+                keys.append(key)
+                continue
+            self.done[task.path] = done
+            behind += self._sizes[task.path] + 1
+            progress(behind, total)
         for index, outcome in self._executor.finished(jobs):
             path = jobs[index].path
             if isinstance(outcome, Lost):
                 outcome = Done(problem=f"{shown_path(path)}: {outcome.problem}")
+            self._results.keep(path, keys[index], outcome.written(), outcome.source)
             self.done[path] = outcome
             behind += self._sizes[path] + 1
             progress(behind, total)
@@ -122,6 +159,7 @@ class _Replays:
 
 def _done(task: SessionTask) -> Done:
     """A session replayed, or why it could not be."""
+    began = time.time_ns()
     try:
         whole = read_session(task.path)
         session = without_calls(counted_here(whole), task.elsewhere)
@@ -134,4 +172,5 @@ def _done(task: SessionTask) -> Done:
     except CommandError as error:
         return Done(problem=shown_name(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    return Done(msgspec.json.encode(row), "", ended, call_keys(session))
+    source = source_of(whole, began, task.terms.pricing.today)
+    return Done(msgspec.json.encode(row), "", ended, call_keys(session), source)

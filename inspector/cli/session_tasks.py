@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.cli.kept_results import key_of
 from inspector.cli.plans import PlanRequest, settled
 from inspector.cli.reading import counted_inputs, pricing_of, terms_of
+from inspector.report.path_redaction import shown_path
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -58,6 +60,12 @@ class SessionTask:
     path: Path
     terms: SessionTerms
     elsewhere: frozenset[bytes] = frozenset()
+
+    def key(self, kind: str) -> bytes:
+        """What tells one kind of result from others of the session, for `KeptResults`."""
+        terms, pricing = self.terms, self.terms.pricing
+        prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
+        return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere))
 
     def inputs(self, session: Session) -> ReplayInputs:
         """What replays of the session start from."""

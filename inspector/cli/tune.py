@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_price_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, executor_of, missing
+from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
 from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
 
+    from inspector.cli.kept_results import KeptResults
     from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
     from inspector.replay.tuning.search import GroupSearch
@@ -96,8 +97,10 @@ def run(options: Namespace) -> int:
     from functools import partial
 
     _check(options)
-    sessions = _found(options.paths)
-    report, tuned, is_interrupted = _tuned(sessions, options)
+    results = kept_results(options)
+    sessions = _found(options.paths, results)
+    report, tuned, is_interrupted = _tuned(sessions, options, results)
+    results.close()
     form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
     plan_file, options.output = options.output, options.report
     deliver(report, options, form)
@@ -126,19 +129,25 @@ def _check(options: Namespace) -> None:
         tell_missing_charts()
 
 
-def _found(paths: Sequence[Path]) -> dict[Path, int]:
+def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
     """The sessions, and how large their files are in bytes. Those that another session started are left out."""
     from inspector.session.discovery import header_of, list_sessions, places, sessions_in
 
     if not paths:
         resolve_targets(())
+        known = results.looked_into(None)
+        before = len(known)
         with ProgressLine("looking for sessions"):
-            listed = [header for batch in list_sessions(places()) for header in batch]
+            listed = [header for batch in list_sessions(places(), known) for header in batch]
+        results.keep_looked_into(None, known, before)
         return {header.path: header.size for header in listed if header.parent is None and not header.problem}
     found: dict[Path, int] = {}
     for path in dict.fromkeys(paths):
         if is_list(path):
-            found.update({header.path: header.size for header in sessions_in(path)})
+            known = results.looked_into(path)
+            before = len(known)
+            found.update({header.path: header.size for header in sessions_in(path, known)})
+            results.keep_looked_into(path, known, before)
         else:
             header = header_of(path)
             found[path] = header.size if header is not None else 0
@@ -149,7 +158,9 @@ def _found(paths: Sequence[Path]) -> dict[Path, int]:
     return found
 
 
-def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list[TunedGroup], bool]:
+def _tuned(
+    sizes: dict[Path, int], options: Namespace, results: KeptResults
+) -> tuple[TuneReport, list[TunedGroup], bool]:
     from inspector.cli.session_tasks import SessionTerms
     from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import grouped
@@ -169,7 +180,7 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
     ends = time.monotonic() + 60 * options.minutes
     priced = SessionTerms.of(options)
     with executor_of(options, len(sizes)) as executor:
-        pool = TuningPool(sizes, priced, executor)
+        pool = TuningPool(sizes, priced, executor, results)
         sessions, problems = pool.read()
         unseen = len(sizes) - len(sessions) - len(problems)
         if not sessions and problems:

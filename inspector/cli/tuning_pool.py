@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-import math
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from inspector.cli.executors import Job, Lost
 from inspector.cli.exit_codes import CommandError
+from inspector.cli.kept_results import is_as_seen, number, source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.reading import read_session
 from inspector.cli.session_tasks import SessionTask
+from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.search import SAMPLED
-from inspector.replay.tuning.trial import PreparedSession
+from inspector.replay.tuning.trial import PreparedSession, Trial
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
+    from inspector.cli.kept_results import KeptResults, Source
     from inspector.cli.session_tasks import SessionTerms
-    from inspector.replay.tuning.trial import Trial, TrialTerms
-    from inspector.strategies.plan import Plan
+    from inspector.replay.tuning.trial import TrialTerms
 
 AT_ONCE: Final = 16
 """Plans that are tried on a session before it is another one's turn; of very many sessions, each has its turn once."""
+
+MOST_KEPT_TRIALS: Final = 100_000
+"""Of one session, in the cache folder."""
 
 MOST_KEPT_BLOCKS: Final = 1_000_000
 """Blocks of the sessions a process keeps ready; those it used longest ago are prepared again when they are wanted."""
@@ -43,12 +51,38 @@ class ReadSession:
         problem: Why it cannot.
         ended: When its last call was made, seconds since the epoch.
         keys: What tells its calls from others.
+        source: What it was read from; None where that is not to be kept.
     """
 
     session: FleetSession | None
     problem: str = ""
     ended: float = 0.0
     keys: tuple[bytes, ...] = ()
+    source: Source | None = None
+
+    def written(self) -> bytes:
+        """It as bytes; none where it could not be read."""
+        of = self.session
+        if of is None:
+            return b""
+        facts = (of.agent, of.model, of.calls, of.cost, of.known.value, of.tools, self.ended, self.keys)
+        return msgspec.msgpack.encode(facts, enc_hook=number)
+
+    @classmethod
+    def read(cls, path: Path, written: bytes) -> ReadSession | None:
+        """It from bytes; None where they say something else."""
+        try:
+            *facts, known, tools, ended, keys = msgspec.msgpack.decode(written, type=_Facts)
+            agent, model, calls, cost = facts
+            session = FleetSession(path, agent, model, calls, cost, HowKnown(known), tools)
+        except (msgspec.MsgspecError, ValueError):
+            return None
+        return cls(session, "", ended, keys)
+
+
+_Facts = tuple[str, str, int, float, str, int, float, tuple[bytes, ...]]
+
+_Trials = dict[bytes, Trial | None]
 
 
 class LostSessionError(Exception):
@@ -63,56 +97,78 @@ class LostSessionError(Exception):
         self.path = path
 
 
-_ready: OrderedDict[tuple[Path, frozenset[bytes]], tuple[SessionTask, PreparedSession]] = OrderedDict()
-"""Of a process, the sessions it keeps, each with what it was prepared for."""
+class _Ready(NamedTuple):
+    """A session that a process keeps, and what it was prepared for and from."""
+
+    task: SessionTask
+    prepared: PreparedSession
+    source: Source | None
 
 
-def _prepared(task: SessionTask) -> PreparedSession:
+_ready: OrderedDict[tuple[Path, frozenset[bytes]], _Ready] = OrderedDict()
+"""Of a process, the sessions it keeps."""
+
+
+def _kept_ready(task: SessionTask) -> _Ready:
     key = (task.path, task.elsewhere)
-    if key not in _ready or _ready[key][0] != task:
-        session = without_calls(counted_here(read_session(task.path)), task.elsewhere)
-        _ready[key] = (task, PreparedSession.of(task.inputs(session)))
+    if key not in _ready or _ready[key].task != task:
+        began = time.time_ns()
+        whole = read_session(task.path)
+        prepared = PreparedSession.of(task.inputs(without_calls(counted_here(whole), task.elsewhere)))
+        _ready[key] = _Ready(task, prepared, source_of(whole, began, task.terms.pricing.today))
     _ready.move_to_end(key)
-    while len(_ready) > 1 and sum(len(each.inputs.history.kind) for _, each in _ready.values()) > MOST_KEPT_BLOCKS:
+    while (
+        len(_ready) > 1 and sum(len(each.prepared.inputs.history.kind) for each in _ready.values()) > MOST_KEPT_BLOCKS
+    ):
         _ready.popitem(last=False)
-    return _ready[key][1]
+    return _ready[key]
 
 
 def _read(task: SessionTask) -> ReadSession:
     try:
-        prepared = _prepared(task)
+        _, prepared, source = _kept_ready(task)
     except CommandError as error:
         return ReadSession(None, problem=error.message)
     session = prepared.inputs.history.session
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(call_keys(session)))
+    return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(call_keys(session)), source)
 
 
-def _bases(task: SessionTask) -> tuple[Plan, ...]:
-    return _prepared(task).bases()
+def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], Source | None]:
+    ready = _kept_ready(task)
+    return ready.prepared.bases(), ready.source
 
 
-def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> list[Trial | None]:
-    return list(_prepared(task).trials(plans, terms))
+def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], Source | None]:
+    ready = _kept_ready(task)
+    trials = list(ready.prepared.trials(plans, terms))
+    # Texts are read again when a plan cuts them.
+    return trials, ready.source if ready.source is not None and is_as_seen(ready.source) else None
 
 
 class TuningPool:
     """Many sessions, and what came of the plans that were tried on them."""
 
-    def __init__(self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor) -> None:
+    def __init__(
+        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
+    ) -> None:
         """Prepare.
 
         Args:
             sizes: The sessions, and how large each is, in bytes.
             terms: At which prices.
             executor: What works on them.
+            results: What earlier runs kept.
         """
         self._executor = executor
+        self._results = results
         self._sizes = sizes
         # The largest first: sessions are shared out evenly like that, and none keeps everybody waiting at the end.
         order = sorted(sizes, key=lambda path: -sizes[path])
         self._tasks = {path: SessionTask(path, terms) for path in order}
-        self._trials: dict[Path, dict[bytes, Trial | None]] = {}
+        self._trials: dict[Path, _Trials] = {}
+        self._sources: dict[Path, Source | None] = {}
+        """Of sessions of which trials are new, what those were worked out from."""
 
     @property
     def ended(self) -> str:
@@ -145,10 +201,19 @@ class TuningPool:
         Raises:
             LostSessionError: The session cannot be worked on any more.
         """
-        for _, outcome in self._executor.finished([Job(path, _bases, (self._tasks[path],))], stays=True):
+        task = self._tasks[path]
+        key = task.key("plans")
+        kept = _plans_of(self._results.kept(path, key))
+        if kept:
+            return kept
+        for _, outcome in self._executor.finished([Job(path, _bases, (task,))], stays=True):
             if isinstance(outcome, Lost):
                 raise LostSessionError(path)
-            return outcome
+            plans, source = outcome
+            written = msgspec.msgpack.encode([plan.to_toml() for plan in plans])
+            if _plans_of(written) == plans:
+                self._results.keep(path, key, written, source)
+            return plans
         return ()
 
     def tried(
@@ -171,34 +236,55 @@ class TuningPool:
             LostSessionError: A session cannot be worked on any more.
         """
         keys = [_key(plan, terms) for plan in plans]
-        known = [self._trials.setdefault(path, {}) for path in paths]
+        known = [self._trials_of(path) for path in paths]
         jobs, asked = self._jobs(plans, keys, paths, terms)
         left = {key: sum(key not in trials for trials in known) for key in keys}
         at = 0
         finished = self._executor.finished(jobs, until, stays=True)
-        for count, (index, outcome) in enumerate(finished, start=1):
-            path = jobs[index].path
-            if isinstance(outcome, Lost):
-                raise LostSessionError(path)
-            self._trials[path].update(zip(asked[index], outcome, strict=True))
-            progress(count, len(jobs))
-            for key in asked[index]:
-                left[key] -= 1
-            while at < len(plans) and not left[keys[at]]:
-                yield plans[at], [trials[keys[at]] for trials in known]
-                at += 1
-        if not self.ended:
-            for plan, key in zip(plans[at:], keys[at:], strict=True):
-                if left[key]:
-                    return
-                yield plan, [trials[key] for trials in known]
+        try:
+            for count, (index, outcome) in enumerate(finished, start=1):
+                path = jobs[index].path
+                if isinstance(outcome, Lost):
+                    raise LostSessionError(path)
+                self._take(path, asked[index], *outcome)
+                progress(count, len(jobs))
+                for key in asked[index]:
+                    left[key] -= 1
+                while at < len(plans) and not left[keys[at]]:
+                    yield plans[at], [trials[keys[at]] for trials in known]
+                    at += 1
+        finally:
+            self._keep()
+        while at < len(plans) and not left[keys[at]]:
+            yield plans[at], [trials[keys[at]] for trials in known]
+            at += 1
+
+    def _trials_of(self, path: Path) -> _Trials:
+        if path not in self._trials:
+            kept = self._results.kept(path, self._tasks[path].key("trials"))
+            self._trials[path] = {} if kept is None else _trials_in(kept)
+        return self._trials[path]
+
+    def _take(self, path: Path, keys: Sequence[bytes], trials: Sequence[Trial | None], source: Source | None) -> None:
+        self._trials[path].update(zip(keys, trials, strict=True))
+        before = self._sources.get(path, source)
+        is_same = before is not None and source is not None and before.content == source.content
+        self._sources[path] = source if is_same else None
+
+    def _keep(self) -> None:
+        """Keep what is new for the next time."""
+        for path, source in self._sources.items():
+            newest = dict(list(self._trials[path].items())[-MOST_KEPT_TRIALS:])
+            written = msgspec.msgpack.encode(newest, enc_hook=number)
+            self._results.keep(path, self._tasks[path].key("trials"), written, source)
+        self._sources = {path: None for path, source in self._sources.items() if source is None}
 
     def _jobs(
         self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
-    ) -> tuple[list[Job[list[Trial | None]]], list[list[bytes]]]:
+    ) -> tuple[list[Job[tuple[list[Trial | None], Source | None]]], list[list[bytes]]]:
         """What is still to be tried, and the keys of each job's plans."""
         at_once = AT_ONCE if len(paths) <= SAMPLED else len(plans)
-        jobs: list[Job[list[Trial | None]]] = []
+        jobs: list[Job[tuple[list[Trial | None], Source | None]]] = []
         asked: list[list[bytes]] = []
         for first in range(0, len(plans), max(at_once, 1)):
             part = range(first, min(first + at_once, len(plans)))
@@ -211,18 +297,46 @@ class TuningPool:
         return jobs, asked
 
     def _read_all(self, paths: Sequence[Path], progress: ProgressLine) -> dict[Path, ReadSession]:
-        jobs = [Job(path, _read, (self._tasks[path],)) for path in paths]
         total = sum(self._sizes[path] + 1 for path in paths)
         found: dict[Path, ReadSession] = {}
         behind = 0
-        for index, outcome in self._executor.finished(jobs, math.inf, stays=True):
-            path = paths[index]
+        new = []
+        for path in paths:
+            kept = self._results.kept(path, self._tasks[path].key("session"))
+            read = None if kept is None else ReadSession.read(path, kept)
+            if read is None:
+                new.append(path)
+                continue
+            found[path] = read
+            behind += self._sizes[path] + 1
+            progress(behind, total)
+        jobs = [Job(path, _read, (self._tasks[path],)) for path in new]
+        for index, outcome in self._executor.finished(jobs, stays=True):
+            path = new[index]
             if isinstance(outcome, Lost):
                 outcome = ReadSession(None, problem=f"{path}: {outcome.problem}")
+            self._results.keep(path, self._tasks[path].key("session"), outcome.written(), outcome.source)
             found[path] = outcome
             behind += self._sizes[path] + 1
             progress(behind, total)
         return found
+
+
+def _plans_of(kept: bytes | None) -> tuple[Plan, ...]:
+    """Plans as they were kept; none where they are not to be had."""
+    if kept is None:
+        return ()
+    try:
+        return tuple(Plan.from_toml(text) for text in msgspec.msgpack.decode(kept, type=list[str]))
+    except (msgspec.MsgspecError, PlanError):
+        return ()
+
+
+def _trials_in(kept: bytes) -> _Trials:
+    try:
+        return msgspec.msgpack.decode(kept, type=_Trials)
+    except msgspec.MsgspecError:
+        return {}
 
 
 def _key(plan: Plan, terms: TrialTerms) -> bytes:

@@ -106,19 +106,31 @@ SniffedFiles = dict[ListedFile, list[Header]]
 """The sessions in files, as they were when they were looked into."""
 
 
-def sessions_in(folder: Path) -> Iterator[Header]:
+def sessions_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
     """Sessions below a folder, newest file first, told by their content; a file is its own folder.
 
     Subagents' and copies are left out, folders of version control and packages passed over.
+
+    Args:
+        folder: Where to look.
+        sniffed: As of `found_in`.
     """
-    return (header for header in found_in(folder) if not header.problem)
+    return (header for header in found_in(folder, sniffed) if not header.problem)
 
 
-def found_in(folder: Path) -> Iterator[Header]:
-    """The same, and among them files that are named like a session's and are no text, with what is wrong."""
+def found_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
+    """The same, and among them files that are named like a session's and are no text, with what is wrong.
+
+    Args:
+        folder: Where to look.
+        sniffed: What was found by looking into files, to be given again so that only changed ones are looked into.
+    """
+    sniffed = {} if sniffed is None else sniffed
     files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
     for file in files[:MOST_FILES]:
-        yield from _sniffed(file, with_subagents=False)
+        if file not in sniffed:
+            sniffed[file] = list(_sniffed(file, with_subagents=False))
+        yield from sniffed[file]
 
 
 def describe_folder(folder: Path) -> str:
