@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_PROCESSES: Final = 1000
 
-FLEET_OPTIONS: Final = ("processes", "no_kept_results")
+FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
 
 def add_fleet_arguments(parser: ArgumentParser) -> None:
@@ -29,6 +29,18 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
         type=_processes,
         help="work in N processes (one for every processor); 0: in this one, where a session that needs too much "
         "memory ends all of it",
+    )
+    places.add_argument(
+        "--workers",
+        metavar="N",
+        type=_workers,
+        help="start a cluster of dask with N workers on this machine, for nobody else to reach",
+    )
+    places.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="join the cluster of dask at ADDRESS (tcp://host:8786); its workers need this version of the program and "
+        "the sessions at the same paths",
     )
     group.add_argument(
         "--no-kept-results",
@@ -47,7 +59,19 @@ def kept_results(options: Namespace) -> KeptResults:
 
 
 def executor_of(options: Namespace, sessions: int) -> SessionExecutor:
-    """What works on so many sessions, not started yet."""
+    """What works on so many sessions.
+
+    Raises:
+        CommandError: A cluster was asked for that is not to be had.
+    """
+    if options.scheduler is not None or options.workers is not None:
+        from inspector.cli.cluster_executor import ClusterExecutor
+
+        return (
+            ClusterExecutor.joining(options.scheduler)
+            if options.scheduler is not None
+            else ClusterExecutor.local(options.workers)
+        )
     if options.processes == 0:
         return HereExecutor()
     return ProcessExecutor(min(options.processes or processors(), sessions))
@@ -73,4 +97,10 @@ def missing(count: int, total: int, ended: str) -> str:
 def _processes(text: str) -> int:
     if not text.isdecimal() or int(text) > MOST_PROCESSES:
         raise ArgumentTypeError(f"{text!r} is no number of processes; give 0 to {MOST_PROCESSES:,}")
+    return int(text)
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
+        raise ArgumentTypeError(f"{text!r} is no number of workers; give 1 to {MOST_PROCESSES:,}")
     return int(text)
