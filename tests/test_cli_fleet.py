@@ -6,14 +6,16 @@ import json
 import multiprocessing
 import os
 import shutil
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.cli import folder_report, tuning_pool
+from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
 from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, HereExecutor, Job, ProcessExecutor
+from inspector.cli.exit_codes import CommandError
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -23,6 +25,7 @@ from tests.test_cli_tune import FEW, write_sessions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from inspector.cli.cluster_executor import ClusterExecutor
     from inspector.cli.executors import SessionExecutor
 
 JSON = ("--format", "json", "--no-kept-results")
@@ -38,8 +41,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def nothing_is_left_running():
+    before = set(multiprocessing.active_children())
     yield
-    assert not multiprocessing.active_children()
+    started = [child for child in multiprocessing.active_children() if child not in before]
+    assert not [child for child in started if "Dask" not in child.name]
 
 
 def reported(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> bytes:
@@ -173,3 +178,113 @@ def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
         (child,) = multiprocessing.active_children()
         assert child.pid != os.getpid()
     assert not multiprocessing.active_children()
+
+
+def listening(process: int) -> set[str]:
+    """Addresses at which a process and those it started take connections."""
+    psutil = pytest.importorskip("psutil")
+    whole = psutil.Process(process)
+    connections = (each for one in (whole, *whole.children(recursive=True)) for each in one.net_connections())
+    return {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A scheduler and two workers that a test may end, with certificates of their own."""
+    pytest.importorskip("distributed")
+    from inspector.cli.cluster_executor import ClusterExecutor
+
+    with ClusterExecutor.local(2) as executor:
+        yield executor
+    assert not multiprocessing.active_children()
+
+
+def worker_ids(cluster: ClusterExecutor) -> set[int]:
+    return set(cluster._client.run(os.getpid).values())
+
+
+@pytest.fixture
+def works_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[SessionExecutor], None]:
+    """Lets commands work on an executor that is there, and leave it there."""
+
+    def use(executor: SessionExecutor) -> None:
+        monkeypatch.setattr(executor, "_close", lambda: None)
+        for module in (folder_report, tune):
+            monkeypatch.setattr(module, "executor_of", lambda options, sessions: executor)
+
+    return use
+
+
+def test_a_cluster_gives_the_same_to_the_bit_though_workers_are_killed_midway(
+    capsys: pytest.CaptureFixture[str],
+    folder: Path,
+    tmp_path: Path,
+    cluster: ClusterExecutor,
+    works_on: Callable[[SessionExecutor], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alike = tmp_path / "sessions"
+    shutil.copytree(folder, alike)
+    (alike / "0.jsonl").rename(alike / f"{ONCE}.jsonl")
+    expected = reported(capsys, alike, "--processes", "0"), tuned(capsys, alike, "--processes", "0")
+    works_on(cluster)
+    before = worker_ids(cluster)
+    assert len(before) == 2
+    monkeypatch.setattr(folder_report, "_done", fleet_work.replayed)
+    monkeypatch.setattr(tuning_pool, "_tried", fleet_work.tried)
+
+    assert reported(capsys, alike) == expected[0]
+    (tmp_path / f"{ONCE}.jsonl.was-tried").unlink()
+    assert worker_ids(cluster) != before
+    assert tuned(capsys, alike) == expected[1]
+    assert (tmp_path / f"{ONCE}.jsonl.was-tried").exists()
+    assert not cluster.ended
+
+
+def test_a_session_that_ends_every_worker_of_a_cluster_is_lost_and_no_other(
+    tmp_path: Path, cluster: ClusterExecutor
+) -> None:
+    (tmp_path / "sessions").mkdir()
+    paths = [tmp_path / "sessions" / name for name in ("a", ONCE, "b", ALWAYS, "c")]
+    found = dict(cluster.finished([Job(path, fleet_work.perish, (path,)) for path in paths], stays=True))
+
+    assert found == {0: None, 1: None, 2: None, 3: ENDED, 4: None}
+
+
+def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_certificate(
+    cluster: ClusterExecutor, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert listening(os.getpid()) == {"127.0.0.1"}
+    address = cluster._client.scheduler.address
+    assert address.startswith("tls://127.0.0.1:")
+    monkeypatch.setattr(cluster_executor, "CONNECT_SECONDS", 1)
+    outcome = run_here(capsys, "report", folder, "--scheduler", address)
+    assert outcome.code == 1
+    assert "no scheduler of dask answers there" in outcome.err
+
+
+def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    asked = {"n_workers": 1, "threads_per_worker": 2, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(**asked) as there:
+        joined = reported(capsys, folder, "--scheduler", there.scheduler_address)
+        assert reported(capsys, folder, "--scheduler", there.scheduler_address) == joined
+    assert joined == reported(capsys, folder, "--processes", "0")
+
+
+def test_workers_of_another_program_are_told_and_do_nothing(
+    cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_executor, "made_by", lambda: ("inspector 0", "Python 2"))
+    with pytest.raises(CommandError, match="install the same version"):
+        list(cluster.finished([Job(Path(), fleet_work.squared, (2,))]))
+
+
+def test_without_dask_it_is_told_what_to_install(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    for asked in (("--scheduler", "tcp://127.0.0.1:9"), ("--workers", "2")):
+        outcome = run_here(capsys, "tune", folder, *asked)
+        assert outcome.code == 1
+        assert "pip install 'session-inspector[fleet]'" in outcome.complaint

@@ -140,7 +140,7 @@ class ClusterExecutor(SessionExecutor):
                 index = running.pop(future)
                 found = self._received(future, jobs[index].path)
                 if found is not None:
-                    yield index, found
+                    yield index, found[0]
                 elif index in suspected:
                     yield index, ENDED
                 else:
@@ -164,8 +164,8 @@ class ClusterExecutor(SessionExecutor):
         running[future] = index
         future.add_done_callback(done.put)
 
-    def _received(self, future: Any, path: Path) -> Any:
-        """What came of a job; None where workers ended under it.
+    def _received(self, future: Any, path: Path) -> tuple[Any] | None:
+        """What came of a job, alone in a tuple; None where workers ended under it.
 
         Raises:
             CommandError: The workers cannot do it: they are others than this program.
@@ -185,10 +185,10 @@ class ClusterExecutor(SessionExecutor):
         except Exception as error:  # noqa: BLE001  whatever keeps another installation from doing it
             raise self._strange(f"{type(error).__name__}: {error}") from None
         if made is not None:
-            other = "; ".join(f"{theirs}, here {ours}" for theirs, ours in zip(made, made_by(), strict=True))
-            raise self._strange(other)
+            theirs = ", ".join(each for each in made if each not in made_by())
+            raise self._strange(theirs or "an older or newer version")
         self._home[path] = address
-        return outcome
+        return (outcome,)
 
     def _strange(self, what: str) -> CommandError:
         return CommandError(

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from inspector.cli.output import ProgressLine
@@ -305,6 +305,7 @@ class _Lane:
 @contextmanager
 def without_ctrl_c() -> Iterator[None]:
     """Keep ctrl-c from the processes and threads that are started meanwhile: it is for the one that waits for them."""
+    resource_tracker.ensure_running()  # which lets ctrl-c through again where it is started
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -314,6 +315,7 @@ def without_ctrl_c() -> Iterator[None]:
 
 def _serve(pipe: Connection[Any, Any]) -> None:
     """Do one job after another, until the other process is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             pipe.send((outcome_of(pipe.recv()),))
