@@ -108,7 +108,7 @@ COMMANDS = {
         ),
         Command(
             "recall",
-            "the whole of a tool result that was cut, by its id",
+            "the whole of a tool result that was cut, by its id or by its words",
             "Prints a tool result as its session's file has it: by its tool call's id or the beginning of one, by the "
             "execution id or the file that a notice names, or by its place, SESSION:MESSAGE as the timeline counts. "
             "Exact in a pipe, made safe on a terminal. Nothing is copied and nothing kept.",
