@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.folder_report import Done
-    from inspector.cli.kept_results import Source
+    from inspector.cli.kept_results import ReadFrom
     from inspector.cli.session_tasks import SessionTask
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan
@@ -35,7 +35,7 @@ def replayed(task: SessionTask) -> Done:
     return folder_report._done(task)
 
 
-def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], Source | None]:
+def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], ReadFrom | None]:
     """What a search has done, with such sessions among them."""
     perish(task.path)
     return tuning_pool._tried(task, plans, terms)

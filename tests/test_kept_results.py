@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.atomic_files import cache_folder
-from inspector.cli.kept_results import FileSeen, KeptResults, Source, source_of
+from inspector.cli.kept_results import FileSeen, KeptResults, ReadFrom, source_of
 from inspector.session.open import open_session
 from tests.program import run_here
 from tests.test_cli_tune import FEW, write_sessions
@@ -188,7 +188,7 @@ def test_the_oldest_results_of_a_session_go_where_there_are_many(tmp_path: Path)
     status = path.stat()
     seen = FileSeen(os.fsencode(path), 4, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     results = KeptResults(tmp_path / "results")
-    source = Source((seen,), b"content", (), 0)
+    source = ReadFrom((seen,), b"content", (), 0)
     for number in range(20):
         results.keep(path, bytes([number]), b"result", source)
     assert [results.kept(path, bytes([number])) for number in (0, 7)] == [None, None]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
-    from inspector.cli.kept_results import KeptResults, Source
+    from inspector.cli.kept_results import KeptResults, ReadFrom
     from inspector.report.folder import FolderReport
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
@@ -54,7 +54,7 @@ class Done:
     problem: str = ""
     ended: float = 0.0
     keys: Sequence[bytes] = ()
-    source: Source | None = None
+    source: ReadFrom | None = None
 
     def written(self) -> bytes:
         """It as bytes, for one that could be read."""

@@ -74,7 +74,7 @@ class FileSeen(NamedTuple):
     inode: int
 
 
-class Source(NamedTuple):
+class ReadFrom(NamedTuple):
     """What a result was worked out from.
 
     Attributes:
@@ -91,7 +91,7 @@ class Source(NamedTuple):
 
 
 class _Entry(msgspec.Struct, array_like=True, frozen=True):
-    source: Source
+    source: ReadFrom
     results: dict[bytes, bytes]
 
 
@@ -100,7 +100,7 @@ class _Looked(msgspec.Struct, array_like=True, frozen=True):
     found: list[tuple[ListedFile, list[Header]]]
 
 
-def source_of(session: Session, began: int, today: float) -> Source | None:
+def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
     """What a session was read from; None where its result is not to be kept.
 
     Args:
@@ -125,10 +125,10 @@ def source_of(session: Session, began: int, today: float) -> Source | None:
     except OSError:
         return None
     is_undated = any(call.time is None for call in session.calls)
-    return Source(files, content, tuple(needs), int(today // _DAY) if is_undated else 0)
+    return ReadFrom(files, content, tuple(needs), int(today // _DAY) if is_undated else 0)
 
 
-def is_as_seen(source: Source) -> bool:
+def is_as_seen(source: ReadFrom) -> bool:
     """Whether nothing was written to the files since."""
     try:
         return _seen_again(source) == source.files
@@ -174,7 +174,7 @@ class KeptResults:
         entry = self._entry(path)
         return None if entry is None else entry.results.get(key)
 
-    def keep(self, path: Path, key: bytes, result: bytes, source: Source | None) -> None:
+    def keep(self, path: Path, key: bytes, result: bytes, source: ReadFrom | None) -> None:
         """Keep a result, in place of those of another content.
 
         Args:
@@ -193,7 +193,7 @@ class KeptResults:
             del results[next(iter(results))]
         self._write(self._file("session", path), _Entry(source, results))
 
-    def source(self, path: Path) -> Source | None:
+    def source(self, path: Path) -> ReadFrom | None:
         """What the kept results of a session were worked out from, where it is as it was; else None."""
         entry = self._entry(path)
         return None if entry is None else entry.source
@@ -240,7 +240,7 @@ class KeptResults:
             self._write(file, entry)
         return entry
 
-    def _is_valid(self, source: Source) -> bool:
+    def _is_valid(self, source: ReadFrom) -> bool:
         return source.day in (0, self._today) and all(exists(Path(os.fsdecode(path))) for path in source.needs)
 
     def _file(self, kind: str, path: Path | None) -> Path:
@@ -285,7 +285,7 @@ def _seen(paths: Iterable[Path]) -> Iterator[FileSeen]:
             yield _state(log)
 
 
-def _seen_again(source: Source) -> tuple[FileSeen, ...]:
+def _seen_again(source: ReadFrom) -> tuple[FileSeen, ...]:
     """The files now, with what came to folders and to logs of databases since."""
     return tuple(dict.fromkeys(_seen(Path(os.fsdecode(each.path)) for each in source.files)))
 

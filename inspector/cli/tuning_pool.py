@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
-    from inspector.cli.kept_results import KeptResults, Source
+    from inspector.cli.kept_results import KeptResults, ReadFrom
     from inspector.cli.session_tasks import SessionTerms
     from inspector.replay.tuning.trial import TrialTerms
 
@@ -58,7 +58,7 @@ class ReadSession:
     problem: str = ""
     ended: float = 0.0
     keys: tuple[bytes, ...] = ()
-    source: Source | None = None
+    source: ReadFrom | None = None
 
     def written(self) -> bytes:
         """It as bytes; none where it could not be read."""
@@ -102,7 +102,7 @@ class _Ready(NamedTuple):
 
     task: SessionTask
     prepared: PreparedSession
-    source: Source | None
+    source: ReadFrom | None
 
 
 _ready: OrderedDict[tuple[Path, frozenset[bytes]], _Ready] = OrderedDict()
@@ -134,12 +134,12 @@ def _read(task: SessionTask) -> ReadSession:
     return ReadSession(FleetSession.of(task.path, prepared), "", ended, tuple(call_keys(session)), source)
 
 
-def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], Source | None]:
+def _bases(task: SessionTask) -> tuple[tuple[Plan, ...], ReadFrom | None]:
     ready = _kept_ready(task)
     return ready.prepared.bases(), ready.source
 
 
-def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], Source | None]:
+def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], ReadFrom | None]:
     ready = _kept_ready(task)
     trials = list(ready.prepared.trials(plans, terms))
     # Texts are read again when a plan cuts them.
@@ -167,7 +167,7 @@ class TuningPool:
         order = sorted(sizes, key=lambda path: -sizes[path])
         self._tasks = {path: SessionTask(path, terms) for path in order}
         self._trials: dict[Path, _Trials] = {}
-        self._sources: dict[Path, Source | None] = {}
+        self._sources: dict[Path, ReadFrom | None] = {}
         """Of sessions of which trials are new, what those were worked out from."""
 
     @property
@@ -265,7 +265,7 @@ class TuningPool:
             self._trials[path] = {} if kept is None else _trials_in(kept)
         return self._trials[path]
 
-    def _take(self, path: Path, keys: Sequence[bytes], trials: Sequence[Trial | None], source: Source | None) -> None:
+    def _take(self, path: Path, keys: Sequence[bytes], trials: Sequence[Trial | None], source: ReadFrom | None) -> None:
         self._trials[path].update(zip(keys, trials, strict=True))
         before = self._sources.get(path, source)
         is_same = before is not None and source is not None and before.content == source.content
@@ -281,10 +281,10 @@ class TuningPool:
 
     def _jobs(
         self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
-    ) -> tuple[list[Job[tuple[list[Trial | None], Source | None]]], list[list[bytes]]]:
+    ) -> tuple[list[Job[tuple[list[Trial | None], ReadFrom | None]]], list[list[bytes]]]:
         """What is still to be tried, and the keys of each job's plans."""
         at_once = AT_ONCE if len(paths) <= SAMPLED else len(plans)
-        jobs: list[Job[tuple[list[Trial | None], Source | None]]] = []
+        jobs: list[Job[tuple[list[Trial | None], ReadFrom | None]]] = []
         asked: list[list[bytes]] = []
         for first in range(0, len(plans), max(at_once, 1)):
             part = range(first, min(first + at_once, len(plans)))
