@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_price_arguments
+from inspector.cli.arguments import add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
@@ -86,6 +86,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
     )
     add_price_arguments(parser)
+    add_uncertainty_argument(parser)
 
 
 def run(options: Namespace) -> int:
@@ -160,6 +161,7 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
         budget_calls=options.budget_calls,
         keep=list(dict.fromkeys(options.keep)),
         may_forget=options.may_forget,
+        model_uncertainty=options.model_uncertainty,
     )
     terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
     ends = time.monotonic() + 60 * options.minutes

@@ -11,10 +11,12 @@ import numpy as np
 from msgspec import Struct
 
 import inspector
+from inspector.replay.analysis.model_uncertainty import widened
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.search import curves_through
 from inspector.replay.tuning.trial_table import PER, Constraints, front
+from inspector.report.belief import BELIEF
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  the schema is made from it
@@ -49,6 +51,7 @@ class TuneReport(Struct, frozen=True, kw_only=True):
     groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the dearest first.")]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
 
 
 class TuningTerms(Struct, frozen=True, kw_only=True):
@@ -59,6 +62,9 @@ class TuningTerms(Struct, frozen=True, kw_only=True):
     budget_calls: Annotated[float | None, about("Calls in 100 that a plan may add.")]
     keep: Annotated[list[str], about("Tools whose results stay as they are.")]
     may_forget: Annotated[bool, about("Plans may leave out what people and the model said.")]
+    model_uncertainty: Annotated[bool, about("Bands hold that a model may answer otherwise than it was recorded.")] = (
+        False
+    )
 
 
 class TunedGroupFacts(Struct, frozen=True, kw_only=True):
@@ -287,7 +293,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         searched=tuned.searched,
         sampled=tuned.sampled,
         is_complete=tuned.is_complete,
-        plan=None if chosen is None else _plan(tuned, chosen, target),
+        plan=None if chosen is None else _plan(tuned, asked, chosen, target),
         front=_front(tuned, asked) if tells else [],
         curves=[] if chosen is None else _curves(tuned, asked, chosen),
         rows=_rows(tuned) if tells else [],
@@ -324,7 +330,7 @@ def _answer(tuned: TunedGroup) -> str:
             return "the plan below saves, and is likely to on the next session"
 
 
-def _plan(tuned: TunedGroup, chosen: int, target: str) -> TunedPlan:
+def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> TunedPlan:
     table, choice = tuned.table, tuned.choice
     plan = table.plans[chosen]
     cost, calls = float(table.cost.sum()), int(table.calls.sum())
@@ -333,6 +339,7 @@ def _plan(tuned: TunedGroup, chosen: int, target: str) -> TunedPlan:
     each = recovery / needed if needed else None
     left_out, regret = float(choice.left_out.net.sum()), float(choice.regret.sum())
     net = table.net[chosen]
+    band = widened(choice.net, cost - choice.net.middle) if asked.model_uncertainty else choice.net
 
     def percent(usd: float) -> float:
         return round(100 * usd / cost, PERCENT_DIGITS) if cost else 0.0
@@ -348,8 +355,8 @@ def _plan(tuned: TunedGroup, chosen: int, target: str) -> TunedPlan:
         requests=int(table.requests[chosen].sum()),
         net_usd=round(choice.net.middle, DOLLAR_DIGITS),
         net_percent=percent(choice.net.middle),
-        low_percent=percent(choice.net.low),
-        high_percent=percent(choice.net.high),
+        low_percent=percent(band.low),
+        high_percent=percent(band.high),
         chosen_again_percent=round(100 * choice.chosen_again, PERCENT_DIGITS),
         left_out_usd=round(left_out, DOLLAR_DIGITS),
         left_out_percent=percent(left_out),
