@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 import inspector
 from inspector.replay.analysis.model_uncertainty import widened
@@ -18,6 +18,7 @@ from inspector.replay.tuning.search import curves_through
 from inspector.replay.tuning.trial_table import PER, Constraints, front
 from inspector.report.belief import BELIEF
 from inspector.report.catalogue import Count, Known, Unit, about, figure
+from inspector.report.compaction_tuning import CompactionGroup, Configuration
 from inspector.report.export import TARGETS, Exported, ExportError, export_plan
 from inspector.report.folder import UnreadSession  # noqa: TC001  the schema is made from it
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
@@ -52,6 +53,9 @@ class TuneReport(Struct, frozen=True, kw_only=True):
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
     belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
+    compaction: Annotated[
+        list[CompactionGroup], about("When each group had best compact, the dearest first; empty unless asked for.")
+    ] = field(default_factory=list)
 
 
 class TuningTerms(Struct, frozen=True, kw_only=True):
@@ -154,15 +158,6 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     known: Known
 
 
-class Configuration(Struct, frozen=True, kw_only=True):
-    """A plan as another system's configuration."""
-
-    target: Annotated[str, about("The system, by the name `inspector export` has for it.")]
-    text: Annotated[str, about("The configuration; empty where it cannot say the plan.")]
-    language: Annotated[str, about("What it is written in.")]
-    notes: Annotated[list[str], about("Where it goes, and what of the plan cannot be said there.")]
-
-
 class FrontPoint(Struct, frozen=True, kw_only=True):
     """A plan of which no other saves more and is needed less."""
 
@@ -228,6 +223,7 @@ def tune_report(
     unread: Sequence[UnreadSession],
     warnings: Sequence[str],
     target: str = "",
+    compaction: Sequence[CompactionGroup] = (),
 ) -> TuneReport:
     """Write down what tuning found.
 
@@ -238,6 +234,7 @@ def tune_report(
         unread: What could not be read.
         warnings: What to know beside, each in a sentence.
         target: The system whose configuration is wanted; empty for none.
+        compaction: When groups had best compact, where that was asked for.
     """
     return TuneReport(
         schema=1,
@@ -247,6 +244,7 @@ def tune_report(
         groups=[_group(group, asked, target) for group in groups],
         unread=sorted(unread, key=lambda each: each.path),
         warnings=list(warnings),
+        compaction=list(compaction),
     )
 
 
@@ -393,8 +391,7 @@ def _configuration(plan: Plan, target: str) -> Configuration:
         exported: Exported = export_plan(plan, target)
     except ExportError as error:
         return Configuration(target=target, text="", language="", notes=[str(error)])
-    notes = [exported.where, *(f"left out: {each}" for each in exported.left_out)]
-    return Configuration(target=target, text=exported.text, language=exported.language, notes=notes)
+    return Configuration.of(target, exported, left_out="left out: ")
 
 
 def _front(tuned: TunedGroup, asked: TuningTerms) -> list[FrontPoint]:

@@ -11,6 +11,13 @@ from rich.text import Text
 
 from inspector.report.belief import BELIEF, EXPERIMENTS, UNCERTAIN, turns_words
 from inspector.report.catalogue import legend, quantity
+from inspector.report.compaction_page import (
+    ABOUT_COMPACTION,
+    WHEN_TO_COMPACT,
+    compaction_lead,
+    compaction_sections,
+    compaction_text,
+)
 from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
@@ -46,12 +53,16 @@ def tune_content(report: TuneReport) -> PageContent:
     """The whole page."""
     figures = FigureCells(report)
     return PageContent(
-        title=TITLE,
-        about=ABOUT_PAGE,
-        lead=tuple(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+        title=WHEN_TO_COMPACT if report.compaction else TITLE,
+        about=ABOUT_COMPACTION if report.compaction else ABOUT_PAGE,
+        lead=(
+            *(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+            *compaction_lead(report, figures),
+        ),
         figures=_large(report, figures),
         sections=(
             *(section for at in range(len(report.groups)) for section in _group_sections(report, figures, at)),
+            *compaction_sections(report, figures),
             _method(report),
         ),
     )
@@ -208,7 +219,7 @@ def _method(report: TuneReport) -> Section:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
     parts.append(Line((Cell(f"{BELIEF}. {EXPERIMENTS}"),)))
-    parts.append(Line((Cell(RECOVERIES),)))
+    parts += [Line((Cell(RECOVERIES),))] if report.groups else []
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
     return Section("method", "How far to believe it", tuple(parts))
 
@@ -229,6 +240,8 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         page.pairs(_pairs(report, group, group.plan, figures, at))
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
+    if report.compaction:
+        compaction_text(page, report, figures)
     _footer(page, report)
     return page.text()
 
@@ -344,7 +357,7 @@ def _footer(page: Page, report: TuneReport) -> None:
         page.line(f"Not read: {each.path}: {each.problem}", indent=2)
     if len(report.unread) > 3:
         page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
-    marks = legend({"estimated"})
+    marks = legend({"estimated"} if report.groups else {"projected"})
     page.line(f"{BELIEF}; {marks}", LABEL, indent=2)
 
 

@@ -1,8 +1,7 @@
 """At which size the agent of many sessions had best compact, and how far that can be believed. All of it is projected.
 
 What a compaction does is taken from those the sessions recorded. Thresholds are tried from little above what that
-leaves up to the largest prompt that is known to fit, on all sessions together, against the size at which compactions
-really fired.
+leaves up to the largest prompt that is known to fit, on all sessions together, against compactions as they were.
 """
 
 from __future__ import annotations
@@ -30,6 +29,9 @@ LEAST_COMPACTIONS: Final = 3
 
 TRIED: Final = 32
 """Thresholds that are tried beside the effective one."""
+
+LATEST: Final = 0.9
+"""Agents compact at no larger share of a window: the request that summarises has to fit."""
 
 STEP: Final = 1_000
 """They are whole thousands of tokens."""
@@ -68,6 +70,7 @@ class ThresholdTable:
         compactions: How many there would be over all sessions, int64.
         summaries: Dollars of the requests that write summaries, over all sessions, float64.
         recovery: Dollars of work that recovers what was lost, against what was recorded, float64.
+        recorded: Dollars per session with compactions where they were recorded, summaries included, float64.
         effective: Index of the effective threshold.
         best: Index of the highest that costs at most 1 % more than the one that costs least.
     """
@@ -77,6 +80,7 @@ class ThresholdTable:
     compactions: NDArray[np.int64]
     summaries: NDArray[np.float64]
     recovery: NDArray[np.float64]
+    recorded: NDArray[np.float64]
     effective: int
     best: int
 
@@ -96,8 +100,8 @@ class ThresholdChoice:
         effective: Where compactions really fired; None where none did by itself.
         terms: What a compaction is taken to do; None where none was recorded.
         table: Everything that was tried; None where nothing was.
-        saved: Dollars the best threshold saves against the effective one, with what other sessions of the kind might
-            make of it.
+        saved: Dollars the best threshold saves against compactions as they were, with what other sessions of the kind
+            might make of it.
         left_out: The same by thresholds chosen without each session, dollars.
     """
 
@@ -139,22 +143,20 @@ def is_told(sessions: Sequence[CompactedSession], calls: Sequence[int]) -> bool:
     return has_enough(calls) and effective is not None and effective.count >= LEAST_COMPACTIONS
 
 
-def thresholds_to_try(
-    sessions: Sequence[CompactedSession], terms: CompactionTerms, most: float | None = None
-) -> tuple[float, ...]:
-    """Sizes from little above what compactions leave to the largest that is known to fit, the effective one among them.
+def thresholds_to_try(sessions: Sequence[CompactedSession], terms: CompactionTerms) -> tuple[float, ...]:
+    """Sizes from little above what compactions leave to the largest that fits, the effective one among them; rising.
 
     Args:
         sessions: The sessions.
         terms: What a compaction leaves.
-        most: The largest the agent can be told; None for the largest prompt that was seen.
     """
     effective = EffectiveThreshold.of(sessions)
     if effective is None:
         return ()
     afters = [each.after for session in sessions for each in session.compactions]
     left = max(max(session.first_prompt for session in sessions) + terms.kept, *afters)
-    highest = max(most or 0.0, effective.most, *(session.peak for session in sessions))
+    fits = [LATEST * session.window for session in sessions if session.window is not None]
+    highest = max(effective.most, *(session.peak for session in sessions), *fits)
     lowest = STEP * np.ceil(ROOM * left / STEP)
     steps = STEP * np.round(np.geomspace(lowest, highest, TRIED) / STEP) if lowest < highest else np.array([])
     return tuple(sorted({*steps.tolist(), effective.median}))
@@ -172,7 +174,7 @@ def choose_threshold(
         sessions: What the sessions tell of compactions.
         calls: How many calls each has.
         thresholds: What was tried, rising.
-        costs: Each session under them.
+        costs: Each session under `AS_RECORDED`, and then under these.
     """
     effective, terms = EffectiveThreshold.of(sessions), compaction_terms(sessions)
     nothing = Band(0, 0, 0)
@@ -180,21 +182,22 @@ def choose_threshold(
         return ThresholdChoice(Verdict.TOO_FEW, effective, terms, None, nothing, 0.0)
     if not costs or not thresholds:
         return ThresholdChoice(Verdict.UNTRIED, effective, terms, None, nothing, 0.0)
-    usd = np.stack([each.usd for each in costs], axis=1)
+    recorded, usd = np.array([each.usd[0] for each in costs]), np.stack([each.usd[1:] for each in costs], axis=1)
     at = min(range(len(thresholds)), key=lambda each: abs(thresholds[each] - effective.median))
     best = _cheapest(np.where(np.isnan(usd).any(axis=1), np.inf, usd.sum(axis=1)))
     table = ThresholdTable(
         tuple(thresholds),
         usd,
-        np.sum([each.compactions for each in costs], axis=0),
-        np.sum([each.summaries for each in costs], axis=0),
-        np.sum([each.recovery for each in costs], axis=0),
+        np.sum([each.compactions[1:] for each in costs], axis=0),
+        np.sum([each.summaries[1:] for each in costs], axis=0),
+        np.sum([each.recovery[1:] for each in costs], axis=0),
+        recorded,
         at,
         best,
     )
-    saved = np.nan_to_num(usd[at] - usd[best])
-    net, left_out = band(float(saved.sum()), _drawn(saved)), _left_out(usd, at)
-    verdict = _verdict(net, left_out, float(np.nansum(usd[at])))
+    saved = np.nan_to_num(recorded - usd[best])
+    net, left_out = band(float(saved.sum()), _drawn(saved)), _left_out(usd, recorded)
+    verdict = _verdict(net, left_out, float(recorded.sum()))
     return ThresholdChoice(verdict, effective, terms, table, net, left_out)
 
 
@@ -212,13 +215,13 @@ def _drawn(saved: NDArray[np.float64]) -> NDArray[np.float64]:
     return drawn
 
 
-def _left_out(usd: NDArray[np.float64], at_effective: int) -> float:
+def _left_out(usd: NDArray[np.float64], recorded: NDArray[np.float64]) -> float:
     """What thresholds save that were chosen for every session by all others alone."""
     whole = np.where(np.isnan(usd), np.inf, usd)
     saved = 0.0
     for at in range(usd.shape[1]):
         chosen = _cheapest(np.delete(whole, at, axis=1).sum(axis=1))
-        saved += float(np.nan_to_num(usd[at_effective, at] - usd[chosen, at]))
+        saved += float(np.nan_to_num(recorded[at] - usd[chosen, at]))
     return saved
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.replay import Replay
 
+AS_RECORDED: Final = float("nan")
+"""In place of a threshold: compactions fall where they were recorded."""
+
 ROOM: Final = 1.25
 """A threshold is at least so many times what a compaction leaves; below it one would follow the other."""
 
@@ -63,6 +66,7 @@ class CompactedSession(NamedTuple):
         first_prompt: Tokens of the largest first prompt of its conversations.
         peak: Tokens of its largest prompt.
         window: The model's context window, None where unknown.
+        window_is_recorded: The file says so.
     """
 
     compactions: tuple[RecordedCompaction, ...]
@@ -70,6 +74,7 @@ class CompactedSession(NamedTuple):
     first_prompt: float
     peak: float
     window: int | None
+    window_is_recorded: bool
 
 
 class CompactionTerms(NamedTuple):
@@ -119,6 +124,7 @@ def compacted_session(baseline: Replay) -> CompactedSession:
         max((float(prompt[np.argmax(thread == each)]) for each in np.unique(thread)), default=0.0),
         float(prompt.max(initial=0)),
         baseline.inputs.window.size,
+        baseline.history.session.window is not None,
     )
 
 
@@ -169,7 +175,8 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
 
     Args:
         baseline: The session with nothing cut.
-        thresholds: Sizes of a prompt, tokens, before which compactions fire.
+        thresholds: Sizes of a prompt, tokens, before which compactions fire. Above what is known to fit, they fire at
+            that: the window, or the largest prompt.
         terms: What a compaction does where the session itself recorded none.
     """
     recorded = _recorded(baseline)
@@ -182,7 +189,8 @@ def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: Compac
             terms.rereads,
         )
     calls = _Calls.of(baseline, {each.call: each for each in recorded})
-    paths = calls.paths(np.array(thresholds, dtype=np.float64), terms)
+    fits = max(float(baseline.inputs.window.size or 0), float(calls.prompt.max(initial=0)))
+    paths = calls.paths(np.minimum(np.array(thresholds, dtype=np.float64), fits), terms)
     reread = _reread_usd(baseline, calls, terms)
     priced = [_priced(baseline, calls, paths, at, terms, reread) for at in range(len(thresholds))]
     usd, summaries_usd, recovery = (np.array([each[part] for each in priced]) for part in range(3))
@@ -273,11 +281,11 @@ class _Calls:
             firsts[call] = first = firsts[last]
             own = self.recorded.get(call)
             size = np.maximum(prompt[:, last] + self.grows[call], 1.0)
-            fired = (size >= thresholds) & ~self.is_request[call]
-            if own is not None and own.asked_for:
-                fired = np.ones_like(fired)
+            by_itself = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
+            is_asked_for = own is not None and own.asked_for
+            fired = (by_itself | is_asked_for) & ~self.is_request[call]
             left, found = (first + terms.kept, terms.cached) if own is None else (own.after, own.cached)
-            has_room &= ~fired | (thresholds >= ROOM * left) | (own is not None and own.asked_for)
+            has_room &= ~fired | ~(thresholds < ROOM * left) | is_asked_for
             fires[:, call], before[:, call] = fired, np.where(fired, size, 0.0)
             prompt[:, call] = np.where(fired, left, size)
             goes_on = self.served[call] * np.minimum(prompt[:, last], size)
