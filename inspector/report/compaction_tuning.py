@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LATE = 1.1
 """Compactions that fire at so many times what was configured are told apart."""
 
+WHOLE_WINDOWS = 1_000
+"""Windows of models are whole thousands of tokens."""
+
 PROJECTED: Final[How] = HowKnown.PROJECTED.value
 
 
@@ -208,8 +211,12 @@ def compaction_group(
 
 def _window(agent: str, session: CompactedSession) -> int | None:
     """The model's whole window."""
-    is_part = agent == "codex" and session.window_is_recorded
-    return round(session.window / CODEX_SHOWN) if session.window is not None and is_part else session.window
+    window = session.window
+    if window is None or agent != "codex" or not session.window_is_recorded:
+        return window
+    # Older versions record the whole of it.
+    whole = round(window / CODEX_SHOWN)
+    return window if whole % WHOLE_WINDOWS else whole
 
 
 def _usual(windows: Sequence[int | None]) -> int | None:
