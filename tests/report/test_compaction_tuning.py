@@ -92,7 +92,7 @@ def test_compactions_that_fired_late_are_told_apart() -> None:
     late = group_of([Agent(200, 3_000) for _ in range(6)], 60_000, configured=40_000)
     assert all(row.is_late for row in late.rows)
     assert (late.configured, late.configured_from) == (40_000, "as given")
-    assert "set to 40,000, fired at 60,000" in tune_written(report_of(late), "md")
+    assert "Set to 40,000, fired at 60,000" in tune_written(report_of(late), "md")
     assert not any(row.is_late for row in group_of([Agent(200, 3_000)] * 6, 60_000, configured=58_000).rows)
 
 
