@@ -80,7 +80,7 @@ def _codex(threshold: int, window: int | None) -> Exported:
 def _kilo(threshold: int, window: int | None) -> Exported:
     share = _percent(threshold, _known(window, "Kilo"))
     notes = ("its reserve still compacts sooner where that is less",)
-    return Exported(_json({"compaction": {"threshold_percent": share}}), "json", "In kilo.json.", notes)
+    return Exported(_json({"compaction": {"threshold_percent": share}}), "json", "In Kilo's configuration file.", notes)
 
 
 def _opencode(threshold: int, window: int | None) -> Exported:
