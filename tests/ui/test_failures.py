@@ -260,8 +260,9 @@ async def test_a_screen_over_the_session_that_fails_is_closed_with_a_word_why(
             is_on = run.plan.entries[0].enabled
             await run.press("1")
             assert run.replayed_plan.entries[0].enabled is not is_on, name
-            run.send(key)
-            await run.until(lambda: run.on_top != "session")
+            for each in key.split():
+                run.send(each)
+            await run.until(lambda: run.on_top not in ("session", "menu"))
             run.send("escape")
             await run.until_open("session")
             assert not failures_log().exists(), name
