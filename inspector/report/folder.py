@@ -14,7 +14,7 @@ from msgspec import Struct
 import inspector
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
-from inspector.report.catalogue import Count, FigureSet, Saving, Unit, about, figure, quantities
+from inspector.report.catalogue import Count, FigureSet, NeededLaterFacts, Saving, Unit, about, figure, quantities
 from inspector.report.folder_compactions import (
     AftermathFacts,
     FolderCompactionsFacts,
@@ -106,6 +106,7 @@ class SessionUnderPlan(Struct, frozen=True, kw_only=True):
     saved: Saving
     edits: Annotated[Count | None, about("How often a block's rendition changed, over all calls.")]
     hazards: Annotated[Count, about("How often something may go wrong; the report on the session names what.")]
+    needed_later: NeededLaterFacts | None
 
 
 class UnreadSession(Struct, frozen=True, kw_only=True):
@@ -139,6 +140,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
                 saved=plan.saved,
                 edits=plan.edits,
                 hazards=sum((plan.hazards or {}).values()),
+                needed_later=plan.needed_later,
             )
             for plan in report.plans
         ],
