@@ -165,7 +165,9 @@ def test_a_schedule_batched_at_every_call_is_the_schedule(session):
     )
 
 
-@pytest.mark.parametrize("gate", [{"batch_tokens": 1_000_000}, {"batch_tokens": 2_000}, {"batch_idle": 1_000}, {"batch_share": 90}])
+@pytest.mark.parametrize(
+    "gate", [{"batch_tokens": 1_000_000}, {"batch_tokens": 2_000}, {"batch_idle": 1_000}, {"batch_share": 90}]
+)
 def test_what_waits_is_not_looked_at_again_at_every_call(gate):
     made = strategy("tiered-stale", default=3, data=3, **gate)
     work(made, 10)
