@@ -153,11 +153,11 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
         ("strategy", *head, quantity(PlanFacts, "figures.cache_breaks").short_label, "first applied at call", "risks"),
         tuple(rows),
     )
-    acting = [index for index in order if report.comparison[index].edits]
+    missed = [index for index in order if (found := report.comparison[index].needed_later) and found.calls]
     needed = figures.table(
-        "What later calls needed of what they cut",
+        "Strategies that cut what later calls needed",
         ("strategy",),
-        [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in acting],
+        [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
         NeededLaterFacts,
         *NEEDED_COST,
     )
@@ -165,7 +165,7 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
         f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone"
         f"{', and the plan of this page' if report.plans else ''}. {_best(report.comparison[order[0]])}"
     )
-    tables = (table, needed) if any(report.comparison[index].needed_later for index in acting) else (table,)
+    tables = (table, needed) if missed else (table,)
     return Section("strategies", "Strategies compared", (Chart("comparison", alternative), *tables))
 
 
