@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS
 from inspector.report.catalogue import legend, quantity
 from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
@@ -80,9 +81,11 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
 
 
 def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    at = next((at for at, group in enumerate(report.groups) if group.plan is not None), None)
-    if at is None:
+    """What stands large at the top: of the one plan there is; of several each is told in a line of its own."""
+    with_plans = [at for at, group in enumerate(report.groups) if group.plan is not None]
+    if len(with_plans) != 1:
         return ()
+    (at,) = with_plans
     steps = ("groups", at, "plan")
     return (
         ("cost without a plan", figures.cell("groups", at, "cost_usd")),
@@ -117,17 +120,17 @@ PLAN_FIGURES = (
     ("saved_usd", "saved, if nothing is fetched again"),
     ("needed", "needed later"),
     ("recovery_each_usd", "cost of getting one back"),
-    ("recovery_usd", "of getting all back"),
+    ("recovery_usd", "cost of getting all back"),
     ("break_even", "breaks even at so many"),
     ("net_usd", "saved after recoveries"),
-    ("net_percent", "of the cost"),
-    ("low_percent", "of sessions drawn anew, at worst (1 of 20)"),
-    ("high_percent", "at best (1 of 20)"),
+    ("net_percent", "the same, of the cost"),
+    ("low_percent", "over sessions drawn anew, less only in 1 of 20 draws"),
+    ("high_percent", "and more only in 1 of 20 draws"),
     ("chosen_again_percent", "draws in which no plan is better"),
     ("left_out_usd", "saved by plans chosen without looking at the session"),
-    ("left_out_percent", "of the cost"),
+    ("left_out_percent", "saved so, of the cost"),
     ("regret_usd", "more with every session's own best, in hindsight"),
-    ("regret_percent", "of the cost"),
+    ("regret_percent", "more with these, of the cost"),
     ("helped", "sessions it helps"),
     ("worse", "sessions it costs more on"),
     ("requests", "calls it adds"),
@@ -138,7 +141,7 @@ PLAN_FIGURES = (
 def _plan_table(figures: FigureCells, at: int) -> Table:
     rows = [(Cell(label), figures.cell("groups", at, "plan", name)) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
-    return Table("What it saves, how sure that is, and what it risks", ("", "figure"), tuple(rows))
+    return Table("What it saves, how sure that is, and what it risks", ("what", ""), tuple(rows))
 
 
 def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -159,7 +162,9 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
         f"needed, from {IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} needs to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    about = Line((Cell("Every plan here saves more than all others that are needed as rarely."),))
+    said = "Every plan here saves more than all others that are needed as rarely."
+    is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
+    about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
     return Section(
         f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -214,7 +219,12 @@ def _method(report: TuneReport) -> Section:
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
     """One screen a group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
+    small = [group for group in report.groups if group.verdict == "too few"]
+    # What is said of one alone says what to do; of many, each the same again, nobody reads it.
+    gathered = small if len(small) > 1 else []
     for at, group in enumerate(report.groups):
+        if group in gathered:
+            continue
         if at:
             page.line()
         cost = figures.cell("groups", at, "cost_usd").shown
@@ -227,8 +237,20 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         page.pairs(_pairs(group, group.plan, figures, at))
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
+    if gathered:
+        _gathered_text(page, gathered)
     _footer(page, report)
     return page.text()
+
+
+def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts]) -> None:
+    """Groups with too few sessions or calls, each in a word or two."""
+    page.line()
+    calls = sum(group.calls for group in groups)
+    page.line(f"Too few sessions of a kind to tell what the next one needs: {IN_TEXT.plural(calls, 'call')}", HEADING)
+    page.line("; ".join(plain(group.name) for group in groups), indent=2)
+    needs = f"at least {LEAST_SESSIONS} sessions and {LEAST_CALLS} calls of one agent are needed"
+    page.line(f"{needs}. For one session: inspector compare FILE.", indent=2)
 
 
 def _tried(group: TunedGroupFacts) -> str:
