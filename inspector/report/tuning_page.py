@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS
 from inspector.report.catalogue import legend, quantity
 from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -219,11 +218,12 @@ def _method(report: TuneReport) -> Section:
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
     """One screen a group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
-    small = [group for group in report.groups if group.verdict == "too few"]
+    small = [at for at, group in enumerate(report.groups) if group.verdict == "too few"]
     # What is said of one alone says what to do; of many, each the same again, nobody reads it.
-    gathered = small if len(small) > 1 else []
+    places = small if len(small) > 1 else []
+    gathered = [report.groups[at] for at in places]
     for at, group in enumerate(report.groups):
-        if group in gathered:
+        if at in places:
             continue
         if at:
             page.line()
@@ -238,19 +238,19 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
     if gathered:
-        _gathered_text(page, gathered)
+        _gathered_text(page, gathered, [figures.cell("groups", at, "cost_usd").shown for at in places])
     _footer(page, report)
     return page.text()
 
 
-def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts]) -> None:
-    """Groups with too few sessions or calls, each in a word or two."""
+def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequence[str]) -> None:
+    """Groups with too few sessions or calls, and how many more would do."""
     page.line()
-    calls = sum(group.calls for group in groups)
-    page.line(f"Too few sessions of a kind to tell what the next one needs: {IN_TEXT.plural(calls, 'call')}", HEADING)
-    page.line("; ".join(plain(group.name) for group in groups), indent=2)
-    needs = f"at least {LEAST_SESSIONS} sessions and {LEAST_CALLS} calls of one agent are needed"
-    page.line(f"{needs}. For one session: inspector compare FILE.", indent=2)
+    page.line("Too little to tell what the next session needs", HEADING)
+    for group, cost in zip(groups, costs, strict=True):
+        more = lacking(group.sessions, group.calls)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more would do", indent=2)
+    page.line("For one session: inspector compare FILE.", indent=2)
 
 
 def _tried(group: TunedGroupFacts) -> str:
