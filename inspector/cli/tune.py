@@ -83,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_amount,
         default=MINUTES,
-        help=f"once all is read, search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and tells what was found",
+        help=f"once all is read, search at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, telling what it found",
     )
     add_price_arguments(parser)
 
