@@ -82,9 +82,7 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return ""
     if each.key != best.key:
         return _beside(each, best)
-    said = (
-        "if all it cut and was needed is fetched again, no other plan that leaves out nothing that was said saves more"
-    )
+    said = "no other plan saves more if all that was cut and needed is fetched again, of those that leave out no words"
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
         return f"{said}, and none saves more without that"
@@ -95,8 +93,9 @@ def _beside(each: Contender, best: Contender) -> str:
     """What a plan has beside the best one."""
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
-        fewer = ON_SCREEN.plural(-needs, "call")
-        return f"more careful than {BEST_MARK} {name}: {fewer} fewer needed cut text, and it saves less"
+        return (
+            f"{ON_SCREEN.plural(-needs, 'call')} fewer needed cut text than with {BEST_MARK} {name}, and it saves less"
+        )
     if each.recoveries is None or each.recoveries.band_low is None:
         return f"{_terms(each)}: without a price nobody knows what fetching that again costs"
     return f"{_terms(each)}: what it saves beyond {BEST_MARK} {name} is less than fetching that again costs"
