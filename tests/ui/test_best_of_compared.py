@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from inspector.replay.analysis.comparison import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
@@ -157,7 +159,7 @@ def test_on_the_front_are_the_plans_of_which_no_other_saves_more_and_is_needed_l
     assert [row.cells["each"].text for row in rows] == ["·", "~$0.10", "~$0.10"]
     length = rows[1].cells["band"].length
     assert length is not None
-    assert (length.sent / length.full, length.recorded / length.full) == (3.8 / 6, 5 / 6)
+    assert (length.sent / length.full, length.recorded / length.full) == pytest.approx((3.8 / 6, 5 / 6))
 
 
 def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_needed_as_often() -> None:
