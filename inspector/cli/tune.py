@@ -94,7 +94,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_amount,
         default=MINUTES,
-        help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
+        help=f"once all is read, search at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, telling what it found",
     )
     add_price_arguments(parser)
     add_uncertainty_argument(parser)
@@ -202,13 +202,14 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
         model_uncertainty=options.model_uncertainty,
     )
     terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
-    ends = time.monotonic() + 60 * options.minutes
     with TuningPool(list(sizes), options, list(sizes.values())) as pool:
         sessions, problems = pool.read()
         if not sessions:
             raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         groups = grouped(useful)
+        # What was only read would be of no use: the time is for the search.
+        ends = time.monotonic() + 60 * options.minutes
         tuned: list[TunedGroup] = []
         left = float(sum(session.calls for session in useful))
         for group in groups:

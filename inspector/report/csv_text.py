@@ -10,7 +10,7 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import FigureSet
+from inspector.report.catalogue import FigureSet, NeededLaterFacts
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain
@@ -39,6 +39,8 @@ _PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
 _TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known", "at_least"))
 
 _OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
+
+_NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "known")
 
 
 def calls_csv(report: Report) -> str:
@@ -97,6 +99,7 @@ def folder_csv(report: FolderReport) -> str:
     for index in plans:
         head += [f"plan_{index + 1}_{name}" for name in _TOTALS]
         head += [f"plan_{index + 1}_{name}" for name in _OF_PLANS]
+        head += [f"plan_{index + 1}_needed_later_{name}" for name in _NEEDED]
     rows = []
     for row in report.sessions:
         cells: list[object] = [row.path, row.format, row.id, row.model, row.messages, row.calls]
@@ -106,6 +109,7 @@ def folder_csv(report: FolderReport) -> str:
         for each in row.plans:
             cells += [getattr(each.figures, name) for name in _TOTALS]
             cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]
+            cells += _values(each.needed_later, _NEEDED)
         rows.append(cells)
     return _sheet(head, rows)
 

@@ -214,6 +214,12 @@ class PlannedCall(CallFigures, frozen=True, kw_only=True):
     cut_tokens: Annotated[int, about("Tokens left out of the prompt; negative where the plan adds.")]
     edits: Annotated[Count, about("Blocks whose rendition changed at this call.")]
     breaks: Annotated[bool, about("The prompt differs from the previous one before its end.")]
+    results_needed: Annotated[
+        Count, about("Results that the plan had cut and this call was the first to need; estimated, as their price is.")
+    ]
+    recoveries_usd: Annotated[
+        float | None, about("Dollars of getting them back, the extra call included; null without a price.")
+    ]
 
 
 class BlockFacts(Struct, frozen=True, kw_only=True):

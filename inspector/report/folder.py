@@ -15,7 +15,17 @@ import inspector
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.belief import BELIEF, uncertain_saving
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
-from inspector.report.catalogue import Count, FigureSet, Saving, UncertainSaving, Unit, about, figure, quantities
+from inspector.report.catalogue import (
+    Count,
+    FigureSet,
+    NeededLaterFacts,
+    Saving,
+    UncertainSaving,
+    Unit,
+    about,
+    figure,
+    quantities,
+)
 from inspector.report.folder_compactions import (
     AftermathFacts,
     FolderCompactionsFacts,
@@ -111,6 +121,7 @@ class SessionUnderPlan(Struct, frozen=True, kw_only=True):
     saved: Saving
     edits: Annotated[Count | None, about("How often a block's rendition changed, over all calls.")]
     hazards: Annotated[Count, about("How often something may go wrong; the report on the session names what.")]
+    needed_later: NeededLaterFacts | None
 
 
 class UnreadSession(Struct, frozen=True, kw_only=True):
@@ -144,6 +155,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
                 saved=plan.saved,
                 edits=plan.edits,
                 hazards=sum((plan.hazards or {}).values()),
+                needed_later=plan.needed_later,
             )
             for plan in report.plans
         ],

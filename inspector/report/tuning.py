@@ -299,18 +299,19 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
     )
 
 
+def lacking(sessions: int, calls: int) -> str:
+    """What there is too little of to recommend anything: `4 sessions and 84 calls`; empty where there is enough."""
+    wanted = ((LEAST_SESSIONS - sessions, "session"), (LEAST_CALLS - calls, "call"))
+    return " and ".join(IN_TEXT.plural(count, noun) for count, noun in wanted if count > 0)
+
+
 def _answer(tuned: TunedGroup) -> str:
     choice, group = tuned.choice, tuned.group
     match choice.verdict:
         case Verdict.TOO_FEW:
-            lacks = []
-            if len(group.sessions) < LEAST_SESSIONS:
-                lacks.append(IN_TEXT.plural(LEAST_SESSIONS - len(group.sessions), "session"))
-            calls = int(tuned.table.calls.sum())
-            if calls < LEAST_CALLS:
-                lacks.append(IN_TEXT.plural(LEAST_CALLS - calls, "call"))
+            lacks = lacking(len(group.sessions), int(tuned.table.calls.sum()))
             return (
-                f"too little to tell what the next session needs: {' and '.join(lacks)} more would do. "
+                f"too little to tell what the next session needs: {lacks} more would do. "
                 "For one session: inspector compare FILE"
             )
         case Verdict.UNTRIED:

@@ -22,7 +22,7 @@ from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH,
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,9 +90,11 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
 
 
 def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    at = next((at for at, group in enumerate(report.groups) if group.plan is not None), None)
-    if at is None:
+    """What stands large at the top: of the one plan there is; of several each is told in a line of its own."""
+    with_plans = [at for at, group in enumerate(report.groups) if group.plan is not None]
+    if len(with_plans) != 1:
         return ()
+    (at,) = with_plans
     steps = ("groups", at, "plan")
     return (
         ("cost without a plan", figures.cell("groups", at, "cost_usd")),
@@ -129,17 +131,17 @@ PLAN_FIGURES = (
     ("saved_usd", "saved, if nothing is fetched again"),
     ("needed", "needed later"),
     ("recovery_each_usd", "cost of getting one back"),
-    ("recovery_usd", "of getting all back"),
+    ("recovery_usd", "cost of getting all back"),
     ("break_even", "breaks even at so many"),
     ("net_usd", "saved after recoveries"),
-    ("net_percent", "of the cost"),
-    ("low_percent", "of sessions drawn anew, at worst (1 of 20)"),
-    ("high_percent", "at best (1 of 20)"),
+    ("net_percent", "the same, of the cost"),
+    ("low_percent", "over sessions drawn anew, less only in 1 of 20 draws"),
+    ("high_percent", "and more only in 1 of 20 draws"),
     ("chosen_again_percent", "draws in which no plan is better"),
     ("left_out_usd", "saved by plans chosen without looking at the session"),
-    ("left_out_percent", "of the cost"),
+    ("left_out_percent", "saved so, of the cost"),
     ("regret_usd", "more with every session's own best, in hindsight"),
-    ("regret_percent", "of the cost"),
+    ("regret_percent", "more with these, of the cost"),
     ("helped", "sessions it helps"),
     ("worse", "sessions it costs more on"),
     ("requests", "calls it adds"),
@@ -150,7 +152,7 @@ PLAN_FIGURES = (
 def _plan_table(figures: FigureCells, at: int) -> Table:
     rows = [(Cell(label), figures.cell("groups", at, "plan", name)) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
-    return Table("What it saves, how sure that is, and what it risks", ("", "figure"), tuple(rows))
+    return Table("What it saves, how sure that is, and what it risks", ("what", ""), tuple(rows))
 
 
 def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -171,7 +173,9 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
         f"needed, from {IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} needs to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    about = Line((Cell("Every plan here saves more than all others that are needed as rarely."),))
+    said = "Every plan here saves more than all others that are needed as rarely."
+    is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
+    about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
     return Section(
         f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -227,7 +231,13 @@ def _method(report: TuneReport) -> Section:
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
     """One screen a group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
+    small = [at for at, group in enumerate(report.groups) if group.verdict == "too few"]
+    # What is said of one alone says what to do; of many, each the same again, nobody reads it.
+    places = small if len(small) > 1 else []
+    gathered = [report.groups[at] for at in places]
     for at, group in enumerate(report.groups):
+        if at in places:
+            continue
         if at:
             page.line()
         cost = figures.cell("groups", at, "cost_usd").shown
@@ -242,8 +252,20 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         _configuration_text(page, group.plan)
     if report.compaction:
         compaction_text(page, report, figures)
+    if gathered:
+        _gathered_text(page, gathered, [figures.cell("groups", at, "cost_usd").shown for at in places])
     _footer(page, report)
     return page.text()
+
+
+def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequence[str]) -> None:
+    """Groups with too few sessions or calls, and how many more would do."""
+    page.line()
+    page.line("Too little to tell what the next session needs", HEADING)
+    for group, cost in zip(groups, costs, strict=True):
+        more = lacking(group.sessions, group.calls)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more would do", indent=2)
+    page.line("For one session: inspector compare FILE.", indent=2)
 
 
 def _tried(group: TunedGroupFacts) -> str:

@@ -188,6 +188,28 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
 
 
 @few_plans
+async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        compare = await Compare.opened(run, "asterisk", "F")
+        await run.until_shown("Saving against needed later")
+        rows = compare.table.rows
+        assert [row.mark for row in rows].count("★") == 1
+        needed = [row.cells["needed"].order for row in rows]
+        assert needed == sorted(needed)
+        assert compare.facts[0][0] == "best"
+        compare.table.go_to_line(0)
+        key = str(compare.table.row_here)
+        plan = compare.plan(key)
+        await run.tap("F")
+        await run.until_shown("Compare ")
+        assert len(compare.table.rows) > len(rows)
+        assert compare.table.row_here == key
+        await run.tap("F", "enter")
+        await run.until_open("session")
+        await run.settled()
+        assert run.plan.strategies == plan.strategies
+
+
 async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:
     async with running(session_file.path) as run:
         plan = run.plan

@@ -92,6 +92,16 @@ COMPARE: Table = (
         is_shown=True,
         rank=2,
     ),
+    UserAction(
+        "compare.front",
+        "F",
+        "screen.front",
+        "front",
+        "Show only plans of which no other saves more and is needed less, or all",
+        is_shown=True,
+        rank=3,
+        also="pareto risk needed why best careful bold",
+    ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
 )
 """The table of plans on the compare screen."""

@@ -174,7 +174,7 @@ class CostBar(Widget, can_focus=True):
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
 
-        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("d: runs a day", text)
+        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
         shorter = Content.styled(runs.removesuffix(f", {summary.runs.origin}"), text)
         parts = [LinePiece(Content.styled(runs, text), 1, shorter=shorter)]
         day, month = summary.per_day, summary.per_month
