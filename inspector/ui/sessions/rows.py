@@ -42,10 +42,10 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
     """
     entry = line.entry
     header, summary = entry.header, entry.summary
-    is_live = now - header.modified < LIVE_SECONDS
+    is_live = now - entry.written < LIVE_SECONDS
     waits = "table--waiting"
     cells = {
-        "age": Cell(age(now - header.modified)),
+        "age": Cell(age(now - entry.written)),
         "agent": Cell(one_line(agent_of(header)), style="table--faint"),
         "title": Cell(_title(line)),
         "size": Cell(file_size(header.size), style="table--faint"),
