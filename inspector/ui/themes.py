@@ -181,7 +181,15 @@ COLOUR_BLIND: Final = Theme(
     surface="#161616",
     panel="#242424",
     dark=True,
-    variables=_variables("#56B4E9", "#4A4A4A", "#E69F00", ("#4A4A4A", "#606060", "#56B4E9"), "#161616"),
+    variables=_variables(
+        "#56B4E9",
+        "#4A4A4A",
+        "#E69F00",
+        ("#4A4A4A", "#606060", "#56B4E9"),
+        "#161616",
+        text_muted="#B4B4B4",
+        text_disabled="#9E9E9E",
+    ),
 )
 
 ANSI: Final = Theme(

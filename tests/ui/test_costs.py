@@ -152,6 +152,16 @@ async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(
             assert name in run.text()
 
 
+async def test_an_explanation_is_as_wide_as_its_own_screen_says(running, session_file: Recording):
+    async with running(session_file.path, size=(160, 40)) as run:
+        await run.settled()
+        await run.tap("E")
+        await run.until_shown("How this is calculated")
+        frame = next(line for line in run.lines() if "How this is calculated" in line)
+        left = frame.index("╭─ How this is calculated")
+        assert frame.index("╮", left) - left + 1 == 110
+
+
 async def test_a_result_leads_to_its_row(running, session_file: Recording):
     async with running(session_file.path) as run:
         costs = await Costs.opened(run)

@@ -117,3 +117,22 @@ def test_a_session_is_as_old_as_its_newest_record_where_its_file_was_copied_late
     ages = {str(row_of(line, 1_000_000).key): row_of(line, 1_000_000) for line in made.lines()}
     assert ages[str(OLD)].cells["age"].text == "10 d"
     assert ages[str(OLD)].mark == " "
+
+
+def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> None:
+    made = SessionBook()
+    made.list([header(OLD, 1), header(NEW, 2), header(CHILD, 3)])
+    made.read_into(
+        [
+            SessionSummary(OLD, "swe-agent"),
+            SessionSummary(NEW, "pi", model="house-model", tokens=5_000),
+            SessionSummary(CHILD, "pi", model="house-model", working_directory="/home/me/shop", tokens=5_000, usd=0.5),
+        ]
+    )
+    said = {
+        line.entry.header.path: [row_of(line, 10).cells[name].text for name in ("project", "model", "tokens", "cost")]
+        for line in made.lines()
+    }
+    assert said[OLD] == ["unknown", "unknown", "unknown", "unknown"]
+    assert said[NEW] == ["unknown", "house-model", "5.0k", "no price"]
+    assert said[CHILD] == ["shop", "house-model", "5.0k", "$0.50"]

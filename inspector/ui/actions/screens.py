@@ -90,7 +90,7 @@ COMPARE: Table = (
         "best",
         "To the plan that saves most if what it cut is fetched again where needed",
         is_shown=True,
-        rank=2,
+        rank=5,
     ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
     UserAction(
@@ -100,7 +100,7 @@ COMPARE: Table = (
         "more below",
         "Read on about this plan, and from the beginning again",
         is_shown=True,
-        rank=3,
+        rank=2,
     ),
 )
 """The table of plans on the compare screen."""
