@@ -338,7 +338,7 @@ EXPLAIN: Table = (
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,enter", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("difference"),
-    UserAction("difference.swap", "a", "swap", "A/B", "Switch plan A/B, and close", is_shown=True),
+    UserAction("difference.swap", "a", "swap", "switch plan", "Switch plan A/B, and close", is_shown=True),
 )
 """What two plans differ in."""
 
