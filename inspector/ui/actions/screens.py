@@ -30,7 +30,7 @@ STUDY: Table = (
         rank=3,
         named=Named("Go back", "Close this screen"),
     ),
-    UserAction("study.quit", "q", "close", "close", "Close this screen, as esc does", is_looked_up=False),
+    UserAction("study.quit", "q", "close", "quit", "Close this screen, as esc does", is_looked_up=False),
     UserAction(
         "study.explain",
         "E",
@@ -64,7 +64,7 @@ STUDY: Table = (
 
 def _quit(room: str) -> UserAction[Any]:
     """What stands over a screen closes by the key that screens close with, too."""
-    return UserAction(f"{room}.quit", "q", "dismiss", "close", "Close this, as esc does", is_looked_up=False)
+    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Close this, as esc does", is_looked_up=False)
 
 
 def _again(room: str, key: str, label: str) -> UserAction[Any]:
@@ -338,7 +338,7 @@ EXPLAIN: Table = (
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,enter", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("difference"),
-    UserAction("difference.swap", "a", "swap", "switch plan", "Switch plan A/B, and close", is_shown=True),
+    UserAction("difference.swap", "a", "swap", "A/B", "Switch plan A/B, and close", is_shown=True),
 )
 """What two plans differ in."""
 
