@@ -235,7 +235,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("compare.fold", "_", hides="never applied, folded")
     program.go("_", shows="never applied, folded")
     act("compare.best", "*", changes=ROW)
-    act("compare.read-on", "tab", changes=r"best +saves.*")
+    act("compare.read-on", "tab", hides="saves most at least, of plans that leave out")
     program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
