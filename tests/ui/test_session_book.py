@@ -133,6 +133,6 @@ def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> 
         line.entry.header.path: [row_of(line, 10).cells[name].text for name in ("project", "model", "tokens", "cost")]
         for line in made.lines()
     }
-    assert said[OLD] == ["unknown", "unknown", "unknown", "unknown"]
+    assert said[OLD] == ["unknown", "unknown", "no data", "no data"]
     assert said[NEW] == ["unknown", "house-model", "5.0k", "no price"]
     assert said[CHILD] == ["shop", "house-model", "5.0k", "$0.50"]

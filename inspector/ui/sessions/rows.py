@@ -23,6 +23,8 @@ LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
 UNKNOWN: Final = "unknown"
 """Stands for what a session's file does not say."""
+NO_USAGE: Final = "no data"
+"""Stands for tokens and cost of a session whose provider reported none: opened, it is estimated."""
 NO_PRICE: Final = "no price"
 """Stands for the cost of tokens of a model whose price is not known."""
 
@@ -65,7 +67,7 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         folder = summary.working_directory or header.working_directory
         cells["project"] = Cell(one_line(project_of(folder)) or UNKNOWN, style="table--faint")
         cells["model"] = Cell(one_line(summary.model) or UNKNOWN, style="table--faint")
-        cells |= {name: Cell(UNKNOWN, style="table--faint") for name in ("tokens", "cost")}
+        cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
         more = "" if summary.is_whole else "+"
         if summary.tokens is not None:
             cells["tokens"] = Cell(f"{ON_SCREEN.short(summary.tokens)}{more}")
