@@ -376,6 +376,14 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
     assert (kept.runs_per_day, kept.runs_are_assumed) == (240, False)
 
 
+@pytest.mark.parametrize("width", [60, 80])
+async def test_what_comes_of_runs_that_nobody_counted_never_stands_without_saying_so(running, session_file, width):
+    async with running(session_file.path, size=(width, 24)) as run:
+        await run.press("1")
+        await run.until_shown("a month")
+        assert "24 runs a day, assumed" in run.text()
+
+
 async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(running, session_file, tmp_path) -> None:
     settings = load_settings(tmp_path / "settings.toml")
     async with running(session_file.path, settings=settings, size=(120, 36)) as run:

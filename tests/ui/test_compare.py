@@ -373,3 +373,23 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> N
     assert shown == ["anthropi…ool-uses", "anthropi…thinking", "anthropi…l-inputs"]
     assert {len(name) for name in shown} == {17}
     assert cut_middle("短い名前の計画", 9) in {"短い…計画", "短い…の計画"}
+
+
+@few_plans
+async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        compare = await Compare.opened(run)
+        first = dict(compare.facts)["comes to"]
+        await run.until_shown(first)
+        assert "↓" in run.lines()[-2]
+        seen = ""
+        while "↓" in run.lines()[-2]:
+            seen += run.text()
+            above = run.lines()[-2]
+            await run.tap("tab")
+            await run.until(lambda above=above: run.lines()[-2] != above)
+        seen += run.text()
+        assert all(f"│ {label} " in seen for label, _ in compare.facts)
+        assert compare.facts[-1][1].split()[-1] in seen
+        await run.tap("tab")
+        await run.until_shown(first)

@@ -53,7 +53,7 @@ def said(
 def test_the_cost_is_told_by_kind_of_token_the_most_first() -> None:
     money = said(None)[0]
 
-    assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 37 %   output $0.20 12 %")
+    assert money.startswith("cost $1.75   cache writes $0.91 52 %   cache reads $0.64 36 %   output $0.20 12 %")
 
 
 def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_is_known() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,6 +90,11 @@ def is_told(run: Any) -> bool:
         return TOLD in run.text()
     except RuntimeError:
         return False
+
+
+def is_told_last(run: Any, told: str) -> bool:
+    """Whether the newest notice says something."""
+    return told in "".join(run.toasts[-1:])
 
 
 async def until_told(run: Any) -> None:
@@ -254,7 +260,7 @@ async def test_a_screen_over_the_session_that_fails_is_closed_with_a_word_why(
                 await run.until(lambda: failures_log().exists() and run.on_top == "session")
                 assert REASON in failures_log().read_text(), name
             told = f"failed and was closed: RuntimeError: {REASON}; details in"
-            await run.until(lambda: told in "".join(run.toasts[-1:]))
+            await run.until(partial(is_told_last, run, told))
             failures_log().unlink()
 
             is_on = run.plan.entries[0].enabled

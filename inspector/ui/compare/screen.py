@@ -162,6 +162,7 @@ class CompareScreen(StudyScreen):
 
     def on_mount(self) -> None:
         """Sort by what is saved, the most first."""
+        self.query_one("#compare-about", Pane).say_below("")
         self.plans.sorting = Sorting("saved")
         self.plans.focus()
 
@@ -352,6 +353,10 @@ class CompareScreen(StudyScreen):
             self.action_front()
         self._is_unfolded = not self._is_unfolded
         self._fill()
+
+    def action_read_on(self) -> None:
+        """Show what else there is to say of the plan under the cursor."""
+        self.query_one(Facts).read_on()
 
     def action_take(self) -> None:
         """Use the plan under the cursor."""

@@ -145,11 +145,11 @@ def _money(spending: Spending) -> Iterator[Said]:
     yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
     written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
-    for rank, ((name, figure), amount) in enumerate(zip(parts, written, strict=True), start=1):
+    shares = ON_SCREEN.shares_of_parts([spending.share(figure) for _, figure in parts])
+    for rank, ((name, figure), amount, share) in enumerate(zip(parts, written, shares, strict=True), start=1):
         # What is too little to be a part of the amount as it is written is not worth its room.
         if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
-            share = ON_SCREEN.share(spending.share(figure))
             cost = ON_SCREEN.marked(amount, figure.known.value, is_least=figure.is_least)
             longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))

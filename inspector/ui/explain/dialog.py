@@ -99,7 +99,7 @@ class ExplainScreen(Dialog[None]):
     DEFAULT_CSS = """
     ExplainScreen {
         align: center middle;
-        & > .dialog { width: 90%; max-width: 110; height: auto; max-height: 95%; padding: 0 1; }
+        & > .dialog { width: 90%; max-width: 110; height: auto; max-height: 95%; }
         & ExplainedFigures { height: auto; margin-bottom: 1; }
         & VerticalScroll { height: auto; max-height: 24; scrollbar-size-vertical: 1; }
     }
