@@ -1,4 +1,4 @@
-"""`inspector compare --before A --after B`, or `--at DATE FOLDER`: two sets of sessions, read by a pool of processes."""
+"""`inspector compare --before A --after B` or `--at DATE FOLDER`: two sets of sessions, read by many processes."""
 
 from __future__ import annotations
 

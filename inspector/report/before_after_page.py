@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 ABOUT = "What two sets of sessions cost, a call and a session, and how sure it is that they differ."
 
-TOTALS = ("calls", "cost_usd", "prompt_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+TOTALS = ("calls", "cost_usd")
 """What is told of a set: figures of `FigureSet`."""
+
+OTHER_TOTALS = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "uncached_tokens", "output_tokens")
+"""What is folded away."""
 
 COUNTS = ("misses", "compactions", "rereads")
 """The same: figures of `SessionSetFacts`."""
@@ -65,9 +68,8 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
         figures=_large(report),
         sections=(
             _compared(report),
-            _sets(report, figures),
             *_models(report, figures),
-            _differs(report),
+            _sets(report, figures),
             *_folded(report, figures),
             _method(report),
         ),
@@ -95,11 +97,9 @@ def _answers(report: BeforeAfterReport) -> list[str]:
 
 def _large(report: BeforeAfterReport) -> tuple[tuple[str, Cell], ...]:
     cost, steps = report.overall.measures[0], ("overall", "measures", 0)
-    found = (
-        ("cost of a call before", _value(cost, steps, "before")),
-        ("after", _value(cost, steps, "after")),
-        ("change", _change(cost, steps)),
-    )
+    found = [("cost of a call before", _value(cost, steps, "before")), ("after", _value(cost, steps, "after"))]
+    if cost.told in ("less", "more"):
+        found.append(("change", _change(cost, steps)))
     return tuple((title, cell) for title, cell in found if cell.value is not None)
 
 
@@ -204,18 +204,21 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
         (Cell("the first began"), *(Cell(_moment(_set(report, name).first)) for name in SETS)),
         (Cell("the last began"), *(Cell(_moment(_set(report, name).last)) for name in SETS)),
     ]
-    rows += [
-        (Cell(quantity(FigureSet, each).label), *(figures.cell(name, "figures", each) for name in SETS))
-        for each in TOTALS
-    ]
-    rows += [
-        (Cell(quantity(SessionSetFacts, each).label), *(figures.cell(name, each) for name in SETS)) for each in COUNTS
-    ]
+    rows += _totals(figures, TOTALS)
     parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
     if not report.at:
         named = (f"{name}: {', '.join(_set(report, name).paths)}" for name in SETS)
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
-    return Section("sets", "The sets", tuple(parts))
+    said = (f"{_capital(plain(each))}." for each in (*report.differs, OBSERVATION))
+    parts += [Line((Cell(each),), is_item=True) for each in said]
+    return Section("sets", "The sets, and what else differs", tuple(parts))
+
+
+def _totals(figures: FigureCells, names: Sequence[str]) -> list[tuple[Cell, ...]]:
+    return [
+        (Cell(quantity(FigureSet, each).label), *(figures.cell(name, "figures", each) for name in SETS))
+        for each in names
+    ]
 
 
 def _set(report: BeforeAfterReport, name: SetName) -> SessionSetFacts:
@@ -264,11 +267,6 @@ def _other_models(report: BeforeAfterReport, figures: FigureCells) -> Table:
     return Table("Models that only one set has", head, rows, words=2)
 
 
-def _differs(report: BeforeAfterReport) -> Section:
-    said = (f"{_capital(plain(each))}." for each in (*report.differs, OBSERVATION))
-    return Section("differs", "What else differs", tuple(Line((Cell(each),), is_item=True) for each in said))
-
-
 def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     """What is there to look things up."""
     found = []
@@ -289,7 +287,11 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
         )
         for at, mix in enumerate(report.mixes)
     )
-    found.append(Section("mixes", "What the sets are made of", mixes, folded=True))
+    counts = [
+        (Cell(quantity(SessionSetFacts, each).label), *(figures.cell(name, each) for name in SETS)) for each in COUNTS
+    ]
+    totals = Table("Totals", ("", *SETS), (*_totals(figures, OTHER_TOTALS), *counts))
+    found.append(Section("mixes", "What the sets are made of", (totals, *mixes), folded=True))
     rows = tuple(
         (
             name_cell(each.path),

@@ -37,6 +37,9 @@ DRAWS: Final = 2_000
 MOST_MORE: Final = 1_000_000
 """More sessions than that are none that anybody has."""
 
+_NEXT_TO_NOTHING: Final = 1e-6
+"""Where drawing sessions anew makes so small a share of before, nothing can be said in shares of it."""
+
 _DRAWN_AT_ONCE: Final = 100
 _SEED: Final = 20
 _NORMAL: Final = NormalDist()
@@ -136,7 +139,7 @@ def difference(
     spreads = (float(np.var(first)), float(np.var(second)))
     ends = _ends(spreads, counts)
     low, high = _interval(second - first, later - middle, ends)
-    is_share = bool(middle > 0 and (first > 0).all())
+    is_share = bool(middle > 0 and first.min() > _NEXT_TO_NOTHING * middle)
     share_low, share_high = (
         _interval(second / first - 1, later / middle - 1, ends) if is_share else (float("nan"), float("nan"))
     )
@@ -147,8 +150,7 @@ def difference(
 
 
 def _known(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    columns = rows.reshape(len(rows), -1)
-    return columns[~np.isnan(columns).any(axis=1)]
+    return rows[~np.isnan(rows).any(axis=1)]
 
 
 def _value(rows: NDArray[np.float64], statistic: Statistic) -> float:
@@ -198,8 +200,8 @@ def _ends(spreads: Sequence[float], counts: Sequence[int]) -> tuple[float, float
     total = sum(spreads)
     if not total:
         return 100 * (1 - CONFIDENCE) / 2, 100 * (1 + CONFIDENCE) / 2
-    parts = sum(spread**2 / (count - 1) for spread, count in zip(spreads, counts, strict=True))
-    outer = 100 * _NORMAL.cdf(-_student(total**2 / parts))
+    parts = sum((spread / total) ** 2 / (count - 1) for spread, count in zip(spreads, counts, strict=True))
+    outer = 100 * _NORMAL.cdf(-_student(1 / parts))
     return outer, 100 - outer
 
 
