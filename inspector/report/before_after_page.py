@@ -139,11 +139,11 @@ def _interval(measure: MeasureFacts) -> str:
     low, high = (measure.percent_low, measure.percent_high) if is_percent else (measure.change_low, measure.change_high)
     if low is None or high is None:
         return NOTHING
-    ends = (_signed(end, measure, is_percent=is_percent, with_unit=last) for end, last in ((low, False), (high, True)))
-    return " to ".join(ends)
+    ends = [_signed(end, measure, is_percent=is_percent, with_unit=False) for end in (low, high)]
+    return f"{' to '.join(ends)}{' %' if is_percent else ''}"
 
 
-def _told(measure: MeasureFacts, effect: float) -> str:
+def _told(measure: MeasureFacts) -> str:
     """What can be told, in a word or two."""
     match measure.told:
         case "less" | "more" | "too few":
@@ -151,7 +151,7 @@ def _told(measure: MeasureFacts, effect: float) -> str:
         case "small" if measure.change_low == measure.change_high == 0:
             return "the same"
         case "small":
-            return f"none of {effect:g} {'points' if measure.unit == 'share' else '%'}"
+            return "none as large"
         case _:
             return f"{measure.more_sessions:,} more each" if measure.more_sessions else "not told"
 
@@ -159,22 +159,22 @@ def _told(measure: MeasureFacts, effect: float) -> str:
 HEAD = ("before", "after", "change", "95 % interval", "can be told")
 
 
-def _cells(measure: MeasureFacts, steps: tuple[Step, ...], effect: float) -> tuple[Cell, ...]:
+def _cells(measure: MeasureFacts, steps: tuple[Step, ...]) -> tuple[Cell, ...]:
     return (
         _value(measure, steps, "before"),
         _value(measure, steps, "after"),
         _change(measure, steps),
         Cell(_interval(measure)),
-        Cell(_told(measure, effect)),
+        Cell(_told(measure)),
     )
 
 
-def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...], effect: float) -> list[Table]:
+def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...]) -> list[Table]:
     """What is a figure of a call, and what of a session."""
     found = []
     for per, title in DIVISIONS.items():
         rows = tuple(
-            (Cell(measure.label), *_cells(measure, (*steps, "measures", at), effect))
+            (Cell(measure.label), *_cells(measure, (*steps, "measures", at)))
             for at, measure in enumerate(group.measures)
             if measure.per == per
         )
@@ -183,19 +183,21 @@ def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...], effect: float) -
 
 
 def _compared(report: BeforeAfterReport) -> Section:
-    parts: list[Part] = [*_tables(report.overall, ("overall",), report.effect_percent)]
-    if _asks_for_more(report.overall):
-        parts.append(Line((Cell(f"{_about_more(report)}."),)))
+    parts: list[Part] = [*_tables(report.overall, ("overall",))]
+    if about := _about_told(report):
+        parts.append(Line((Cell(f"{about}."),)))
     return Section("compared", "Before and after", tuple(parts))
 
 
-def _asks_for_more(group: ComparedGroupFacts) -> bool:
-    return any(each.told == "not told" and each.more_sessions for each in group.measures)
-
-
-def _about_more(report: BeforeAfterReport) -> str:
-    wanted = f"{report.effect_percent:g} % (of a share, {report.effect_percent:g} points)"
-    return f"N more each: so many more sessions of each set would tell a difference of {wanted}, four times of five"
+def _about_told(report: BeforeAfterReport) -> str:
+    """What the last column means, as far as it is used; empty for words that explain themselves."""
+    wanted = f"{report.effect_percent:g} %, of a share {report.effect_percent:g} points"
+    said = {
+        "none as large": f"None as large: no difference of {wanted}",
+        "more each": f"N more each: about so many more sessions of each set tell one of {wanted}, four times of five",
+    }
+    used = {_told(each) for group in (report.overall, *report.models) for each in group.measures}
+    return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))
 
 
 def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
@@ -230,13 +232,18 @@ def _moment(time: str) -> str:
     return time.replace("T", " ")[:16] or "not known"
 
 
+def _has_models(report: BeforeAfterReport) -> bool:
+    """Whether models say anything that all calls do not: there are several."""
+    return len(report.models) + len(report.other_models) > 1
+
+
 def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     """A few figures of each model; of one that only one set has its calls and cost."""
     parts: list[Part] = []
     rows = tuple(
         (name_cell(group.model or NOT_NAMED), Cell(label), *cells)
-        for at, group in enumerate(report.models)
-        for label, cells in _rows_of_a_model(group, at, report.effect_percent)
+        for at, group in enumerate(report.models if _has_models(report) else ())
+        for label, cells in _rows_of_a_model(group, at)
     )
     if rows:
         parts.append(Table("Models that both sets have", ("model", "", *HEAD), rows, words=2, numbers=4))
@@ -245,9 +252,9 @@ def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     return [Section("models", "By model", tuple(parts))] if parts else []
 
 
-def _rows_of_a_model(group: ComparedGroupFacts, at: int, effect: float) -> list[tuple[str, tuple[Cell, ...]]]:
+def _rows_of_a_model(group: ComparedGroupFacts, at: int) -> list[tuple[str, tuple[Cell, ...]]]:
     return [
-        (OF_A_MODEL[measure.name], _cells(measure, ("models", at, "measures", place), effect))
+        (OF_A_MODEL[measure.name], _cells(measure, ("models", at, "measures", place)))
         for place, measure in enumerate(group.measures)
         if measure.name in OF_A_MODEL
     ]
@@ -271,9 +278,9 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     """What is there to look things up."""
     found = []
     tables: list[Part] = []
-    for at, group in enumerate(report.models):
+    for at, group in enumerate(report.models if _has_models(report) else ()):
         tables.append(Line((Cell(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}."),)))
-        tables += _tables(group, ("models", at), report.effect_percent)
+        tables += _tables(group, ("models", at))
     if tables:
         found.append(Section("every-model", "Every figure by model", tuple(tables), folded=True))
     mixes = tuple(
@@ -329,13 +336,13 @@ def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: b
     page.line(_title(report), HEADING)
     for line in _answers(report):
         page.line(f"{_capital(line)}.", indent=2)
-    for table in _tables(report.overall, ("overall",), report.effect_percent):
+    for table in _tables(report.overall, ("overall",)):
         page.line()
         _table(page, (table.caption, *table.head[1:]), table.rows)
-    if _asks_for_more(report.overall):
-        page.line(_about_more(report), LABEL, indent=2)
-    for at, group in enumerate(report.models):
-        rows = _rows_of_a_model(group, at, report.effect_percent)
+    if about := _about_told(report):
+        page.line(f"{about}.", LABEL, indent=2)
+    for at, group in enumerate(report.models if _has_models(report) else ()):
+        rows = _rows_of_a_model(group, at)
         page.line()
         page.line(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}", indent=2)
         _table(page, ("", *HEAD), [(Cell(label), *cells) for label, cells in rows])
