@@ -1,11 +1,10 @@
-"""`inspector compare --before A --after B`: what two sets of real sessions cost, and how sure it is that they differ."""
+"""`inspector compare --before A --after B`: what two sets of sessions cost, and how sure it is that they differ."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-import random
 import shutil
 from datetime import UTC, datetime, timedelta
 from io import StringIO
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from inspector.cli import main
@@ -43,7 +43,7 @@ COLUMNS = 80
 
 def write_session(file: Path, number: int, began: datetime, factor: float = 1.0, **other: Any) -> None:
     """A session of Claude Code whose every call costs so many times what it would."""
-    draws = random.Random(number)
+    draws = np.random.default_rng(number)
     models, version = other.get("models", (SONNET,)), other.get("version", "2.1.200")
     rows: list[dict[str, Any]] = []
 
@@ -56,12 +56,12 @@ def write_session(file: Path, number: int, began: datetime, factor: float = 1.0,
     add(0, type="user", message={"role": "user", "content": f"task {number}"})
     read = 0
     for call in range(other.get("calls", 8)):
-        written = 20_000 if not call else draws.randint(500, 1_500)
+        written = 20_000 if not call else int(draws.integers(500, 1_500))
         usage = {
             "input_tokens": 0,
             "cache_creation_input_tokens": round(written * factor),
             "cache_read_input_tokens": round(read * factor),
-            "output_tokens": round(draws.randint(100, 500) * factor),
+            "output_tokens": round(int(draws.integers(100, 500)) * factor),
         }
         read += written
         identifier = f"toolu_{number}_{call}"

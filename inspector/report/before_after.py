@@ -145,7 +145,7 @@ class MixShare(Struct, frozen=True, kw_only=True):
     after: Annotated[float, figure("after", Unit.SHARE, "Its share of the second.")]
 
 
-class Measure(NamedTuple):
+class ComparedFigure(NamedTuple):
     """What is compared.
 
     Attributes:
@@ -168,20 +168,20 @@ class Measure(NamedTuple):
 
 
 MEASURES = (
-    Measure("cost_per_call", "cost", "cost_usd", "calls", unit="$"),
-    Measure("prompt_tokens_per_call", "prompt tokens", "prompt_tokens", "calls", unit="tokens"),
-    Measure("output_tokens_per_call", "output tokens", "output_tokens", "calls", unit="tokens"),
-    Measure("cache_share", "cache reads, share", "cache_read_tokens", "prompt_tokens", unit="share"),
-    Measure("misses_per_100_calls", "cache misses in 100", "misses", "calls", times=100),
-    Measure("compactions_per_100_calls", "compactions in 100", "compactions", "calls", times=100),
-    Measure("rereads_per_100_calls", "re-reads in 100", "rereads", "calls", times=100),
-    Measure("cost_per_session", "cost, mean", "cost_usd", statistic=Statistic.MEAN, unit="$"),
-    Measure("median_cost_of_session", "cost, median", "cost_usd", statistic=Statistic.MEDIAN, unit="$"),
-    Measure("calls_per_session", "calls, mean", "calls", statistic=Statistic.MEAN),
-    Measure("median_calls_of_session", "calls, median", "calls", statistic=Statistic.MEDIAN),
-    Measure("misses_per_session", "cache misses, mean", "misses", statistic=Statistic.MEAN),
-    Measure("compactions_per_session", "compactions, mean", "compactions", statistic=Statistic.MEAN),
-    Measure("rereads_per_session", "re-reads, mean", "rereads", statistic=Statistic.MEAN),
+    ComparedFigure("cost_per_call", "cost", "cost_usd", "calls", unit="$"),
+    ComparedFigure("prompt_tokens_per_call", "prompt tokens", "prompt_tokens", "calls", unit="tokens"),
+    ComparedFigure("output_tokens_per_call", "output tokens", "output_tokens", "calls", unit="tokens"),
+    ComparedFigure("cache_share", "cache reads, share", "cache_read_tokens", "prompt_tokens", unit="share"),
+    ComparedFigure("misses_per_100_calls", "cache misses in 100", "misses", "calls", times=100),
+    ComparedFigure("compactions_per_100_calls", "compactions in 100", "compactions", "calls", times=100),
+    ComparedFigure("rereads_per_100_calls", "re-reads in 100", "rereads", "calls", times=100),
+    ComparedFigure("cost_per_session", "cost, mean", "cost_usd", statistic=Statistic.MEAN, unit="$"),
+    ComparedFigure("median_cost_of_session", "cost, median", "cost_usd", statistic=Statistic.MEDIAN, unit="$"),
+    ComparedFigure("calls_per_session", "calls, mean", "calls", statistic=Statistic.MEAN),
+    ComparedFigure("median_calls_of_session", "calls, median", "calls", statistic=Statistic.MEDIAN),
+    ComparedFigure("misses_per_session", "cache misses, mean", "misses", statistic=Statistic.MEAN),
+    ComparedFigure("compactions_per_session", "compactions, mean", "compactions", statistic=Statistic.MEAN),
+    ComparedFigure("rereads_per_session", "re-reads, mean", "rereads", statistic=Statistic.MEAN),
 )
 """What is compared, in the order it is told; the first is what the answer is about."""
 
@@ -336,7 +336,7 @@ def _sums(parts: Sequence[SessionPart]) -> dict[str, float]:
     return {name: sum(row[name] for row in rows) for name in names}
 
 
-def _measure(measure: Measure, sets: Sequence[Sequence[Summed]], effect: float) -> MeasureFacts:
+def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: float) -> MeasureFacts:
     columns = (measure.column, measure.by) if measure.by else (measure.column,)
     is_part = measure.unit == "share"
     before, after = (_table(mine, columns, measure.times) for mine in sets)

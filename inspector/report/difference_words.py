@@ -9,7 +9,7 @@ from inspector.replay.analysis.before_after import LEAST_SESSIONS, Told
 from inspector.report.numbers import IN_TEXT, NOTHING
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.before_after import Difference
+    from inspector.replay.analysis.before_after import SetDifference
 
 
 def written(value: float | None, unit: str) -> str:
@@ -25,7 +25,7 @@ def written(value: float | None, unit: str) -> str:
             return NOTHING if value is None else f"{value:,.2f}" if abs(value) < 9.995 else f"{value:,.1f}"
 
 
-def answer(found: Difference, unit: str, effect: float) -> str:
+def answer(found: SetDifference, unit: str, effect: float) -> str:
     """What can be said of a difference, in words: `18.3 % less (8.0 to 27.1 %)`.
 
     Args:
@@ -65,7 +65,7 @@ def _more_of_each(before: int, after: int) -> str:
     return " and ".join(f"{count:,} more {name}" for count, name in lacks if count > 0) + " would do"
 
 
-def _needed(found: Difference, wanted: str) -> str:
+def _needed(found: SetDifference, wanted: str) -> str:
     """How many more sessions would tell a difference of a size."""
     if not isfinite(found.more):
         return f"no number of sessions would tell one of {wanted}"
@@ -75,14 +75,14 @@ def _needed(found: Difference, wanted: str) -> str:
     return f"about {found.more:,.0f} more sessions of each set{alone} are needed to tell one of {wanted}"
 
 
-def _sizes(found: Difference, unit: str) -> tuple[float, float, float]:
+def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:
     """The lower end, the middle and the upper end: in percent of before, or as they are where that means nothing."""
     if unit == "share" or isnan(found.share_low):
         return found.low, found.change, found.high
     return 100 * found.share_low, 100 * found.share, 100 * found.share_high
 
 
-def _size(value: float, unit: str, found: Difference, *, bare: bool = False) -> str:
+def _size(value: float, unit: str, found: SetDifference, *, bare: bool = False) -> str:
     """How large a difference is, whichever way it goes; bare of its unit where another one follows."""
     if unit == "share":
         return f"{100 * abs(value):,.1f}{'' if bare else ' points'}"
@@ -91,7 +91,7 @@ def _size(value: float, unit: str, found: Difference, *, bare: bool = False) -> 
     return f"{abs(value):,.1f}{'' if bare else ' %'}"
 
 
-def _signed(value: float, unit: str, found: Difference) -> str:
+def _signed(value: float, unit: str, found: SetDifference) -> str:
     return f"{_size(value, unit, found)} {'less' if value < 0 else 'more'}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.before_after import LEAST_SESSIONS, Difference, Statistic, Told, difference
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, SetDifference, Statistic, Told, difference
 
 Numbers = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -23,7 +23,7 @@ def sessions(count: int, factor: float, seed: int, spread: float = 0.4) -> Numbe
 
 def compared(
     before: Numbers, after: Numbers, statistic: Statistic = Statistic.RATIO, wanted: float = 0.1
-) -> Difference:
+) -> SetDifference:
     return difference(before, after, statistic, wanted, is_part=False)
 
 

@@ -73,7 +73,7 @@ class Told(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SetDifference:
     """One figure of two sets of sessions.
 
     Attributes:
@@ -114,7 +114,7 @@ class Difference:
 
 def difference(
     before: NDArray[np.float64], after: NDArray[np.float64], statistic: Statistic, wanted: float, *, is_part: bool
-) -> Difference:
+) -> SetDifference:
     """Compare one figure of two sets of sessions.
 
     Args:
@@ -132,7 +132,7 @@ def difference(
         lacks = float(max(LEAST_SESSIONS - min(counts), 0))
         lacks_after = inf if counts[0] < LEAST_SESSIONS else lacks
         nan = float("nan")
-        return Difference(middle, later, counts, nan, nan, nan, nan, Told.TOO_FEW, lacks, lacks_after)
+        return SetDifference(middle, later, counts, nan, nan, nan, nan, Told.TOO_FEW, lacks, lacks_after)
     drawn = [[_drawn(each, statistic, stream) for stream in range(2)] for each in (before, after)]
     # Each stream once with the one set and once with the other: which set is called the first decides nothing.
     first, second = np.concatenate(drawn[0]), np.concatenate(drawn[1][::-1])
@@ -146,7 +146,7 @@ def difference(
     size = wanted if is_part else wanted * middle
     more, more_after = (_more(spreads, counts, size, after_alone=alone) for alone in (False, True))
     told = _told(low, high, size)
-    return Difference(middle, later, counts, low, high, share_low, share_high, told, more, more_after)
+    return SetDifference(middle, later, counts, low, high, share_low, share_high, told, more, more_after)
 
 
 def _known(rows: NDArray[np.float64]) -> NDArray[np.float64]:
