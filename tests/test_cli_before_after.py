@@ -294,7 +294,7 @@ def test_what_else_differs_is_named_with_its_shares() -> None:
 
     assert "Claude Code 2.1.200, 100.0 % before and 0.0 % after" in said[0]
     assert "whose calls are not in these figures, 100.0 % before and 0.0 % after" in said[1]
-    assert said[2] == "sessions are longer after: a median of 10 calls before, 30 after"
+    assert said[2] == "lengths of sessions differ: they are longer after, a median of 10 calls before, 30 after"
     assert compared(both(6, before=[part(0)], after=[part(0)])).differs == []
 
 

@@ -441,5 +441,6 @@ def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str
     length = next(each for each in overall.measures if each.name == "median_calls_of_session")
     if length.before and length.after and abs(length.after / length.before - 1) >= DIFFERS:
         word = "longer" if length.after > length.before else "shorter"
-        said.append(f"sessions are {word} after: a median of {length.before:g} calls before, {length.after:g} after")
+        medians = f"a median of {length.before:g} calls before, {length.after:g} after"
+        said.append(f"lengths of sessions differ: they are {word} after, {medians}")
     return said

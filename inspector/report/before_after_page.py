@@ -39,6 +39,9 @@ OF_A_MODEL = {"cost_per_call": "cost, a call", "cost_per_session": "cost, a sess
 
 DIVISIONS = {"call": "Per call", "session": "Per session"}
 
+WHOLE_PERCENT = 999.5
+"""From here on percentages are written without decimals."""
+
 TEXT_NAME_WIDTH = 26
 
 MOST_NAMED_FILES = 3
@@ -88,11 +91,15 @@ def _date(time: str) -> str:
 
 
 def _answers(report: BeforeAfterReport) -> list[str]:
-    """What can be said of the cost of a call and of a session; of too few it is said once."""
+    """What can be said of the cost of a call and of a session, and what else it may come from."""
     session = next(each for each in report.overall.measures if each.name == "cost_per_session")
     if session.told == report.overall.measures[0].told == "too few":
-        return [report.answer]
-    return [report.answer, headline(session.told, session.answer, session.per)]
+        return [report.answer]  # of too few it is said once
+    answers = [report.answer, headline(session.told, session.answer, session.per)]
+    respects = [each.partition(" differ")[0] for each in report.differs]
+    if respects:
+        answers.append(f"the sets differ in other things too, which may be why: {', '.join(respects)}; see below")
+    return answers
 
 
 def _large(report: BeforeAfterReport) -> tuple[tuple[str, Cell], ...]:
@@ -115,8 +122,8 @@ def _value(measure: MeasureFacts, steps: Sequence[Step], name: str) -> Cell:
 
 
 def _change(measure: MeasureFacts, steps: Sequence[Step]) -> Cell:
-    """The change in percent of before, in points for a share, as it is where there is nothing before."""
-    name = "change" if measure.percent is None else "percent"
+    """The change as its interval is given: in percent of before, in points for a share, else as it is."""
+    name = "change" if measure.percent_low is None else "percent"
     value: float | None = getattr(measure, name)
     costs_more = measure.unit == "$" and measure.told == "more"
     text = _signed(value, measure, is_percent=name == "percent", with_unit=True)
@@ -128,7 +135,9 @@ def _signed(value: float | None, measure: MeasureFacts, *, is_percent: bool, wit
         return NOTHING
     if is_percent or measure.unit == "share":
         unit = " %" if is_percent else " points"
-        text = IN_TEXT.percent(value if is_percent else 100 * value).removesuffix(" %") + unit * with_unit
+        percent = value if is_percent else 100 * value
+        text = IN_TEXT.whole(percent) if abs(percent) >= WHOLE_PERCENT else IN_TEXT.percent(percent).removesuffix(" %")
+        text += unit * with_unit
     else:
         text = written(value, measure.unit)
     return f"+{text}" if value > 0 else text
@@ -361,8 +370,11 @@ def _footer(page: Page, report: BeforeAfterReport) -> None:
         page.line(f"{_capital(line)}.", indent=2)
     for warning in report.warnings:
         page.line(f"Worth knowing: {warning}.", indent=2)
-    for each in (*report.left_out, *report.unread)[:MOST_NAMED_FILES]:
+    files = (*report.left_out, *report.unread)
+    for each in files[:MOST_NAMED_FILES]:
         page.line(f"{each.path}: {each.problem}", indent=4)
+    if len(files) > MOST_NAMED_FILES:
+        page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, which the other forms name", indent=4)
     known = {how for each in report.overall.measures for how in each.known.values()}
     least = {LEAST for each in report.overall.measures if each.at_least}
     if marks := legend(known | least):
