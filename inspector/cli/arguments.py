@@ -35,9 +35,12 @@ CACHE_NAMES = (
 LARGEST_WINDOW = 1_000_000_000
 
 
-def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FORMATS) -> None:
+def add_report_arguments(
+    parser: ArgumentParser, formats: Mapping[str, str] = FORMATS, *, needs_path: bool = True
+) -> None:
     """What to report on, at which prices, in which form (names and what they are for), and where to."""
-    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    times = None if needs_path else "?"
+    parser.add_argument("path", metavar="PATH", type=Path, nargs=times, help="a session file or folder")
     parser.add_argument(
         "--format",
         choices=formats,

@@ -1,4 +1,4 @@
-"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of a folder.
+"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of many.
 
 The names of columns are those of the JSON report. What a spreadsheet would take for a formula is quoted with an
 apostrophe, as OWASP recommends against CSV injection; numbers are never touched, negative ones included.
@@ -10,14 +10,16 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import FigureSet, NeededLaterFacts
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, quantities
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain
+from inspector.report.set_session import SessionPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
     from inspector.report.tuning import TuneReport
@@ -140,6 +142,14 @@ def _compaction_csv(report: TuneReport) -> str:
             for row in group.rows
         ]
     return _sheet(head, rows)
+
+
+def before_after_csv(report: BeforeAfterReport) -> str:
+    """Two sets of sessions: one row for each session and model."""
+    own = ("set", "path", "agent", "version", "began", "subagents")
+    part = ("model", *quantities(SessionPart))
+    rows = [[*_values(each, own), *_values(one, part)] for each in report.sessions for one in each.parts]
+    return _sheet([*own, *part], rows)
 
 
 def _sheet(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -183,7 +183,7 @@ def folder_report(
         model_uncertainty: Say what plans save if a model answers otherwise than it was recorded.
     """
     rows = sorted(rows, key=lambda row: row.path)
-    baseline = _summed([row.baseline for row in rows])
+    baseline = summed([row.baseline for row in rows])
     return FolderReport(
         schema=2,
         inspector=inspector.__version__,
@@ -205,7 +205,7 @@ def _folder_plan(
     name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet, *, model_uncertainty: bool
 ) -> FolderPlan:
     under = [row.plans[index] for row in rows]
-    figures = _summed([each.figures for each in under])
+    figures = summed([each.figures for each in under])
     percents = [each.saved.percent or 0.0 for each in under]
     found = [each.saved.percent for each in under if each.saved.percent is not None]
     saved = _folder_saving(baseline, figures, [each.saved for each in under])
@@ -234,7 +234,7 @@ def _distribution(percents: Sequence[float]) -> Distribution:
     return Distribution(least=least, quarter=quarter, middle=middle, three_quarters=three_quarters, most=most)
 
 
-def _summed(sets: Sequence[FigureSet]) -> FigureSet:
+def summed(sets: Sequence[FigureSet]) -> FigureSet:
     """Totals of many sessions, each known as well as the least known of what it is made of."""
     values: dict[str, Any] = {}
     known: dict[str, How] = {}
