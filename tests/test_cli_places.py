@@ -264,7 +264,7 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
         program.rest()
         if home.parent.is_dir():
             resource.prlimit(program.child.pid, resource.RLIMIT_FSIZE, (16, 16))
-            program.press("d", shows="Runs a day")
+            program.press("z", "d", shows="Runs a day")
             program.press("7", "enter", shows="could not be kept")
         program.press("w", "s", shows="Save the plan as")
         program.press("enter", shows="was not saved")

@@ -153,7 +153,8 @@ def test_too_few_sessions_are_refused_in_words(capsys: pytest.CaptureFixture[str
 
     assert outcome.code == 0
     assert "2 sessions of Claude Code with claude-opus-4-8: 163 calls" in said
-    assert "Too little to tell what the next session needs: 3 sessions more would do" in said
+    assert "Too little to tell what the next session needs" in said
+    assert "163 calls, $11.26; 3 sessions more would do" in said
     assert "no plan is recommended" in outcome.err
     assert not (tmp_path / "tuned.toml").exists()
 

@@ -34,8 +34,8 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     assert len(lines) <= ROWS
     assert lines[0].endswith("cost $1.75")
-    assert "cache reads $0.64 36.5 % of the bill cache writes $0.91 51.8 %" in said
-    assert "uncached input $0.00 0.0 % output $0.20 11.6 %" in said
+    assert "cache reads $0.64 36.5 % of the bill cache writes $0.91 51.9 %" in said
+    assert "uncached input $0.00 <0.1 % output $0.20 11.6 %" in said
     assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said

@@ -35,9 +35,12 @@ CACHE_NAMES = (
 LARGEST_WINDOW = 1_000_000_000
 
 
-def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FORMATS) -> None:
+def add_report_arguments(
+    parser: ArgumentParser, formats: Mapping[str, str] = FORMATS, *, needs_path: bool = True
+) -> None:
     """What to report on, at which prices, in which form (names and what they are for), and where to."""
-    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    times = None if needs_path else "?"
+    parser.add_argument("path", metavar="PATH", type=Path, nargs=times, help="a session file or folder")
     parser.add_argument(
         "--format",
         choices=formats,
@@ -58,6 +61,16 @@ def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FO
     )
     parser.add_argument(
         "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
+    )
+    add_uncertainty_argument(parser)
+
+
+def add_uncertainty_argument(parser: ArgumentParser) -> None:
+    """Whether savings say what they come to if a model answers otherwise."""
+    parser.add_argument(
+        "--model-uncertainty",
+        action="store_true",
+        help="widen savings by how much more, or less, work a model may need with a plan, by public experiments",
     )
 
 

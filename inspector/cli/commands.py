@@ -167,10 +167,17 @@ COMMANDS = {
         ),
         Command(
             "compare",
-            "every strategy on one session, one row each",
+            "every strategy on one session; or sessions before and after a change",
             "Replays a session under each strategy alone, with the defaults that fit the session, and prints what each "
-            "would send, cost and save.",
-            ("inspector compare session.jsonl", "inspector compare session.jsonl --format json"),
+            "would send, cost and save. With --before and --after, or with a date that divides a folder, compares two "
+            "sets of real sessions instead: what a call and a session cost, how much the cache gave, misses, "
+            "compactions and re-reads, how sure the differences are, and how many more sessions it would take where "
+            "none can be told.",
+            (
+                "inspector compare session.jsonl",
+                "inspector compare --before old-sessions/ --after new-sessions/ --format html -o receipt.html",
+                "inspector compare --at 2026-11-01 ~/.claude/projects --effect 5%",
+            ),
             "inspector.cli.compare",
         ),
         Command(

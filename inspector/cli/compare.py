@@ -1,12 +1,19 @@
-"""`inspector compare`: every strategy on one session, one row each."""
+"""`inspector compare`: every strategy on one session, one row each; or two sets of sessions, before and after."""
 
 from __future__ import annotations
 
+import math
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_report_arguments
-from inspector.cli.output import check_output, deliver
+from inspector.cli.arguments import FORMATS, add_report_arguments
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
+from inspector.cli.output import check_output, check_target, deliver
 from inspector.cli.reading import priced_inputs, read_session
+from inspector.report.forms import FORMS, before_after_written
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -15,21 +22,65 @@ if TYPE_CHECKING:
 ORDERS = ("saved", "at-least", "tokens", "peak", "cost", "breaks", "fires", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""
 
+OF_ONE_SESSION = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
+"""Options that ask for something only the comparison of strategies on one session has."""
+
+MOST_EFFECT = 10.0
+"""The largest difference that anybody can want to be told, a share of before."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """What to compare strategies on, and in which form."""
-    add_report_arguments(parser)
+    """What to compare strategies on, or which sets of sessions, and in which form."""
+    forms = dict(FORMS, csv="for sheets, a row a session; html, md and csv: two sets of sessions alone")
+    add_report_arguments(parser, forms, needs_path=False)
     parser.add_argument(
         "--sort",
         metavar="ORDER",
         choices=ORDERS,
-        default="saved",
-        help=f"what rows are sorted by, the best first: {', '.join(ORDERS)}",
+        help=f"what rows are sorted by, the best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
     )
+    sets = parser.add_argument_group("two sets of sessions, before and after something was changed")
+    for name in ("before", "after"):
+        sets.add_argument(
+            f"--{name}",
+            metavar="PATH",
+            type=Path,
+            action="append",
+            default=[],
+            help=f"a session, or a folder of them, from {name} the change; repeatable",
+        )
+    sets.add_argument(
+        "--at",
+        metavar="DATE",
+        type=_date,
+        help="divide the sessions of the folder PATH by when they began: 2026-11-01, or with a time; in UTC unless it "
+        "says otherwise",
+    )
+    sets.add_argument(
+        "--effect",
+        metavar="PERCENT",
+        type=_effect,
+        help="how large a difference should be told: how many more sessions that takes is said (10%%)",
+    )
+    add_fleet_arguments(parser)
 
 
 def run(options: Namespace) -> int:
     """Print or save the comparison."""
+    if options.before or options.after or options.at is not None:
+        return _compare_sets(options)
+    if options.path is None:
+        message = "name a session to compare strategies on, or two sets of sessions: --before PATH --after PATH"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    if options.effect is not None:
+        raise CommandError("--effect is for two sets of sessions: --before PATH --after PATH", ExitCode.WRONG_USAGE)
+    if options.format not in FORMATS:
+        message = f"--format {options.format} is for two sets of sessions; inspector report --compare writes a page"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
+    return _compare_strategies(options)
+
+
+def _compare_strategies(options: Namespace) -> int:
     from functools import partial
 
     import msgspec
@@ -39,11 +90,70 @@ def run(options: Namespace) -> int:
     from inspector.report.options import ReportOptions
     from inspector.report.session_report import report_of
 
+    refuse_fleet_options(options)
     check_output(options)
     session = read_session(options.path)
     asked = ReportOptions(
-        options.runs_per_day, options.next_calls, details=False, days_per_month=options.days_per_month
+        options.runs_per_day,
+        options.next_calls,
+        details=False,
+        days_per_month=options.days_per_month,
+        model_uncertainty=options.model_uncertainty,
     )
+    sort = options.sort or ORDERS[0]
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
-    report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))
-    return deliver(report, options, partial(comparison_text, sort=options.sort))
+    report = msgspec.structs.replace(report, plans=in_order(report.plans, sort))
+    return deliver(report, options, partial(comparison_text, sort=sort))
+
+
+def _compare_sets(options: Namespace) -> int:
+    from functools import partial
+
+    from inspector.cli.before_after import compare_sets
+
+    _check_sets(options)
+    report, is_partial = compare_sets(options)
+    deliver(report, options, partial(before_after_written, form=options.format))
+    return ExitCode.INTERRUPTED if is_partial else ExitCode.FINE
+
+
+def _check_sets(options: Namespace) -> None:
+    """Tell what is wrong with the line before anything is read."""
+    problem = ""
+    if options.at is None and not (options.before and options.after):
+        lacks = "--after" if options.before else "--before"
+        problem = f"two sets are compared: add {lacks} PATH, or divide one folder with --at DATE"
+    elif options.at is None and options.path is not None:
+        problem = f"{options.path} is in neither set: give it to --before or --after"
+    elif options.at is not None and (options.before or options.after):
+        problem = "--at divides one folder, and --before and --after name two sets: give the one or the others"
+    elif options.at is not None and options.path is None:
+        problem = "--at divides a folder of sessions: name it"
+    for name in OF_ONE_SESSION:
+        if getattr(options, name) not in {None, False}:
+            problem = problem or f"--{name.replace('_', '-')} is for one session, and two sets of them are compared"
+    if problem:
+        raise CommandError(problem, ExitCode.WRONG_USAGE)
+    if options.output is not None:
+        for source in (*options.before, *options.after, *([] if options.path is None else [options.path])):
+            check_target(options.output, source)
+
+
+def _date(text: str) -> float:
+    """A date or a time as seconds since the epoch."""
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError(f"{text!r} is no date; give it as 2026-11-01 or 2026-11-01T09:30+01:00") from None
+
+
+def _effect(text: str) -> float:
+    """A size of a difference in percent, as a share."""
+    try:
+        value = float(text.removesuffix("%").rstrip()) / 100
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= MOST_EFFECT:
+        raise ArgumentTypeError(f"{text!r} is no size of a difference; give percent of before, as 10%")
+    return value

@@ -101,7 +101,10 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
     unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
     notes = [missing(len(found) - len(done), len(found), ended)] if ended else []
-    return folder_report(shown_path(options.path), names, rows, unread, notes), bool(ended)
+    report = folder_report(
+        shown_path(options.path), names, rows, unread, notes, model_uncertainty=options.model_uncertainty
+    )
+    return report, bool(ended)
 
 
 def _name(options: Namespace, index: int) -> str:

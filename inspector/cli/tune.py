@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_price_arguments
+from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
 from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
@@ -79,6 +79,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="also plans that leave out or summarise what people and the model said; nothing tells what that loses",
     )
+    parser.add_argument(
+        "--compaction",
+        action="store_true",
+        help="instead of plans: at which size the agent had best compact, by what its recorded compactions did",
+    )
+    parser.add_argument(
+        "--configured",
+        metavar="TOKENS",
+        type=_tokens,
+        help="with --compaction: the size the agent was told to compact at, where it was told; set beside where it did",
+    )
     add_plan_arguments(parser, "tune these alone, instead of every strategy and ready plan")
     parser.add_argument("--export", metavar="SYSTEM", help="add the plan as that system's own configuration")
     parser.add_argument(
@@ -86,9 +97,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_amount,
         default=MINUTES,
-        help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
+        help=f"once all is read, search at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, telling what it found",
     )
     add_price_arguments(parser)
+    add_uncertainty_argument(parser)
     add_fleet_arguments(parser)
 
 
@@ -99,7 +111,14 @@ def run(options: Namespace) -> int:
     _check(options)
     results = kept_results(options)
     sessions = _found(options.paths, results)
-    report, tuned, is_interrupted = _tuned(sessions, options, results)
+    if options.compaction:
+        from inspector.cli.tune_compaction import compaction_report
+        from inspector.replay.tuning.fleet import TunedGroup
+
+        tuned = list[TunedGroup]()
+        report, is_interrupted = compaction_report(sessions, options, results)
+    else:
+        report, tuned, is_interrupted = _tuned(sessions, options, results)
     results.close()
     form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
     plan_file, options.output = options.output, options.report
@@ -112,8 +131,10 @@ def run(options: Namespace) -> int:
 def _check(options: Namespace) -> None:
     """Tell what is wrong with the line before anything is read."""
     from inspector.report.export import TARGETS
+    from inspector.report.export.compaction import COMPACTION_SETTINGS
     from inspector.strategies.registry import suggestion
 
+    _check_compaction(options)
     for request in options.plans:
         plan_of(request)
     for target in (options.output, options.report):
@@ -122,11 +143,30 @@ def _check(options: Namespace) -> None:
     if options.output is not None and options.output.suffix != ".toml":
         message = f"{options.output}: -o is for the plan, a .toml file; the report goes to --report FILE"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    if options.export is not None and options.export not in TARGETS:
-        message = f"--export {options.export}: no such system{suggestion(options.export, TARGETS)}"
+    targets = COMPACTION_SETTINGS if options.compaction else TARGETS
+    if options.export is not None and options.export not in targets:
+        message = f"--export {options.export}: no such system{suggestion(options.export, targets)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     if options.format == "html":
         tell_missing_charts()
+
+
+def _check_compaction(options: Namespace) -> None:
+    """Tell what does not go with thresholds, and what goes with them alone."""
+    if options.compaction:
+        unfit = {
+            "-o": options.output is not None,
+            "--strategy or --plan": bool(options.plans),
+            "--keep": bool(options.keep),
+            "--may-forget": options.may_forget,
+            "--max-needed": options.max_needed is not None,
+            "--max-risk": options.max_risk is not None,
+            "--budget-calls": options.budget_calls is not None,
+        }
+        for option in (option for option, is_given in unfit.items() if is_given):
+            raise CommandError(f"{option} is about plans, and --compaction tries none", ExitCode.WRONG_USAGE)
+    elif options.configured is not None:
+        raise CommandError("--configured is for --compaction", ExitCode.WRONG_USAGE)
 
 
 def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
@@ -161,8 +201,10 @@ def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
 def _tuned(
     sizes: dict[Path, int], options: Namespace, results: KeptResults
 ) -> tuple[TuneReport, list[TunedGroup], bool]:
+    from functools import partial
+
     from inspector.cli.session_tasks import SessionTerms
-    from inspector.cli.tuning_pool import TuningPool
+    from inspector.cli.tuning_pool import TuningPool, without_lost
     from inspector.replay.tuning.fleet import grouped
     from inspector.replay.tuning.trial import TrialTerms
     from inspector.report.folder import UnreadSession
@@ -175,9 +217,9 @@ def _tuned(
         budget_calls=options.budget_calls,
         keep=list(dict.fromkeys(options.keep)),
         may_forget=options.may_forget,
+        model_uncertainty=options.model_uncertainty,
     )
     terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
-    ends = time.monotonic() + 60 * options.minutes
     priced = SessionTerms.of(options)
     with executor_of(options, len(sizes)) as executor:
         pool = TuningPool(sizes, priced, executor, results)
@@ -187,6 +229,8 @@ def _tuned(
             raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
         groups = grouped(useful)
+        # What was only read would be of no use: the time is for the search.
+        ends = time.monotonic() + 60 * options.minutes
         tuned: list[TunedGroup] = []
         left = float(sum(session.calls for session in useful))
         for group in groups:
@@ -194,7 +238,10 @@ def _tuned(
             now = time.monotonic()
             until = now + (ends - now) * weight / max(left, 1)
             left -= weight
-            tuned += _searched_without_lost(pool, group, options, asked, terms, until, problems)
+            search = partial(_searched, pool, options, asked, terms, until)
+            # What was tried on the others is known already where one of them is lost.
+            found = without_lost(group, problems, search)
+            tuned += [] if found is None else [found]
         ended = executor.ended
     unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
     warnings = _warnings(sessions, tuned, ended)
@@ -205,36 +252,13 @@ def _tuned(
     return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, bool(ended)
 
 
-def _searched_without_lost(
-    pool: TuningPool,
-    group: FleetGroup,
-    options: Namespace,
-    asked: TuningTerms,
-    terms: TrialTerms,
-    until: float,
-    problems: dict[Path, str],
-) -> list[TunedGroup]:
-    """The same with the sessions that can be worked on to the end; the others are told as problems."""
-    from inspector.cli.executors import ENDED
-    from inspector.cli.tuning_pool import LostSessionError
-
-    while group.sessions:
-        try:
-            return [_searched(pool, group, options, asked, terms, until)]
-        except LostSessionError as lost:
-            problems[lost.path] = f"{lost.path}: {ENDED.problem}"
-            # What was tried on the others is known already.
-            group = replace(group, sessions=tuple(each for each in group.sessions if each.path != lost.path))
-    return []
-
-
 def _searched(
     pool: TuningPool,
-    group: FleetGroup,
     options: Namespace,
     asked: TuningTerms,
     terms: TrialTerms,
     until: float,
+    group: FleetGroup,
 ) -> TunedGroup:
     """Search for one group's plan, until it is found or time is up."""
     from inspector.replay.tuning.choice import has_enough
@@ -288,18 +312,11 @@ def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Pla
 
 
 def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:
-    from inspector.report.numbers import IN_TEXT
+    from inspector.cli.tuning_pool import left_out_warnings
 
-    empty = sum(not session.calls for session in sessions)
-    unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
-    cut_short = sum(not each.is_complete for each in tuned)
     why = ended or "the time that --minutes allows"
-    said = (
-        (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
-        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
-        (cut_short, f"the search ended early ({why}): a better plan may not have been tried"),
-    )
-    return [sentence for count, sentence in said if count]
+    cut_short = f"the search ended early ({why}): a better plan may not have been tried"
+    return [*left_out_warnings(sessions), *([] if all(each.is_complete for each in tuned) else [cut_short])]
 
 
 def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
@@ -320,6 +337,13 @@ def _slug(group: FleetGroup) -> str:
     """What tells a group's file from others."""
     words = f"{group.agent} {group.models[0] if len(group.models) == 1 else 'others'}"
     return "-".join("".join(each if each.isalnum() or each in ".-" else " " for each in words).split())
+
+
+def _tokens(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
+        raise ArgumentTypeError(f"{text!r} is no number of tokens; give 1 to {LARGEST_WINDOW:,}")
+    return int(digits)
 
 
 def _amount(text: str) -> float:

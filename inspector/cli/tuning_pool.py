@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from inspector.cli.executors import Job, Lost
+from inspector.cli.executors import ENDED, Job, Lost
 from inspector.cli.exit_codes import CommandError
 from inspector.cli.kept_results import is_as_seen, number, source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.reading import read_session
 from inspector.cli.session_tasks import SessionTask
 from inspector.replay.figure import HowKnown
+from inspector.replay.tuning.compaction_costs import compacted_session, threshold_costs
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.search import SAMPLED
 from inspector.replay.tuning.trial import PreparedSession, Trial
+from inspector.report.numbers import IN_TEXT
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
     from inspector.cli.kept_results import KeptResults, ReadFrom
     from inspector.cli.session_tasks import SessionTerms
+    from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
+    from inspector.replay.tuning.fleet import FleetGroup
     from inspector.replay.tuning.trial import TrialTerms
+
+Worked = TypeVar("Worked")
 
 AT_ONCE: Final = 16
 """Plans that are tried on a session before it is another one's turn; of very many sessions, each has its turn once."""
@@ -146,6 +153,14 @@ def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tup
     return trials, ready.source if ready.source is not None and is_as_seen(ready.source) else None
 
 
+def _compacted(task: SessionTask) -> CompactedSession:
+    return compacted_session(_kept_ready(task).prepared.baseline)
+
+
+def _costs(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTerms) -> ThresholdCosts:
+    return threshold_costs(_kept_ready(task).prepared.baseline, thresholds, terms)
+
+
 class TuningPool:
     """Many sessions, and what came of the plans that were tried on them."""
 
@@ -259,6 +274,37 @@ class TuningPool:
             yield plans[at], [trials[keys[at]] for trials in known]
             at += 1
 
+    def compacted(self, paths: Sequence[Path]) -> list[CompactedSession]:
+        """What each of some sessions tells of compactions, in their order; none where the work ended before that.
+
+        Raises:
+            LostSessionError: A session cannot be worked on any more.
+        """
+        with ProgressLine("reading compactions", estimates=True) as progress:
+            return self._each([Job(path, _compacted, (self._tasks[path],)) for path in paths], progress)
+
+    def threshold_costs(
+        self, paths: Sequence[Path], thresholds: tuple[float, ...], terms: CompactionTerms
+    ) -> list[ThresholdCosts]:
+        """What each of some sessions would have cost, had it compacted at thresholds; else as of `compacted`.
+
+        Raises:
+            LostSessionError: A session cannot be worked on any more.
+        """
+        doing = f"trying {len(thresholds):,} thresholds on {len(paths):,} sessions"
+        with ProgressLine(doing, estimates=True) as progress:
+            return self._each([Job(path, _costs, (self._tasks[path], thresholds, terms)) for path in paths], progress)
+
+    def _each(self, jobs: Sequence[Job[Worked]], progress: ProgressLine) -> list[Worked]:
+        """What came of every job, in their order; nothing where the work ended before all were done."""
+        found: dict[int, Worked] = {}
+        for index, outcome in self._executor.finished(jobs, stays=True):
+            if isinstance(outcome, Lost):
+                raise LostSessionError(jobs[index].path)
+            found[index] = outcome
+            progress(len(found), len(jobs))
+        return [found[index] for index in range(len(jobs))] if len(found) == len(jobs) else []
+
     def _trials_of(self, path: Path) -> _Trials:
         if path not in self._trials:
             kept = self._results.kept(path, self._tasks[path].key("trials"))
@@ -320,6 +366,37 @@ class TuningPool:
             behind += self._sizes[path] + 1
             progress(behind, total)
         return found
+
+
+def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
+    """Which sessions are part of no figure, a sentence each."""
+    empty = sum(not session.calls for session in sessions)
+    unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
+    said = (
+        (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
+        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
+    )
+    return [sentence for count, sentence in said if count]
+
+
+def without_lost(group: FleetGroup, problems: dict[Path, str], work: Callable[[FleetGroup], Worked]) -> Worked | None:
+    """Work on the sessions of a group that can be worked on to the end.
+
+    Args:
+        group: The sessions.
+        problems: What was wrong with sessions; the others are added.
+        work: What may raise `LostSessionError`; it is called again without that session.
+
+    Returns:
+        What came of it; None where no session is left.
+    """
+    while group.sessions:
+        try:
+            return work(group)
+        except LostSessionError as lost:
+            problems[lost.path] = f"{lost.path}: {ENDED.problem}"
+            group = replace(group, sessions=tuple(each for each in group.sessions if each.path != lost.path))
+    return None
 
 
 def _plans_of(kept: bytes | None) -> tuple[Plan, ...]:

@@ -1,4 +1,4 @@
-"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of a folder.
+"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of many.
 
 The names of columns are those of the JSON report. What a spreadsheet would take for a formula is quoted with an
 apostrophe, as OWASP recommends against CSV injection; numbers are never touched, negative ones included.
@@ -10,14 +10,16 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from inspector.report.catalogue import FigureSet
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, quantities
 from inspector.report.document import BaselineCall, CallFigures, PlannedBlock, PlannedCall
 from inspector.report.folder_misses import folder_misses
 from inspector.report.layout import plain
+from inspector.report.set_session import SessionPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
     from inspector.report.tuning import TuneReport
@@ -39,6 +41,8 @@ _PLANNED_BLOCK = tuple(PlannedBlock.__struct_fields__)
 _TOTALS = tuple(name for name in FigureSet.__struct_fields__ if name not in ("calls", "known", "at_least"))
 
 _OF_PLANS = ("saved_tokens", "saved_usd", "saved_percent", "edits", "hazards")
+
+_NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "known")
 
 
 def calls_csv(report: Report) -> str:
@@ -97,6 +101,7 @@ def folder_csv(report: FolderReport) -> str:
     for index in plans:
         head += [f"plan_{index + 1}_{name}" for name in _TOTALS]
         head += [f"plan_{index + 1}_{name}" for name in _OF_PLANS]
+        head += [f"plan_{index + 1}_needed_later_{name}" for name in _NEEDED]
     rows = []
     for row in report.sessions:
         cells: list[object] = [row.path, row.format, row.id, row.model, row.messages, row.calls]
@@ -106,6 +111,7 @@ def folder_csv(report: FolderReport) -> str:
         for each in row.plans:
             cells += [getattr(each.figures, name) for name in _TOTALS]
             cells += [each.saved.tokens, each.saved.usd, each.saved.percent, each.edits, each.hazards]
+            cells += _values(each.needed_later, _NEEDED)
         rows.append(cells)
     return _sheet(head, rows)
 
@@ -119,7 +125,31 @@ def tune_csv(report: TuneReport) -> str:
         plan = "" if group.plan is None else " + ".join(group.plan.strategies)
         of_group = [group.agent, " ".join(group.models), group.verdict, plan]
         rows += [[*of_group, row.path, row.model, *_values(row, figures), " + ".join(row.best)] for row in group.rows]
+    return _compaction_csv(report) if report.compaction else _sheet(head, rows)
+
+
+def _compaction_csv(report: TuneReport) -> str:
+    """When to compact: one row a session, with the threshold of its group."""
+    figures = ("calls", "cost_usd", "saved_usd", "compactions", "configured")
+    fired = ("count", "median", "least", "most")
+    head = ["agent", "models", "verdict", "compact_at", "path", "model", *figures, *(f"fired_{each}" for each in fired)]
+    rows: list[list[object]] = []
+    for group in report.compaction:
+        tokens = None if group.threshold is None else group.threshold.tokens
+        of_group = [group.agent, " ".join(group.models), group.verdict, tokens]
+        rows += [
+            [*of_group, row.path, row.model, *_values(row, figures), *_values(row.effective, fired)]
+            for row in group.rows
+        ]
     return _sheet(head, rows)
+
+
+def before_after_csv(report: BeforeAfterReport) -> str:
+    """Two sets of sessions: one row for each session and model."""
+    own = ("set", "path", "agent", "version", "began", "subagents")
+    part = ("model", *quantities(SessionPart))
+    rows = [[*_values(each, own), *_values(one, part)] for each in report.sessions for one in each.parts]
+    return _sheet([*own, *part], rows)
 
 
 def _sheet(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.report.belief import BELIEF
 from inspector.report.cache_document import (  # noqa: TC001  the schema is made from them
     CacheMissesFacts,
     HourFacts,
@@ -47,6 +48,7 @@ class Report(Struct, frozen=True, kw_only=True):
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
     plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
     prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
     carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
         default_factory=list
@@ -212,6 +214,12 @@ class PlannedCall(CallFigures, frozen=True, kw_only=True):
     cut_tokens: Annotated[int, about("Tokens left out of the prompt; negative where the plan adds.")]
     edits: Annotated[Count, about("Blocks whose rendition changed at this call.")]
     breaks: Annotated[bool, about("The prompt differs from the previous one before its end.")]
+    results_needed: Annotated[
+        Count, about("Results that the plan had cut and this call was the first to need; estimated, as their price is.")
+    ]
+    recoveries_usd: Annotated[
+        float | None, about("Dollars of getting them back, the extra call included; null without a price.")
+    ]
 
 
 class BlockFacts(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
     from inspector.report.tuning import TuneReport
@@ -123,3 +124,28 @@ def tune_written(report: TuneReport, form: str, *, color: bool = False, answers_
             return html(content, tuning_charts(report, PAGE), answers_pointer=answers_pointer)
         case _:
             return tuning_page.tune_text(report, color=color)
+
+
+def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = False) -> str:
+    """Two sets of sessions compared, in a form; the arguments are those of `written`."""
+    from inspector.report import before_after_page
+
+    match form:
+        case "csv":
+            from inspector.report.csv_text import before_after_csv
+
+            return before_after_csv(report)
+        case "json":
+            from inspector.report.json_document import document_json
+
+            return document_json(report)
+        case "md":
+            from inspector.report.pages.markdown import markdown
+
+            return markdown(before_after_page.before_after_content(report))
+        case "html":
+            from inspector.report.pages.html import html
+
+            return html(before_after_page.before_after_content(report), {})
+        case _:
+            return before_after_page.before_after_text(report, color=color)

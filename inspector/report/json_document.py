@@ -1,7 +1,7 @@
 """JSON that is safe to print on a terminal, and the JSON Schema of reports.
 
 `python -m inspector.report.json_document` prints the schema of the report on a session; with `folder` behind it, that
-on a folder of sessions; with `tune`, that of what tuning found.
+on a folder of sessions; with `tune`, that of what tuning found; with `before-after`, that of two sets of sessions.
 """
 
 from __future__ import annotations
@@ -56,9 +56,14 @@ def schema_text(of: type[Struct]) -> str:
 
 
 if __name__ == "__main__":
+    from inspector.report.before_after import BeforeAfterReport
     from inspector.report.document import Report
     from inspector.report.folder import FolderReport
     from inspector.report.tuning import TuneReport
 
-    kinds: dict[str, type[Struct]] = {"folder": FolderReport, "tune": TuneReport}
+    kinds: dict[str, type[Struct]] = {
+        "folder": FolderReport,
+        "tune": TuneReport,
+        "before-after": BeforeAfterReport,
+    }
     sys.stdout.write(schema_text(kinds.get("".join(sys.argv[1:2]), Report)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.recoveries import recoveries, recovery_costs
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.recorded_calls import recorded_calls
@@ -32,31 +34,38 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.cache_misses import CacheMisses
+    from inspector.replay.analysis.recoveries import Need
     from inspector.replay.analysis.resend_cost import ResendCost
+    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
 
-def ledger_facts(baseline: Replay, planned: Sequence[Replay], misses: CacheMisses) -> Ledger:
+def ledger_facts(
+    baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
+) -> Ledger:
     """Every call and every block of a session, without a plan and under each.
 
     Args:
         baseline: The session replayed with an empty plan.
         planned: The session replayed under every plan.
         misses: The cache misses of the baseline.
+        uses: What the session used again of earlier results; None without a plan.
     """
     return Ledger(
         window=baseline.inputs.window.size,
-        calls=_calls(baseline, planned, misses),
+        calls=_calls(baseline, planned, misses, uses),
         blocks=_blocks(baseline, planned),
     )
 
 
-def _calls(baseline: Replay, planned: Sequence[Replay], misses: CacheMisses) -> list[CallFacts]:
+def _calls(
+    baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
+) -> list[CallFacts]:
     inputs, session = baseline.inputs, baseline.history.session
     reported = _reported(inputs)
     before = _baseline(baseline, misses)
-    under = [_planned(each) for each in planned]
+    under = [_planned(each, () if uses is None else recoveries(baseline, each, uses).needs) for each in planned]
     begun: set[int] = set()
     rows = []
     for index, call in enumerate(session.calls):
@@ -168,8 +177,8 @@ def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
     }
 
 
-def _planned(replay: Replay) -> list[PlannedCall]:
-    ledger = replay.ledger
+def _planned(replay: Replay, needs: Sequence[Need]) -> list[PlannedCall]:
+    ledger, needed, costs = replay.ledger, Counter(need.call for need in needs), recovery_costs(replay, needs)
     figures = _figures(replay, [replay.figures.prompt_tokens.known] * len(ledger.cost))
     columns = (ledger.removed_tokens, ledger.edits, ledger.is_break)
     return [
@@ -178,8 +187,12 @@ def _planned(replay: Replay) -> list[PlannedCall]:
             cut_tokens=cut,
             edits=edits,
             breaks=breaks,
+            results_needed=needed[call],
+            recoveries_usd=None if each.cost_usd is None else _dollars(costs.get(call, 0.0)),
         )
-        for each, cut, edits, breaks in zip(figures, *(column.tolist() for column in columns), strict=True)
+        for call, (each, cut, edits, breaks) in enumerate(
+            zip(figures, *(column.tolist() for column in columns), strict=True)
+        )
     ]
 
 

@@ -29,6 +29,9 @@ PERCENT_DIGITS: Final = 4
 SHARE_DIGITS: Final = 6
 """Digits kept of figures that are passed on as data: more than anybody needs, fewer than arithmetic makes up."""
 
+LEAST_SHARE: Final = {False: "<1 %", True: "<0.1 %"}
+"""A share too small for the digits that shares have, on the screen and in full."""
+
 ABOUT: Final = "~"
 """Stands before what is no more than an estimate or a projection."""
 
@@ -140,6 +143,25 @@ class NumberFormat(Struct, frozen=True):
     def share(self, value: float | None) -> str:
         """A part of 1, as a percentage."""
         return self.percent(None if value is None else 100 * value)
+
+    def shares_of_parts(self, parts: Sequence[float | None]) -> list[str]:
+        """The shares of all parts of one whole, each as exact as every other, so that they add up to 100 as written.
+
+        Args:
+            parts: Of each its share, 0.25 for a quarter; they add up to 1.
+        """
+        shares = [part for part in parts if part is not None and not math.isnan(part)]
+        scale = 1000 if self.is_full else 100
+        whole = [math.floor(share * scale) for share in shares]
+        missing = scale - sum(whole)
+        if len(shares) < len(parts) or min(shares, default=-1.0) < 0 or not 0 <= missing <= len(shares):
+            return [self.share(part) for part in parts]
+        for place in sorted(range(len(shares)), key=lambda at: whole[at] - shares[at] * scale)[:missing]:
+            whole[place] += 1
+        return [
+            f"{each * 100 / scale:,.{1 if self.is_full else 0}f} %" if each or not share else LEAST_SHARE[self.is_full]
+            for each, share in zip(whole, shares, strict=True)
+        ]
 
     def plural(self, count: int, noun: str) -> str:
         """A count and its noun: `1 call`, `218 calls`, `37 cache misses`."""

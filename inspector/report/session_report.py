@@ -40,6 +40,7 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
@@ -77,7 +78,7 @@ def report_of(
     redactor = SecretRedactor() if options.texts else None
     baseline = replay(inputs, Plan())
     recorded = recorded_figures(inputs)
-    uses = find_reuse(inputs.history) if plans else None
+    uses = find_reuse(inputs.history) if plans or options.comparison else None
     carried = Breakdown(baseline, baseline) if options.details else None
     planned = [replay(inputs, plan) for plan in plans]
     heaviest = [] if carried is None else _heaviest(carried, redactor)
@@ -98,9 +99,9 @@ def report_of(
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
         explain=_explained(baseline) if options.explain else None,
-        comparison=_comparison(inputs, baseline, progress) if options.comparison else [],
+        comparison=_comparison(baseline, uses, progress) if options.comparison else [],
         masked=None if redactor is None else dict(redactor.masked),
-        ledger=ledger_facts(baseline, planned, misses) if options.ledger and misses else None,
+        ledger=ledger_facts(baseline, planned, misses, uses) if options.ledger and misses else None,
         cost=cost_parts(baseline) if options.details else None,
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
         best_plan=_best_plan(baseline, progress) if options.best_plan else None,
@@ -152,13 +153,13 @@ def _token_facts(inputs: ReplayInputs) -> TokenFacts:
     return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
 
 
-def _comparison(inputs: ReplayInputs, baseline: Replay, progress: Callable[[int, int], None]) -> list[PlanFacts]:
-    plans = plans_to_compare(inputs.history.session)
+def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable[[int, int], None]) -> list[PlanFacts]:
+    plans = plans_to_compare(baseline.history.session)
     totals = ReportOptions(details=False)
     found = []
     for done, plan in enumerate(plans):
         progress(done, len(plans))
-        found.append(plan_facts(replay(inputs, plan), baseline, None, totals))
+        found.append(plan_facts(replay(baseline.inputs, plan), baseline, uses, totals))
     return found
 
 

@@ -79,6 +79,7 @@ class SessionSummary:
         prompt: The first thing a person said, as recorded.
         last: The last thing the model said, as recorded.
         parent: What opens the session that started it; None for one a person began.
+        last_recorded: When its newest record was made, seconds since the epoch; None where that is not known.
         is_unreadable: Its file cannot be opened, or is no text, so that it may have been a session all the same.
     """
 
@@ -100,6 +101,7 @@ class SessionSummary:
     prompt: str = ""
     last: str = ""
     parent: Path | None = None
+    last_recorded: float | None = None
     is_unreadable: bool = False
 
 
@@ -162,6 +164,7 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         prompt=first_prompt(session),
         last=_last_answer(session),
         parent=locate(session, parent) if parent is not None else None,
+        last_recorded=session.last_recorded if is_whole else None,
     )
 
 

@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.belief import BELIEF, EXPERIMENTS, UNCERTAIN, turns_words
 from inspector.report.catalogue import legend, quantity
+from inspector.report.compaction_page import (
+    ABOUT_COMPACTION,
+    WHEN_TO_COMPACT,
+    compaction_lead,
+    compaction_sections,
+    compaction_text,
+)
 from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession
+from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,11 +43,9 @@ VALUES_IN_TEXT = 5
 SPEC_WIDTH = 120
 """Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
 
-BELIEF = (
-    "A replay keeps the recorded answers as they were: it cannot tell what a model would have done differently with a "
-    "shorter context. Figures are of all these sessions together, not a promise for any one of them. Recoveries are "
-    "what getting back what was cut would cost, every time a later call needed it; they are estimated, and what no "
-    "detector sees is not in them."
+RECOVERIES = (
+    "Recoveries are what getting back what was cut would cost, every time a later call needed it; they are estimated, "
+    "and what no detector sees is not in them."
 )
 
 
@@ -47,12 +53,16 @@ def tune_content(report: TuneReport) -> PageContent:
     """The whole page."""
     figures = FigureCells(report)
     return PageContent(
-        title=TITLE,
-        about=ABOUT_PAGE,
-        lead=tuple(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+        title=WHEN_TO_COMPACT if report.compaction else TITLE,
+        about=ABOUT_COMPACTION if report.compaction else ABOUT_PAGE,
+        lead=(
+            *(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+            *compaction_lead(report, figures),
+        ),
         figures=_large(report, figures),
         sections=(
             *(section for at in range(len(report.groups)) for section in _group_sections(report, figures, at)),
+            *compaction_sections(report, figures),
             _method(report),
         ),
     )
@@ -80,9 +90,11 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
 
 
 def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    at = next((at for at, group in enumerate(report.groups) if group.plan is not None), None)
-    if at is None:
+    """What stands large at the top: of the one plan there is; of several each is told in a line of its own."""
+    with_plans = [at for at, group in enumerate(report.groups) if group.plan is not None]
+    if len(with_plans) != 1:
         return ()
+    (at,) = with_plans
     steps = ("groups", at, "plan")
     return (
         ("cost without a plan", figures.cell("groups", at, "cost_usd")),
@@ -98,6 +110,8 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[S
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
         parts.append(_plan_table(figures, at))
+        if report.asked.model_uncertainty:
+            parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
         parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan)]
         configuration = group.plan.configuration
         if configuration is not None:
@@ -117,17 +131,17 @@ PLAN_FIGURES = (
     ("saved_usd", "saved, if nothing is fetched again"),
     ("needed", "needed later"),
     ("recovery_each_usd", "cost of getting one back"),
-    ("recovery_usd", "of getting all back"),
+    ("recovery_usd", "cost of getting all back"),
     ("break_even", "breaks even at so many"),
     ("net_usd", "saved after recoveries"),
-    ("net_percent", "of the cost"),
-    ("low_percent", "of sessions drawn anew, at worst (1 of 20)"),
-    ("high_percent", "at best (1 of 20)"),
+    ("net_percent", "the same, of the cost"),
+    ("low_percent", "over sessions drawn anew, less only in 1 of 20 draws"),
+    ("high_percent", "and more only in 1 of 20 draws"),
     ("chosen_again_percent", "draws in which no plan is better"),
     ("left_out_usd", "saved by plans chosen without looking at the session"),
-    ("left_out_percent", "of the cost"),
+    ("left_out_percent", "saved so, of the cost"),
     ("regret_usd", "more with every session's own best, in hindsight"),
-    ("regret_percent", "of the cost"),
+    ("regret_percent", "more with these, of the cost"),
     ("helped", "sessions it helps"),
     ("worse", "sessions it costs more on"),
     ("requests", "calls it adds"),
@@ -138,7 +152,7 @@ PLAN_FIGURES = (
 def _plan_table(figures: FigureCells, at: int) -> Table:
     rows = [(Cell(label), figures.cell("groups", at, "plan", name)) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
-    return Table("What it saves, how sure that is, and what it risks", ("", "figure"), tuple(rows))
+    return Table("What it saves, how sure that is, and what it risks", ("what", ""), tuple(rows))
 
 
 def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Section:
@@ -159,7 +173,9 @@ def _front_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> Sec
         f"needed, from {IN_TEXT.dollars(group.front[0].saved_usd)} at {group.front[0].needed:,} needs to "
         f"{IN_TEXT.dollars(most.saved_usd)} at {most.needed:,}."
     )
-    about = Line((Cell("Every plan here saves more than all others that are needed as rarely."),))
+    said = "Every plan here saves more than all others that are needed as rarely."
+    is_recommended = group.verdict == "recommended" and any(point.is_chosen for point in group.front)
+    about = Line((Cell(f"{said}{' The large point is the recommended one.' if is_recommended else ''}"),))
     table = Table("Saving against needed later", head, rows, words=2)
     return Section(
         f"front-{at + 1}", "Saving against needed later", (about, Chart(f"front-{at + 1}", alternative), table), level=3
@@ -206,7 +222,8 @@ def _method(report: TuneReport) -> Section:
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
-    parts.append(Line((Cell(BELIEF),)))
+    parts.append(Line((Cell(f"{BELIEF}. {EXPERIMENTS}"),)))
+    parts += [Line((Cell(RECOVERIES),))] if report.groups else []
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
     return Section("method", "How far to believe it", tuple(parts))
 
@@ -214,7 +231,13 @@ def _method(report: TuneReport) -> Section:
 def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
     """One screen a group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
+    small = [at for at, group in enumerate(report.groups) if group.verdict == "too few"]
+    # What is said of one alone says what to do; of many, each the same again, nobody reads it.
+    places = small if len(small) > 1 else []
+    gathered = [report.groups[at] for at in places]
     for at, group in enumerate(report.groups):
+        if at in places:
+            continue
         if at:
             page.line()
         cost = figures.cell("groups", at, "cost_usd").shown
@@ -224,11 +247,25 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
             continue
         if group.verdict != "recommended":
             page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
-        page.pairs(_pairs(group, group.plan, figures, at))
+        page.pairs(_pairs(report, group, group.plan, figures, at))
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
+    if report.compaction:
+        compaction_text(page, report, figures)
+    if gathered:
+        _gathered_text(page, gathered, [figures.cell("groups", at, "cost_usd").shown for at in places])
     _footer(page, report)
     return page.text()
+
+
+def _gathered_text(page: Page, groups: Sequence[TunedGroupFacts], costs: Sequence[str]) -> None:
+    """Groups with too few sessions or calls, and how many more would do."""
+    page.line()
+    page.line("Too little to tell what the next session needs", HEADING)
+    for group, cost in zip(groups, costs, strict=True):
+        more = lacking(group.sessions, group.calls)
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}; {more} more would do", indent=2)
+    page.line("For one session: inspector compare FILE.", indent=2)
 
 
 def _tried(group: TunedGroupFacts) -> str:
@@ -239,7 +276,15 @@ def _tried(group: TunedGroupFacts) -> str:
     return f"; {IN_TEXT.plural(group.searched, 'plan')} tried{some}"
 
 
-def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int) -> list[tuple[str, str]]:
+def _drawn(report: TuneReport) -> str:
+    """What the band of a plan's saving is over."""
+    others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
+    return f"over sessions drawn anew{others}"
+
+
+def _pairs(
+    report: TuneReport, group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int
+) -> list[tuple[str, str]]:
     def shown(name: str) -> str:
         return figures.cell("groups", at, "plan", name).shown
 
@@ -247,7 +292,7 @@ def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: in
     saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
     pairs.append(("saves", saved))
     pairs += [
-        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, over sessions drawn anew"),
+        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
         ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) chosen without looking at each session"),
         ("", f"{shown('regret_usd')} more with each session's own best, in hindsight"),
         *(("risks" if not index else "", line) for index, line in enumerate(_risks(plan, shown))),
@@ -334,8 +379,8 @@ def _footer(page: Page, report: TuneReport) -> None:
         page.line(f"Not read: {each.path}: {each.problem}", indent=2)
     if len(report.unread) > 3:
         page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
-    marks = legend({"estimated"})
-    page.line(f"{marks}; figures are of all sessions together, no promise for one", LABEL, indent=2)
+    marks = legend({"estimated"} if report.groups else {"projected"})
+    page.line(f"{BELIEF}; {marks}", LABEL, indent=2)
 
 
 def _value(value: float) -> str:

@@ -98,9 +98,9 @@ def _bill(report: Report) -> list[Row]:
         return [("cost", UNKNOWN, "there is no price for its model: sizes alone"), *sizes]
     parts = [(name, value) for name in PARTS if (value := getattr(found, name)) is not None]
     written = IN_TEXT.dollars_of_parts(total.cost_usd, [value for _, value in parts])
+    shares = IN_TEXT.shares_of_parts([value / total.cost_usd if total.cost_usd else None for _, value in parts])
     rows: list[Row] = []
-    for (name, value), text in zip(parts, written, strict=True):
-        share = IN_TEXT.share(value / total.cost_usd if total.cost_usd else None)
+    for (name, _), text, share in zip(parts, written, shares, strict=True):
         marked = IN_TEXT.marked(text, found.known.get(name, ""), is_least=name in found.at_least)
         rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
     return rows

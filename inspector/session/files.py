@@ -28,6 +28,9 @@ SEPARATOR = "#"
 CLOCK_SECONDS = 0.05
 """Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
 
+COPIED_SECONDS = 3600.0
+"""A file that changed this long after its newest record was made was copied then, and not written by an agent."""
+
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """What a system says where a disk is full, or one may not write as much."""
 
@@ -102,6 +105,16 @@ class FileState(NamedTuple):
     def settled(self) -> FileState:
         """The state to remember: of a file that has just been written one that no later look equals."""
         return self if self.age > CLOCK_SECONDS else self._replace(modified=0)
+
+
+def time_of_writing(changed: float, recorded: float | None) -> float:
+    """When an agent last wrote to a session; what copies a file may give it a new time of change.
+
+    Args:
+        changed: When its file changed last, seconds since the epoch.
+        recorded: When its newest record was made; None where records have no time.
+    """
+    return changed if recorded is None or changed - recorded < COPIED_SECONDS else recorded
 
 
 def open_for_reading(path: Path) -> BinaryIO:

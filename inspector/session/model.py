@@ -44,6 +44,11 @@ class BlockKind(IntEnum):
         """The kind in words, as screens and reports show it: `tool result`."""
         return self.name.lower().replace("_", " ")
 
+    @property
+    def short_label(self) -> str:
+        """The same in one word, where it stands beside a tool's name or a text: `result`, `assistant`."""
+        return self.label.removeprefix("tool ").removesuffix(" text")
+
 
 class Role(StrEnum):
     """Who a message speaks for. Tool results have the role their format gives them: `user` or `tool`."""
@@ -417,6 +422,11 @@ class Session:
     def models(self) -> tuple[str, ...]:
         """Every model that answered a call, in order of first use."""
         return tuple(dict.fromkeys(call.model for call in self.calls if call.model))
+
+    @property
+    def last_recorded(self) -> float | None:
+        """When its newest record that has a time was made, seconds since the epoch; None where none has one."""
+        return next((message.time for message in reversed(self.messages) if message.time is not None), None)
 
     def text(self, block: Block) -> str:
         """The whole text of a block, read again from the file.

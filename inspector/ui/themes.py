@@ -109,7 +109,15 @@ DARK: Final = Theme(
     surface="#181C23",
     panel="#222833",
     dark=True,
-    variables=_variables("#5AAEE6", "#39424F", "#E8A33D", ("#39424F", "#4C5868", "#5AAEE6"), "#181C23"),
+    variables=_variables(
+        "#5AAEE6",
+        "#39424F",
+        "#E8A33D",
+        ("#39424F", "#4C5868", "#5AAEE6"),
+        "#181C23",
+        text_muted="#AEB3BB",
+        text_disabled="#989EA7",
+    ),
 )
 
 LIGHT: Final = Theme(
@@ -131,8 +139,8 @@ LIGHT: Final = Theme(
         "#9A5700",
         ("#C6CAC6", "#A9AFAB", "#005F9E"),
         "#F4F4EF",
-        text_muted="#484D53",
-        text_disabled="#5F656B",
+        text_muted="#44494F",
+        text_disabled="#585E64",
     ),
 )
 
@@ -173,7 +181,15 @@ COLOUR_BLIND: Final = Theme(
     surface="#161616",
     panel="#242424",
     dark=True,
-    variables=_variables("#56B4E9", "#4A4A4A", "#E69F00", ("#4A4A4A", "#606060", "#56B4E9"), "#161616"),
+    variables=_variables(
+        "#56B4E9",
+        "#4A4A4A",
+        "#E69F00",
+        ("#4A4A4A", "#606060", "#56B4E9"),
+        "#161616",
+        text_muted="#B4B4B4",
+        text_disabled="#9E9E9E",
+    ),
 )
 
 ANSI: Final = Theme(

@@ -104,3 +104,17 @@ def test_ages_and_sizes_name_their_unit() -> None:
         "125 kB",
         "4.0 GB",
     ]
+
+
+@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=8).filter(lambda parts: sum(parts) > 1))
+def test_shares_of_a_whole_add_up_to_a_hundred_as_they_are_written(parts: list[float]) -> None:
+    for numbers in (ON_SCREEN, IN_TEXT):
+        written = numbers.shares_of_parts([part / sum(parts) for part in parts])
+        assert sum(0.0 if "<" in text else float(text.removesuffix(" %")) for text in written) == pytest.approx(100)
+        assert all(text.startswith("0") for text, part in zip(written, parts, strict=True) if part == 0)
+
+
+def test_shares_of_a_cost_are_rounded_together() -> None:
+    assert ON_SCREEN.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["51 %", "41 %", "8 %", "<1 %"]
+    assert IN_TEXT.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["50.6 %", "40.8 %", "8.5 %", "0.1 %"]
+    assert ON_SCREEN.shares_of_parts([0.5, None]) == ["50 %", "-"]

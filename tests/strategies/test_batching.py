@@ -107,6 +107,30 @@ def test_a_gate_opens_only_for_enough_tokens(data):
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.data())
+def test_a_gate_opens_only_for_a_large_enough_share_of_the_prompt(data):
+    session = data.draw(sessions())
+    orders = order_by_call(data.draw(orders_for(session)))
+    share = data.draw(st.integers(1, 100))
+    outcome = replay(inputs_of(session), Plan((PlanEntry(ToldBatched(orders, batch_share=share)),)))
+    history, found = outcome.history, outcome.edits
+    reclaimed: dict[int, int] = {}
+    arriving: dict[int, int] = {}
+    for row in range(len(found.block)):
+        call = int(found.call[row])
+        begins = call == 0 or history.call_context[call] != history.call_context[call - 1]
+        if call < history.call_count and not begins:
+            kind = reclaimed if call > history.enters[found.block[row]] else arriving
+            kind[call] = kind.get(call, 0) + int(found.previous_tokens[row] - found.tokens[row])
+    # What is left, and what was cut at this call, were the prompt as it stood before.
+    left = outcome.ledger.prompt_tokens
+    assert all(
+        tokens * 100 >= share * (int(left[call]) + tokens + arriving.get(call, 0)) - 100
+        for call, tokens in reclaimed.items()
+    )
+
+
+@settings(max_examples=examples(40), deadline=None)
+@given(st.data())
 def test_with_an_idle_gate_a_warm_cache_is_never_broken(data):
     session = data.draw(sessions())
     orders = order_by_call(data.draw(orders_for(session)))
@@ -125,7 +149,7 @@ def test_a_strategy_at_rest_is_not_batched():
 @pytest.mark.parametrize("name", [name for name, kind in STRATEGIES.items() if issubclass(kind, Batching)])
 def test_own_parameters_come_before_the_shared_ones(name):
     names = [parameter.name for parameter in STRATEGIES[name].parameters]
-    assert names[-4:] == ["batch-calls", "batch-tokens", "batch-idle", "batch-before"]
+    assert names[-5:] == ["batch-calls", "batch-tokens", "batch-share", "batch-idle", "batch-before"]
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -141,7 +165,9 @@ def test_a_schedule_batched_at_every_call_is_the_schedule(session):
     )
 
 
-@pytest.mark.parametrize("gate", [{"batch_tokens": 1_000_000}, {"batch_tokens": 2_000}, {"batch_idle": 1_000}])
+@pytest.mark.parametrize(
+    "gate", [{"batch_tokens": 1_000_000}, {"batch_tokens": 2_000}, {"batch_idle": 1_000}, {"batch_share": 90}]
+)
 def test_what_waits_is_not_looked_at_again_at_every_call(gate):
     made = strategy("tiered-stale", default=3, data=3, **gate)
     work(made, 10)

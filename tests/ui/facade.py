@@ -970,6 +970,17 @@ class Running:
         return spending is not None and spending.replay is self.baseline
 
     @property
+    def best(self) -> Any:
+        """The best plan, once all were tried; None until then, and where there is none."""
+        answers = self._controller.answers
+        return None if answers.is_searching or answers.best is None else answers.best.best
+
+    @property
+    def best_so_far(self) -> Any:
+        """What came of trying plans so far: `BestPlan`; None while nothing is known."""
+        return self._controller.answers.best
+
+    @property
     def cache(self) -> Any:
         """What became of the prompt cache in the newest replay: `CacheAnswers`; None while unknown."""
         return self._controller.answers.cache_of(self._controller.outcome)

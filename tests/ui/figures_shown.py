@@ -220,8 +220,8 @@ def _from_text(figures: Figures, text: str) -> None:
 
 def _from_page(figures: Figures, report: Report) -> None:
     for title, cell in page_content(report).figures:
-        names = {"saved a month": "", "of the cost": "of the total", "of all prompts": "of the total"}
-        name = names.get(title, title)
+        names = {"of the cost": "of the total", "of all prompts": "of the total"}
+        name = "" if title.startswith("saved a month at ") else names.get(title, title)
         if name:
             figures.add(PLAN, {"prompt tokens less": "saved tokens"}.get(name, name), cell.shown, "html, large")
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from inspector.replay.analysis.comparison import ComparedPlan
 from inspector.replay.analysis.hazards import Hazard, HazardKind
 from inspector.replay.analysis.plan_outcome import Savings
@@ -10,6 +12,7 @@ from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
 from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.front import front_of, front_table, why
 from inspector.ui.compare.rows import BEST_MARK, NEVER_APPLIED, Contender, PlanKind, compare_table
 from inspector.ui.figure_table.drawing import row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
@@ -130,3 +133,61 @@ def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
     line = "".join(text for text, _ in row_pieces(table.columns, widths, table.rows[-1], selected=False))
     assert "strategy" in line
     assert line.rstrip().endswith(" 12")
+
+
+FRONT = [
+    BASELINE,
+    contender("bold", 5.0, 12),
+    contender("trap", 6.0, 40),
+    contender("rejected", 6.5, 0, PlanKind.PRESET, REJECTED),
+    contender("sound", 4.0, 0),
+    contender("copy", 4.0, 0, PlanKind.YOURS),
+    contender("bad bargain", 3.0, 12),
+    contender("not looked at", 9.0, None),
+    contender("idle", 0.0, 0),
+]
+
+
+def test_on_the_front_are_the_plans_of_which_no_other_saves_more_and_is_needed_less() -> None:
+    best = best_of(FRONT)
+
+    assert [each.key for each in front_of(FRONT, best)] == ["sound", "bold", "trap"]
+    rows = front_table(FRONT, best).rows
+    assert [(row.key, row.mark) for row in rows] == [("sound", BEST_MARK), ("bold", " "), ("trap", " ")]
+    assert [row.cells["needed"].text for row in rows] == ["0", "12", "40"]
+    assert [row.cells["least"].text for row in rows] == ["$4.00", "~$3.80", "~$2.00"]
+    assert [row.cells["each"].text for row in rows] == ["·", "~$0.10", "~$0.10"]
+    length = rows[1].cells["band"].length
+    assert length is not None
+    assert (length.sent / length.full, length.recorded / length.full) == pytest.approx((3.8 / 6, 5 / 6))
+
+
+def test_the_best_plan_is_on_the_front_even_where_another_one_saves_more_and_is_needed_as_often() -> None:
+    cheap = contender("cheap", 4.0, 1)
+    dear = contender("dear", 4.1, 1)
+    assert dear.recoveries is not None
+    dear = replace(dear, recoveries=replace(dear.recoveries, cost=3.0, cost_each=3.0, band_low=1.1))
+    best = best_of([BASELINE, cheap, dear])
+
+    assert best is cheap
+    assert [each.key for each in front_of([BASELINE, cheap, dear], best)] == ["cheap", "dear"]
+    assert "less than fetching that again costs" in why(dear, best, (cheap, dear))
+
+
+def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> None:
+    best = best_of(FRONT)
+    others = front_of(FRONT, best)
+    sound, bold, _ = others
+
+    assert why(sound, best, others) == (
+        "no other plan saves more if all that was cut and needed is fetched again, of those that leave out no words; "
+        "trap saves more before that, but 40 later calls needed cut text, so that it saves ~$2.00 to $6.00"
+    )
+    assert why(bold, best, others) == (
+        "12 later calls needed cut text, so that it saves ~$3.80 to $5.00: what it saves beyond ★ sound is less than "
+        "fetching that again costs"
+    )
+    least = contender("careful", 1.0, 0)
+    risky = contender("risky", 5.0, 9)
+    assert "9 calls fewer needed cut text than with ★ risky" in why(least, risky, (least, risky))
+    assert why(least, None, (least,)) == ""

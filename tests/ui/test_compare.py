@@ -188,6 +188,28 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
 
 
 @few_plans
+async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_it(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        compare = await Compare.opened(run, "asterisk", "F")
+        await run.until_shown("Saving against needed later")
+        rows = compare.table.rows
+        assert [row.mark for row in rows].count("★") == 1
+        needed = [row.cells["needed"].order for row in rows]
+        assert needed == sorted(needed)
+        assert compare.facts[0][0] == "best"
+        compare.table.go_to_line(0)
+        key = str(compare.table.row_here)
+        plan = compare.plan(key)
+        await run.tap("F")
+        await run.until_shown("Compare ")
+        assert len(compare.table.rows) > len(rows)
+        assert compare.table.row_here == key
+        await run.tap("F", "enter")
+        await run.until_open("session")
+        await run.settled()
+        assert run.plan.strategies == plan.strategies
+
+
 async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:
     async with running(session_file.path) as run:
         plan = run.plan
@@ -351,3 +373,23 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_little_room() -> N
     assert shown == ["anthropi…ool-uses", "anthropi…thinking", "anthropi…l-inputs"]
     assert {len(name) for name in shown} == {17}
     assert cut_middle("短い名前の計画", 9) in {"短い…計画", "短い…の計画"}
+
+
+@few_plans
+async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        compare = await Compare.opened(run)
+        first = dict(compare.facts)["comes to"]
+        await run.until_shown(first)
+        assert "↓" in run.lines()[-2]
+        seen = ""
+        while "↓" in run.lines()[-2]:
+            seen += run.text()
+            above = run.lines()[-2]
+            await run.tap("tab")
+            await run.until(lambda above=above: run.lines()[-2] != above)
+        seen += run.text()
+        assert all(f"│ {label} " in seen for label, _ in compare.facts)
+        assert compare.facts[-1][1].split()[-1] in seen
+        await run.tap("tab")
+        await run.until_shown(first)

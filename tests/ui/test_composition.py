@@ -109,9 +109,11 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, s
         assert sum(part.carried for part in found.parts) == pytest.approx(carried)
         assert "Everything sent in 30 calls" in run.text()
         assert screen.parts.sorting == Sorting("cost")
+        assert screen.found.everything.name == "everything"
         await run.tap("e")
         await screen.shown()
         assert screen.found.scope is Scope.WINDOW
+        assert screen.found.everything.name == "this window"
 
 
 async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:

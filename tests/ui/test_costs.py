@@ -1,5 +1,6 @@
 """The cost screen and the explain key, run as users run them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
             if section in (CostSection.TOTALS, CostSection.PARTS, CostSection.FORECAST):
                 assert "as recorded" in table
                 assert not [said for said in ("with the plan", "under the plan", "without") if said in table]
+        for row in ("usd_per_day", "usd_per_month", ("next", "calls")):
+            explained = costs.explained[row]
+            assert explained.value > 0
+            assert not [given.label for given in explained.inputs if "plan" in given.label or "saved" in given.label]
+        await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
+        await run.until_shown("a day, 24 assumed")
+        assert re.search(r"a month, 30 days +~\$[\d,]+ +\$[\d,]+ to \$[\d,]+", run.text())
 
 
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):
@@ -142,6 +150,16 @@ async def test_the_explain_key_explains_costs_where_the_cost_bar_has_the_cursor(
         await run.until_open("explain")
         for name in ("cost without the plan", "saved", "breaks even at call", "saved a month"):
             assert name in run.text()
+
+
+async def test_an_explanation_is_as_wide_as_its_own_screen_says(running, session_file: Recording):
+    async with running(session_file.path, size=(160, 40)) as run:
+        await run.settled()
+        await run.tap("E")
+        await run.until_shown("How this is calculated")
+        frame = next(line for line in run.lines() if "How this is calculated" in line)
+        left = frame.index("╭─ How this is calculated")
+        assert frame.index("╮", left) - left + 1 == 110
 
 
 async def test_a_result_leads_to_its_row(running, session_file: Recording):

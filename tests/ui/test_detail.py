@@ -241,3 +241,30 @@ async def test_five_megabytes_and_a_line_of_one_are_shown_from_any_place() -> No
         assert app.detail.line_count == 310_000
         await pilot.press("end")
         assert shown(app.detail)[-1] == " ␛[31mline␛[0m"
+
+
+async def test_a_title_without_room_is_told_in_fewer_words_and_not_cut_within_one() -> None:
+    app = DetailApp(replace(CONTENT, title="assistant text, 110 tokens", short_title="assistant"))
+    async with app.run_test(size=(120, 6)) as pilot:
+        await settle(pilot)
+        assert "assistant text, 110 tokens" in shown(app.detail)[0]
+        await pilot.resize_terminal(73, 6)
+        await settle(pilot)
+        assert shown(app.detail)[0].split()[-2:] == ["record", "assistant"]
+
+
+async def test_the_view_that_is_shown_is_named_where_there_is_no_room_for_all_names() -> None:
+    app = DetailApp(CONTENT)
+    async with app.run_test(size=(36, 6)) as pilot:
+        for key, named in (
+            ("", "raw │ as sent │ difference │ …"),
+            ("right", "raw │ as sent │ difference │ …"),
+            ("right", "… │ difference │ formatted │ …"),
+        ):
+            await pilot.press(*([key] if key else []))
+            await settle(pilot)
+            assert shown(app.detail)[0].strip() == named
+        for x in (6, 30):
+            await pilot.click(app.detail, offset=(x, 0))
+            await settle(pilot)
+            assert app.detail.shown == "difference"

@@ -19,7 +19,7 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
 from inspector.ui.sessions.book import Entry, SessionLine
-from inspector.ui.sessions.rows import row_of
+from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
 from tests.conftest import ROOT
 from tests.ui.figures_shown import PLAN, SESSION, Figures, from_report, label, sum_as_printed
 from tests.ui.studies import BASELINE, CURRENT, Compare, Composition, Costs, Tune, table_on_top
@@ -321,5 +321,5 @@ def session_list(figures: Figures, session: Session) -> None:
     )
     cells = row_of(SessionLine(Entry(header, summary_of(session))), 1.0).cells
     for column, name in (("tokens", "prompt tokens"), ("cost", "cost")):
-        if column in cells:
+        if cells[column].text not in (NO_USAGE, NO_PRICE):
             figures.add(SESSION, name, cells[column].text, "session list")

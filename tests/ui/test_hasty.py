@@ -130,7 +130,7 @@ async def test_whatever_opens_is_closed_by_keys_sent_at_once(
     running: Callable[..., Any], session_file: Recording
 ) -> None:
     async with running(session_file.path, folders=[session_file.path.parent]) as run:
-        for opening in ("ctrl+p", "plus", "d", "o", "c"):
+        for opening in ("ctrl+p", "plus", "w", "o", "c"):
             for _ in range(2):
                 run.send(opening)
                 run.send("escape")

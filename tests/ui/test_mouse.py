@@ -93,7 +93,7 @@ async def test_a_dialog_is_left_by_a_click_on_its_frame_or_beside_it(running, se
 
 async def test_a_dialog_is_answered_by_a_click_on_its_frame(running, session_file) -> None:
     async with running(session_file.path) as run:
-        await run.press("d")
+        await run.press("z", "d")
         await run.until_open("value")
         await run.tap(*"77")
         await run.click("enter sets")

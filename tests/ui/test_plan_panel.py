@@ -156,7 +156,7 @@ labels = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=1,
 def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
     label: str, touched: int, value: int, width: int
 ) -> None:
-    effect = Effect("many", "+191k tk", f"{touched:,} of 9,999")
+    effect = Effect("many", "+191k tokens", f"{touched:,} of 9,999")
 
     pieces = name_row(f"  {label}", effect, (number_text(value), "parameter--value"), width)
 
@@ -166,9 +166,17 @@ def test_the_line_of_a_name_is_as_wide_as_the_panel_and_always_tells_the_value(
 
 
 def test_what_a_limit_does_is_told_as_fully_as_there_is_room_for() -> None:
-    effect = Effect("20 of 53 results", "+21k tk", "20 of 53")
+    effect = Effect("20 of 53 results", "+21k tokens", "20 of 53")
 
-    assert [effect.within(width) for width in (20, 15, 8, 3)] == ["20 of 53 +21k tk", "20/53 +21k tk", "+21k tk", ""]
+    assert [effect.within(width) for width in (20, 18, 15, 13, 8, 3)] == [
+        "20 of 53 +21k tokens",
+        "20/53 +21k tokens",
+        "20 of 53 +21k",
+        "20 of 53 +21k",
+        "+21k",
+        "",
+    ]
+    assert effect.within(12) == "20/53 +21k"
 
 
 @given(st.lists(labels, max_size=6), st.integers(30, 60), st.integers(0, 4))

@@ -167,7 +167,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         await shows(run, f"{last:,} tokens", "of ~200k")
         rows = re.findall(r"│[▶ ] ([a-z][a-z …]*?) +(?:\d+ +)?~?([\d,]+) ", run.text().partition("role  tool")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
-        whole = amounts.pop("everything")
+        whole = amounts.pop("this window")
         assert abs(whole - last) <= 0.01 * last
         assert list(amounts.values()) == sorted(amounts.values(), reverse=True), "the largest part first"
         assert abs(sum(amounts.values()) - whole) <= len(amounts)

@@ -5,6 +5,7 @@ from pathlib import Path
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
 from inspector.ui.sessions.book import SessionBook, SessionOrder
+from inspector.ui.sessions.rows import row_of
 
 OLD, NEW, CHILD, GRANDCHILD = (Path(f"/s/{name}.jsonl") for name in ("old", "new", "child", "grandchild"))
 
@@ -104,3 +105,34 @@ def test_a_file_that_may_have_been_a_session_stays_and_one_that_was_never_goes()
         [SessionSummary(OLD, problem="binary", is_unreadable=True), SessionSummary(NEW, problem="of no known agent")]
     )
     assert [name for name, _, _ in shown(made)] == ["old"]
+
+
+def test_a_session_is_as_old_as_its_newest_record_where_its_file_was_copied_later() -> None:
+    made = SessionBook()
+    made.list([header(OLD, 1_000_000), header(NEW, 900_000)])
+    assert [name for name, _, _ in shown(made)] == ["old", "new"]
+    assert made.read_into([SessionSummary(OLD, "claude-code", last_recorded=100_000)])
+    assert [name for name, _, _ in shown(made)] == ["new", "old"]
+    assert not made.read_into([SessionSummary(NEW, "claude-code", last_recorded=899_990)])
+    ages = {str(row_of(line, 1_000_000).key): row_of(line, 1_000_000) for line in made.lines()}
+    assert ages[str(OLD)].cells["age"].text == "10 d"
+    assert ages[str(OLD)].mark == " "
+
+
+def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> None:
+    made = SessionBook()
+    made.list([header(OLD, 1), header(NEW, 2), header(CHILD, 3)])
+    made.read_into(
+        [
+            SessionSummary(OLD, "swe-agent"),
+            SessionSummary(NEW, "pi", model="house-model", tokens=5_000),
+            SessionSummary(CHILD, "pi", model="house-model", working_directory="/home/me/shop", tokens=5_000, usd=0.5),
+        ]
+    )
+    said = {
+        line.entry.header.path: [row_of(line, 10).cells[name].text for name in ("project", "model", "tokens", "cost")]
+        for line in made.lines()
+    }
+    assert said[OLD] == ["unknown", "unknown", "no data", "no data"]
+    assert said[NEW] == ["unknown", "house-model", "5.0k", "no price"]
+    assert said[CHILD] == ["shop", "house-model", "5.0k", "$0.50"]

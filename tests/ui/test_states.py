@@ -8,6 +8,7 @@ import pytest
 
 from inspector.tokens.token_table import TokenTable
 from inspector.ui.settings import Settings
+from inspector.ui.toolkit.header import SECONDS_TO_IDLE
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording
 
@@ -90,6 +91,16 @@ async def test_rows_that_are_appended_appear(running, session_file) -> None:
         assert run.history.call_count == calls + 1
         await run.until(lambda: run.replay.history.call_count == calls + 1)
         assert run.state == "live"
+
+
+async def test_a_session_of_long_ago_in_a_new_file_is_not_live_until_it_is_written(running, session_file) -> None:
+    # What is recorded is months old, as in a copy; the file was made a moment ago.
+    assert time.time() - session_file.path.stat().st_mtime < SECONDS_TO_IDLE
+    async with running(session_file.path) as run:
+        await run.until_shown("○ idle")
+        assert "live" not in run.text()
+        session_file.turn()
+        await run.until_shown("● live")
 
 
 async def test_a_file_that_vanishes_keeps_its_last_view_and_may_return(running, session_file) -> None:

@@ -235,6 +235,9 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     act("compare.fold", "_", hides="never applied, folded")
     program.go("_", shows="never applied, folded")
     act("compare.best", "*", changes=ROW)
+    act("compare.front", "F", shows="Saving against needed later")
+    program.go("F", hides="Saving against needed later")
+    act("compare.read-on", "tab", hides="saves most at least, of plans that leave out")
     program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
@@ -292,7 +295,7 @@ def test_keys_of_the_curves_and_the_map(program: Tried) -> None:
 def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     act = program.act
     program.go("1", shows="saves $")
-    program.go("v", shows="everything")
+    program.go("v", shows="this window")
     for place in (2, 3, 4, 5, 6, 1):
         act(f"composition.divide-{place}", f"g {DIVISION_LETTERS[place - 1]}", changes=REST)
     act("composition.scope", "e", changes=r"╭─ (?:Window|Everything).*")

@@ -50,6 +50,20 @@ def test_text_can_be_read_on_every_background(name: str) -> None:
             assert contrast(color, background) >= (4.5 if name != "colour-blind" else 3)
 
 
+async def test_faint_text_can_be_read_on_every_background_and_under_the_cursor() -> None:
+    for name, theme in DRAWN.items():
+        app = ThemedApp()
+        async with app.run_test():
+            app.theme = theme.name
+            found = app.get_css_variables()
+        backgrounds = ("background", "surface", "panel", "primary-muted")
+        muted, waiting = (Color.parse(found[each]) for each in ("text-muted", "text-disabled"))
+        for background in (Color.parse(found[each]) for each in backgrounds):
+            assert contrast(muted.hex, background.hex) >= 4.5, (name, background)
+        for background in (Color.parse(found[each]) for each in backgrounds[:3]):
+            assert contrast(waiting.hex, background.hex) >= 4.5, (name, background)
+
+
 def test_the_contrast_theme_has_no_faint_text() -> None:
     for name in ("text-muted", "text-disabled", "border-blurred"):
         assert contrast(CONTRAST.variables[name], CONTRAST.background) >= (4.5 if name == "border-blurred" else 7)

@@ -4,6 +4,8 @@ Every plan is judged by the lower end of what it saves: its saving less the pric
 a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered. What a person or the
 model said has no detector at all: a plan that leaves out some of it (windows, summaries) is not the best one, whatever
 it saves.
+
+What was the best plan on other sessions is tried first: of all that can be saved, most is known long before the end.
 """
 
 from __future__ import annotations
@@ -37,6 +39,21 @@ MOST_BLOCKS: Final = 30_000
 """A session of more is not searched either."""
 WORTHWHILE: Final = 0.01
 """A plan that saves a smaller share saves nothing."""
+
+FIRST: Final = (
+    "vercel-prune",
+    "aggressive",
+    "cozempic-stale-reads",
+    "smart-retention",
+    "maf-tool-calls",
+    "hynous-shipped",
+    "prune-old",
+    "cozempic-trim",
+)
+"""Plans in the order in which they added most to what the best one before them saved, on public sessions of 14 formats.
+
+On half of these the first alone is the best, and on average the first six save 99 % of what the best of all saves.
+"""
 
 _TRIED_FIRST = 12
 """Plans that are tried before it is told how long all of them will take."""
@@ -77,7 +94,7 @@ class BestPlan:
             provider would reject; None where none of them saves.
         most: The plan that saves most whatever it cuts; None where none saves.
         tried: How many were tried.
-        is_complete: All of them were; otherwise it would have taken too long.
+        is_complete: All of them were; otherwise it would have taken too long, or goes on.
     """
 
     best: SavingPlan | None
@@ -89,17 +106,22 @@ class BestPlan:
 class BestPlanSearch:
     """Tries one plan after another. Called off, it goes on where it was; threads that share it take turns."""
 
-    def __init__(self, baseline: Replay, uses: ReuseScan) -> None:
+    def __init__(self, baseline: Replay, uses: ReuseScan, known: BestPlan | None = None) -> None:
         """Prepare to search.
 
         Args:
             baseline: The session with nothing cut.
             uses: Finds where the session used what its tool results said.
+            known: What was found of the session before it grew: it is tried first.
         """
         self._baseline = baseline
         self._uses = uses
         self._turn = Lock()
-        self._plans = plans_to_compare(baseline.history.session)
+        of_known = () if known is None else (known.best, known.most)
+        before = {each.plan.name for each in of_known if each is not None}
+        plans = plans_to_compare(baseline.history.session)
+        self._rank = {plan: -place for place, plan in enumerate(plans)}
+        self._plans = sorted(plans, key=lambda plan: (plan.name not in before, place_in_order(plan)))
         self._tried = 0
         self._spent = 0.0
         self._best: SavingPlan | None = None
@@ -123,22 +145,38 @@ class BestPlanSearch:
         """How many were tried by now."""
         return self._tried
 
-    def run(self, is_cancelled: Callable[[], bool], give_way: Callable[[float], object]) -> BestPlan | None:
+    @property
+    def baseline(self) -> Replay:
+        """The session with nothing cut, as it was when the search began."""
+        return self._baseline
+
+    def run(
+        self,
+        is_cancelled: Callable[[], bool],
+        give_way: Callable[[float], object],
+        tell: Callable[[BestPlan], object] = lambda _: None,
+    ) -> BestPlan | None:
         """Try what has not been tried.
 
         Args:
             is_cancelled: Asked again and again; True ends the search for now.
             give_way: Called after each plan with the seconds it took; may wait, for others to go first.
+            tell: Called with what was found so far whenever there is a better plan.
 
         Returns:
             What was found; None where it was called off.
         """
         with self._turn:
             if self._result is None:
-                self._result = self._search(is_cancelled, give_way)
+                self._result = self._search(is_cancelled, give_way, tell)
             return self._result
 
-    def _search(self, is_cancelled: Callable[[], bool], give_way: Callable[[float], object]) -> BestPlan | None:
+    def _search(
+        self,
+        is_cancelled: Callable[[], bool],
+        give_way: Callable[[float], object],
+        tell: Callable[[BestPlan], object],
+    ) -> BestPlan | None:
         if len(self._baseline.history.kind) > MOST_BLOCKS:
             return self._found(is_complete=False)
         uses = self._uses.run(is_cancelled)
@@ -154,9 +192,11 @@ class BestPlanSearch:
             while self._tried < len(self._plans) and not is_cancelled():
                 if self._is_too_long:
                     return self._found(is_complete=False)
-                began = thread_time()
+                began, before = thread_time(), self._best
                 self._try(self._plans[self._tried], inputs, uses)
                 self._tried += 1
+                if self._best is not before:
+                    tell(self._found(is_complete=False))
                 took = thread_time() - began
                 self._spent += took
                 began = thread_time()
@@ -178,17 +218,58 @@ class BestPlanSearch:
             return
         savings = savings_of(self._baseline.figures, planned.figures)
         share = savings.share.value
-        if share is None or share < WORTHWHILE or not (share > _judged(self._best) or share > _saved(self._most)):
+        if share is None or share < WORTHWHILE or share < min(_judged(self._best), _saved(self._most)):
             return
         found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
-        if share > _saved(self._most):
+        if self._is_ahead(found, self._most, _saved):
             self._most = found
-        judged = _judged(found)
-        if judged >= WORTHWHILE and judged > _judged(self._best) and is_sound(planned):
+        if self._is_ahead(found, self._best, _judged) and _is_worthwhile(found, planned):
             self._best = found
+
+    def _is_ahead(self, found: SavingPlan, known: SavingPlan | None, of: Callable[[SavingPlan | None], float]) -> bool:
+        """Whether one plan comes to more; of equal ones, whether it is the first of those that are compared."""
+        if of(found) != of(known):
+            return of(found) > of(known)
+        return known is None or self._rank[found.plan] > self._rank[known.plan]
 
     def _found(self, *, is_complete: bool) -> BestPlan:
         return BestPlan(self._best, self._most, self._tried, is_complete)
+
+
+def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
+    """What was found of a session, with the figures of another state of it. No other plan is tried.
+
+    Args:
+        known: What was found.
+        baseline: The session with nothing cut, as it is now.
+        uses: Where it used what its tool results said.
+        is_cancelled: Asked again and again.
+
+    Raises:
+        ReplayCancelledError: It was called off.
+    """
+    inputs = baseline.inputs.isolated(is_cancelled)
+
+    def again(each: SavingPlan | None) -> tuple[SavingPlan | None, Replay | None]:
+        if each is None:
+            return None, None
+        planned = replay(inputs, each.plan)
+        savings = savings_of(baseline.figures, planned.figures)
+        return SavingPlan(each.plan, savings, recoveries(baseline, planned, uses)), planned
+
+    (best, planned), (most, _) = again(known.best), again(known.most)
+    if best is not None and planned is not None and not _is_worthwhile(best, planned):
+        best = None
+    return BestPlan(best, most, known.tried, known.is_complete)
+
+
+def _is_worthwhile(found: SavingPlan, planned: Replay) -> bool:
+    return _judged(found) >= WORTHWHILE and is_sound(planned)
+
+
+def place_in_order(plan: Plan) -> int:
+    """Where a plan that comes with the program stands in the order of trying: what saved most elsewhere comes first."""
+    return FIRST.index(plan.name) if plan.name in FIRST else len(FIRST)
 
 
 def is_sound(planned: Replay) -> bool:

@@ -91,6 +91,21 @@ def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
     return tuple(sorted(found, key=lambda each: each.call))
 
 
+def rereads_of_calls(replay: Replay) -> NDArray[np.int64]:
+    """Per call, how many files its response reads that its conversation had read or written before, int64.
+
+    Args:
+        replay: The session with nothing cut.
+    """
+    count = replay.history.call_count
+    found = np.zeros(count, dtype=np.int64)
+    for thread in np.unique(replay.history.call_thread[:count]).tolist():
+        work = _Work.of(replay, int(thread))
+        place, first_named = work.reads.T
+        np.add.at(found, work.calls[place[first_named < place]], 1)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class _Work:
     """One conversation call by call; places are those of its own calls.

@@ -47,6 +47,9 @@ class Scope(StrEnum):
     """Those of any call's prompt."""
 
 
+WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: "everything"}
+"""What all parts together are called: what blocks of earlier windows cost is a part of everything alone."""
+
 NO_TOOL = "no tool"
 
 NO_FILE = "(no file)"
@@ -167,7 +170,7 @@ def context_breakdown(
     bounds = np.searchsorted(codes[order], np.arange(len(names) + 1))
     parts = [part(name, blocks[order[bounds[at] : bounds[at + 1]]]) for at, name in enumerate(names)]
     parts = [each for each in parts if len(each.blocks)]
-    everything, rest = _totals(replay, context, part("", blocks), resend)
+    everything, rest = _totals(replay, context, part(WHOLE[scope], blocks), resend)
     if grouping is not Grouping.REPEATS:
         parts += rest
     if grouping is not Grouping.AGE:
@@ -204,7 +207,7 @@ def _totals(
     rest = [part for part in rest if part.carried or part.tokens or part.name == AROUND_TEXTS]
     prompt = float(context.prompt.value or 0)
     carried, cost = (shown.carried + system_calls + left, shown.cost + of_system + cost_left)
-    return ContextPart("everything", shown.blocks, prompt, prompt + shown.recorded - shown.tokens, carried, cost), rest
+    return ContextPart(shown.name, shown.blocks, prompt, prompt + shown.recorded - shown.tokens, carried, cost), rest
 
 
 def consumers_of(

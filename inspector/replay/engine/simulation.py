@@ -172,8 +172,8 @@ class Simulation:
     def edits(self) -> Edits:
         """Simulate every call, the next one included."""
         history, runs = self.history, self.runs
-        sequential = [run.sequential for run in runs if run.sequential is not None]
-        self.measures_prompts = any(getattr(each, "measures_prompts", True) for each in sequential)
+        stepping = [each for run in runs for each in (run.sequential, run.batched) if each is not None]
+        self.measures_prompts = any(getattr(each, "measures_prompts", True) for each in stepping)
         self._sent = [{} for _ in runs]
         self._decided = [tuple(run.decided for run in runs[:depth]) for depth in range(len(runs) + 1)]
         arrival_order = np.argsort(history.enters, kind="stable").astype(np.int32)

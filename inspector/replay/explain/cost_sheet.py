@@ -16,7 +16,7 @@ from inspector.replay.explain.parts import (
     next_calls_explanation,
     resent_explanation,
 )
-from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations
+from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations, recorded_cost_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation, replay_explanations
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def cost_sheet(
         **{("result", row.block): resent_explanation(row, planned, differences) for row in results},
         **{("compaction", each.compaction): compaction_explanation(each) for each in compactions},
     }
+    if planned is baseline and runs is not None:
+        explained.update(recorded_cost_explanations(runs))
     if next_calls is not None:
         explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
     return CostSheet(

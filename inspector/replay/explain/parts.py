@@ -191,24 +191,39 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
 
 
 def next_calls_explanation(projection: NextCallsProjection, window: ContextWindow) -> Explanation:
-    """What the next calls cost with the plan and without."""
+    """What the next calls cost with the plan and without; where both are the same, what they cost."""
     cost = projection.cost
+    is_recorded = cost.plan == cost.baseline and projection.plan_prompt_tokens == projection.baseline_prompt_tokens
     return Explanation(
-        cost.saving.middle,
+        cost.baseline.middle if is_recorded else cost.saving.middle,
         "$",
         HowKnown.PROJECTED,
         "the session going on as it went: each coming call grows, is served and answered as a drawn one of its own "
         "was; the middle and the band are of two hundred such continuations",
         (
             Input("calls", projection.calls, "calls"),
-            *_band_inputs("without the plan", cost.baseline, "$"),
-            *_band_inputs("with the plan", cost.plan, "$"),
-            *_band_inputs("saved", cost.saving, "$"),
-            *_band_inputs("last prompt without the plan", projection.baseline_prompt_tokens, "tokens"),
-            *_band_inputs("last prompt with the plan", projection.plan_prompt_tokens, "tokens"),
+            *(_recorded_inputs(projection) if is_recorded else _planned_inputs(projection)),
             Input("context window, which no prompt outgrows", window.size, "tokens"),
         ),
         f"this session's own calls, at the rates of its last one; context window: {window.source}",
+    )
+
+
+def _recorded_inputs(projection: NextCallsProjection) -> tuple[Input, ...]:
+    return (
+        *_band_inputs("cost as recorded", projection.cost.baseline, "$"),
+        *_band_inputs("last prompt", projection.baseline_prompt_tokens, "tokens"),
+    )
+
+
+def _planned_inputs(projection: NextCallsProjection) -> tuple[Input, ...]:
+    cost = projection.cost
+    return (
+        *_band_inputs("without the plan", cost.baseline, "$"),
+        *_band_inputs("with the plan", cost.plan, "$"),
+        *_band_inputs("saved", cost.saving, "$"),
+        *_band_inputs("last prompt without the plan", projection.baseline_prompt_tokens, "tokens"),
+        *_band_inputs("last prompt with the plan", projection.plan_prompt_tokens, "tokens"),
     )
 
 

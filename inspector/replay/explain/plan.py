@@ -155,5 +155,19 @@ def _projection_explanations(projection: RunProjection) -> dict[str, Explanation
     }
 
 
+def recorded_cost_explanations(projection: RunProjection) -> dict[str, Explanation]:
+    """What such sessions cost a day and a month where no plan is on, under the names of what a plan would save."""
+    runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
+    cost = Input("cost of this run", projection.per_run.baseline.middle, "$")
+    return {
+        "usd_per_day": _projected(projection.per_day.baseline, "what this run costs, times runs a day", (cost, runs)),
+        "usd_per_month": _projected(
+            projection.per_month.baseline,
+            "what this run costs, times runs a day, times the days of a month",
+            (cost, runs, Input("days a month", projection.days_per_month)),
+        ),
+    }
+
+
 def _projected(band: Band, formula: str, inputs: tuple[Input, ...]) -> Explanation:
     return Explanation(band.middle, "$", HowKnown.PROJECTED, formula, inputs, _DRAWN, band)

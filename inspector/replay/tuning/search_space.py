@@ -2,8 +2,8 @@
 
 A ladder goes up and down from the value a plan has, in ratios, because the defaults of strategies in use have the right
 size and nothing says where between a sixteenth and sixteen times of it the best value lies. When a strategy's edits are
-made at once or in batches (every so many calls, from so many tokens on, once the cache is cold) is a dimension as well:
-the kind of trigger often decides more than its limit.
+made at once or in batches (every so many calls, from so many tokens or such a share of the prompt on, once the cache is
+cold) is a dimension as well: the kind of trigger often decides more than its limit.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _SHARES = (0.1, 0.25, 0.5, 0.75, 0.9)
 _AT_ONCE: Final[Mapping[str, ParameterValue]] = {
     "batch-calls": 1,
     "batch-tokens": 0,
+    "batch-share": 0,
     "batch-idle": 0,
     "batch-before": 100,
 }
@@ -54,6 +55,8 @@ TRIGGERS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
     {"batch-tokens": 5_000},
     {"batch-tokens": 20_000},
     {"batch-tokens": 60_000},
+    {"batch-share": 10},
+    {"batch-share": 30},
     {"batch-idle": 300},
     {"batch-before": 50},
 )

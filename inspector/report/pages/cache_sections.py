@@ -75,12 +75,16 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
     """What the cost is made of."""
     if report.cost is None or report.baseline.cost_usd is None:
         return None
-    rows = []
+    total, parts = report.baseline.cost_usd, []
     for name, entry in quantities(CostParts).items():
         value = getattr(report.cost, name)
         if value is not None and entry.part_of == "cost_usd":
-            share = IN_TEXT.share(value / report.baseline.cost_usd) if report.baseline.cost_usd else ""
-            rows.append((Cell(entry.label), figures.cell("cost", name), Cell(share)))
+            parts.append((name, entry.label, value))
+    shares = IN_TEXT.shares_of_parts([value / total for _, _, value in parts]) if total else [""] * len(parts)
+    rows = [
+        (Cell(label), figures.cell("cost", name), Cell(share))
+        for (name, label, _), share in zip(parts, shares, strict=True)
+    ]
     return Section(
         "cost-parts",
         "What the cost is made of",

@@ -11,8 +11,9 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
+from inspector.report.recovery_words import needed_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.text import compaction_rows
+from inspector.report.text import compaction_rows, uncertainty_rows
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
@@ -53,6 +54,7 @@ def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...
     parts += [tools] if tools.rows else []
     parts += _cache(plan, index, figures)
     parts += [Line((Cell(f"Recorded {label}: {said}."),)) for label, said in compaction_rows(plan)]
+    parts += [Line((Cell(f"With {label}: {said}."),)) for label, said in uncertainty_rows(plan)]
     return tuple(parts)
 
 
@@ -152,21 +154,31 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
         ("strategy", *head, quantity(PlanFacts, "figures.cache_breaks").short_label, "first applied at call", "risks"),
         tuple(rows),
     )
+    missed = [index for index in order if (found := report.comparison[index].needed_later) and found.calls]
+    needed = figures.table(
+        "Strategies that cut what later calls needed",
+        ("strategy",),
+        [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
+        NeededLaterFacts,
+        *NEEDED_COST,
+    )
     alternative = (
         f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone"
         f"{', and the plan of this page' if report.plans else ''}. {_best(report.comparison[order[0]])}"
     )
-    return Section("strategies", "Strategies compared", (Chart("comparison", alternative), table))
+    tables = (table, needed) if missed else (table,)
+    return Section("strategies", "Strategies compared", (Chart("comparison", alternative), *tables))
 
 
 def _best(plan: PlanFacts) -> str:
     """Which strategy saves most, and what may go wrong with it."""
     risks = [f"{hazard_label(name)} ({count:,})" for name, count in (plan.hazards or {}).items() if count]
     known = f"Its risks: {'; '.join(risks)}" if risks else "No risk of it was found"
-    return (
-        f"{plain(plan.name)} saves most, {IN_TEXT.percent(plan.saved.percent)}. {known}. "
-        "Whether later calls needed what it cuts is told of a page's own plan."
-    )
+    needed = plan.needed_later
+    least = None if needed is None or not needed.calls else needed.saved_at_least_usd
+    said = "" if needed is None else f" {needed_words(needed.calls, IN_TEXT).capitalize()}"
+    said += "" if least is None else f": it saves at least {IN_TEXT.dollars(least)} if all of it is fetched again"
+    return f"{plain(plan.name)} saves most, {IN_TEXT.percent(plan.saved.percent)}. {known}.{said}{'.' if said else ''}"
 
 
 def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:

@@ -145,7 +145,7 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell
         by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
         is_loss = found.usd_per_month_high < 0
         last = (
-            "saved a month",
+            f"saved a month at {runs_a_day(runs_of(found))}",
             Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss),
         )
     return (
@@ -310,7 +310,9 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
         ),
     )
     days = projected[0][1].days_per_month
-    assumptions = (
+    runs = runs_of(projected[0][1])
+    assumed = f"Nobody said how many runs a day there are: {runs.number:,.6g} are assumed. " if runs.is_assumed else ""
+    assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
         f"month of {days:g} days. At worst and at best are the 5th and 95th percentile of a thousand sessions put "
         "together from drawn stretches of this one: how far chance may carry the total, not whether other sessions are "

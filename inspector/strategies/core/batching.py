@@ -2,9 +2,9 @@
 
 An edit of something already sent breaks the cached prefix at that point, however small it is. Every retroactive
 strategy here can therefore collect its edits and make them together: at every so many calls, when enough tokens would
-be reclaimed, when the cache is cold anyway, or only in the part of the prompt that is deep enough. The ideas are those
-of systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`, OpenClaw's time to live, Headroom's frozen
-prefix. Where several are set, all must hold.
+be reclaimed, or a large enough share of the prompt, when the cache is cold anyway, or only in the part of the prompt
+that is deep enough. The ideas are those of systems in use: SWE-agent's polling, the Anthropic API's `clear_at_least`,
+OpenClaw's time to live, Headroom's frozen prefix. Where several are set, all must hold.
 
 What a strategy leaves out at one call goes together, or stays: a part of it could be a call without its result. What is
 decided about a block as it arrives is never held back: nothing of it is in a cache yet. Where a context begins
@@ -51,6 +51,13 @@ class Batching(Parametrized):
         maximum=1_000_000,
         group=GROUP,
     )
+    batch_share: int = whole(
+        0,
+        "Edit only when at least this share of the prompt's tokens is reclaimed at once; 0 for any.",
+        "%",
+        maximum=100,
+        group=GROUP,
+    )
     batch_idle: int = whole(
         0,
         "Edit only after so long without a call, so that the cache is cold; 300 is five minutes, 0 is always.",
@@ -74,7 +81,18 @@ class Batching(Parametrized):
     @property
     def waits_for_the_prompt(self) -> bool:
         """True when what was sent, or the clock, decides how long edits wait."""
-        return self.batch_tokens > 0 or self.batch_idle > 0 or self.batch_before < 100
+        return self.batch_tokens > 0 or self.batch_share > 0 or self.batch_idle > 0 or self.batch_before < 100
+
+    @property
+    def waits_for_an_amount(self) -> bool:
+        """True when edits wait until enough is reclaimed at once."""
+        return self.batch_tokens > 0 or self.batch_share > 0
+
+    def enough(self, moment: Moment) -> int:
+        """The fewest tokens worth reclaiming at a call."""
+        if not self.batch_share:
+            return self.batch_tokens
+        return max(self.batch_tokens, -(-moment.prompt_tokens * self.batch_share // 100))
 
 
 def batching_of(strategy: Strategy) -> Batching | None:
@@ -141,6 +159,11 @@ class BatchedRun:
     _held: dict[int, _Held] = field(default_factory=dict)
     _made: set[int] = field(default_factory=set)
 
+    @property
+    def measures_prompts(self) -> bool:
+        """Whether what prompts come to decides."""
+        return self.batching.batch_share > 0
+
     def step(self, moment: Moment) -> Iterable[Choice]:
         """What changes at this call: decisions about what has just arrived, and the batch, if it is due."""
         history, call = moment.history, moment.call
@@ -163,7 +186,7 @@ class BatchedRun:
         if has_left or (decision.operation is None and block not in self._made):
             return
         held.decisions[block], held.since[block] = decision, moment.call
-        if self.batching.batch_tokens:
+        if self.batching.waits_for_an_amount:
             held.reclaims[block] = moment.tokens(block) - moment.tokens_under(choice)
             held.total += held.reclaims[block]
 
@@ -176,11 +199,12 @@ class BatchedRun:
         if not held.decisions or not self._may_edit(held, moment):
             return []
         is_anywhere = self.batching.batch_before >= 100 or moment.starts_context
-        if is_anywhere and not moment.starts_context and held.total < self.batching.batch_tokens:
+        enough = 0 if moment.starts_context else self.batching.enough(moment)
+        if is_anywhere and not moment.starts_context and held.total < enough:
             return []
         waiting = list(held.decisions) if is_anywhere else self._deep_enough(held, moment)
         reclaimed = sum(held.reclaims.get(block, 0) for block in waiting)
-        if not moment.starts_context and reclaimed < self.batching.batch_tokens:
+        if not moment.starts_context and reclaimed < enough:
             return []
         due = [Choice(block, decision) for block in waiting if (decision := held.take(block)) is not None]
         self._made.update(choice.block for choice in due)

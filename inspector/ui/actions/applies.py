@@ -34,6 +34,12 @@ def has_none_on(main: InspectScreen) -> bool:
     return not has_strategies(main)
 
 
+def has_best_with_none_on(main: InspectScreen) -> bool:
+    """No strategy is on, and it is known which plan saves most."""
+    found = main.controller.answers.best
+    return has_none_on(main) and found is not None and found.best is not None
+
+
 def has_none_on_elsewhere(main: InspectScreen) -> bool:
     """No strategy of the plan is on, and something else than the plan has the focus."""
     return has_none_on(main) and not is_in_plan(main)

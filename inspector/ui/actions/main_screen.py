@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.ui.actions import menus
 from inspector.ui.actions.action import Named, UserAction
 from inspector.ui.actions.applies import (
+    has_best_with_none_on,
     has_future,
     has_none,
     has_none_on,
@@ -97,6 +98,18 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "Switch plan A/B",
         named=Named(_swap_title, "Two plans side by side", has_plan),
         also="swap other",
+    ),
+    UserAction(
+        "plan.best",
+        "asterisk",
+        lambda main: main.plan.take_best(),
+        "best",
+        "Use the plan that saves most here, if all it cut and was needed is fetched again",
+        is_shown=True,
+        rank=3,
+        named=Named("Use the best plan", "The one that saves most here with what was needed fetched again", has_plan),
+        also="take recommend optimal cheapest save saving",
+        when=has_best_with_none_on,
     ),
     UserAction(
         "plan.undo",
@@ -297,15 +310,6 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         named=Named("Explain the figure", "How the figures under the cursor are calculated", has_outcome),
         also="why how calculated cost exact estimated source",
         when=is_in_cost,
-    ),
-    UserAction(
-        "cost.runs",
-        "d",
-        lambda main: main.cost.ask_runs(),
-        "runs a day",
-        "Set how many such sessions run a day",
-        named=Named("Set the runs a day", "How many runs a day a saving is projected to", has_outcome),
-        also="month forecast projection cost",
     ),
     UserAction(
         "menu.files",

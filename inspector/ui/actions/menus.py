@@ -254,6 +254,16 @@ VIEWS: Final[tuple[Row, ...]] = (
         also="clock when duration",
     ),
     UserAction(
+        "cost.runs",
+        "",
+        lambda main: main.cost.ask_runs(),
+        "runs a day",
+        "Set how many such sessions run a day",
+        named=Named("Set the runs a day", "How many runs a day a saving is projected to", has_outcome),
+        menu="z d",
+        also="month forecast projection cost",
+    ),
+    UserAction(
         "session.diagnostics",
         "",
         lambda main: main.related.show_diagnostics(main),

@@ -30,7 +30,7 @@ STUDY: Table = (
         rank=3,
         named=Named("Go back", "Close this screen"),
     ),
-    UserAction("study.quit", "q", "close", "quit", "Quit this screen", is_looked_up=False),
+    UserAction("study.quit", "q", "close", "quit", "Close this screen, as esc does", is_looked_up=False),
     UserAction(
         "study.explain",
         "E",
@@ -63,8 +63,8 @@ STUDY: Table = (
 
 
 def _quit(room: str) -> UserAction[Any]:
-    """What stands over a screen goes by the key screens are quit with, too."""
-    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Quit this", is_looked_up=False)
+    """What stands over a screen closes by the key that screens close with, too."""
+    return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Close this, as esc does", is_looked_up=False)
 
 
 def _again(room: str, key: str, label: str) -> UserAction[Any]:
@@ -90,9 +90,28 @@ COMPARE: Table = (
         "best",
         "To the plan that saves most if what it cut is fetched again where needed",
         is_shown=True,
-        rank=2,
+        rank=5,
+    ),
+    UserAction(
+        "compare.front",
+        "F",
+        "screen.front",
+        "front",
+        "Show only plans of which no other saves more and is needed less, or all",
+        is_shown=True,
+        rank=3,
+        also="pareto risk needed why best careful bold",
     ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
+    UserAction(
+        "compare.read-on",
+        "tab",
+        "screen.read_on",
+        "more below",
+        "Read on about this plan, and from the beginning again",
+        is_shown=True,
+        rank=2,
+    ),
 )
 """The table of plans on the compare screen."""
 

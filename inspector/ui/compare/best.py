@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.ui.compare.rows import Contender
 
 KEY_OF_BEST: Final = "*"
+KEY_OF_FRONT: Final = "F"
 
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
 """Of plans that save the same, one that comes with the program is the best, and not its copy."""
@@ -43,8 +44,12 @@ class Headline(NamedTuple):
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
     """The plan that saves most if all it cut and was needed is fetched again, as `BestPlanSearch` chooses it."""
-    sound = (each for each in contenders if not _is_rejected(each) and not _leaves_out_words(each))
-    return _most(sound, lambda each: each.share_at_least or 0.0)
+    return _most(filter(could_be_best, contenders), lambda each: each.share_at_least or 0.0)
+
+
+def could_be_best(each: Contender) -> bool:
+    """Whether a plan can be recommended, if it saves: it was replayed, is not rejected and leaves out no words."""
+    return not (each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each))
 
 
 def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) -> Contender | None:
@@ -78,7 +83,7 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
         return Headline(
             f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
             f"{BEST_MARK} {of}: {name}, {_amount(best)}{short_risk}",
-            f"{KEY_OF_BEST} goes there",
+            f"{KEY_OF_BEST} goes there, {KEY_OF_FRONT} shows the front",
             is_good=True,
         )
     if waiting:

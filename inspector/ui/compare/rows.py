@@ -220,8 +220,8 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
         if not is_idle:
             cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
             cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
-            cells["least"] = _least(each)
-            cells["needed"] = _needed(None if each.recoveries is None else each.recoveries.needed)
+            cells["least"] = least_cell(each)
+            cells["needed"] = needed_cell(None if each.recoveries is None else each.recoveries.needed)
             cells["pays"] = _pays_off(found)
         else:
             cells["saved"] = cells["share"] = Cell(NOTHING, style="table--faint", order=0.0)
@@ -253,7 +253,7 @@ def _first_firing(found: ComparedPlan) -> Cell:
     return Cell(text, order=float(found.first_firing))
 
 
-def _least(each: Contender) -> Cell:
+def least_cell(each: Contender) -> Cell:
     """What it saves if everything it cut and was needed is fetched again."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
@@ -266,7 +266,7 @@ def _least(each: Contender) -> Cell:
     return Cell(text, style="table--saved" if low > 0 else "table--lost", order=low)
 
 
-def _needed(calls: int | None) -> Cell:
+def needed_cell(calls: int | None) -> Cell:
     """How many later calls needed what was cut: none is good to know."""
     if calls is None:
         return Cell(WAITING, style="table--waiting")
@@ -291,8 +291,17 @@ def _pays_off(found: ComparedPlan) -> Cell:
     return Cell(f"call {ON_SCREEN.whole(found.break_even_call)}", order=float(found.break_even_call))
 
 
-def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = False) -> list[tuple[str, str]]:
-    """The details of one plan, line by line: a label and a text, which may hold a user's."""
+def about(
+    each: Contender, baseline: ComparedPlan | None, why: str = "", *, is_best: bool = False
+) -> list[tuple[str, str]]:
+    """The details of one plan, line by line: a label and a text, which may hold a user's.
+
+    Args:
+        each: The plan.
+        baseline: The session with nothing cut.
+        why: Why it is the best one, or not.
+        is_best: It is.
+    """
     strategies = each.plan.strategies
     if each.is_baseline:
         what = "The session as it was recorded, every call sent again with nothing cut."
@@ -304,8 +313,8 @@ def about(each: Contender, baseline: ComparedPlan | None, *, is_best: bool = Fal
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
     lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
-    if is_best:
-        lines.insert(0, ("best", "saves most at least, of plans that leave out nothing that was said"))
+    if why:
+        lines.insert(0, ("best" if is_best else "why not", why))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))
     specs = " + ".join(each.plan.to_specs())

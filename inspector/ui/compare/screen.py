@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from inspector.replay.analysis.best_plan import place_in_order
 from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
@@ -22,6 +23,7 @@ from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
 from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.front import front_of, front_table, why
 from inspector.ui.compare.rows import (
     NEVER_APPLIED,
     NOTHING_CUT,
@@ -72,7 +74,9 @@ class PlansTable(FigureTable):
     plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again included;
     a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the model has no
     price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
-    is fetched again, with a call more for each. ★ is the plan that saves most at least, of those that leave out nothing
+    is fetched again, with a call more for each. F shows the front alone: the plans of which no other saves more and
+    is needed less, from the most careful one to the boldest, each with the band between what it saves at least and at
+    most. ★ is the plan that saves most at least, of those that leave out nothing
     that people or the model said. Misses are calls whose prompt differs from the one before it ahead of its end, and is
     cached anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
     Breaks even is the call from which on a plan has cost
@@ -141,7 +145,7 @@ class CompareScreen(StudyScreen):
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
-        self._is_unfolded = False
+        self._is_unfolded = self._shows_front = False
         self._best: Contender | None = None
         self._begins = True
         """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
@@ -158,6 +162,7 @@ class CompareScreen(StudyScreen):
 
     def on_mount(self) -> None:
         """Sort by what is saved, the most first."""
+        self.query_one("#compare-about", Pane).say_below("")
         self.plans.sorting = Sorting("saved")
         self.plans.focus()
 
@@ -212,9 +217,14 @@ class CompareScreen(StudyScreen):
             else each
             for each in fresh
         }
-        self._waiting = list(self._contenders)
+        self._waiting = sorted(self._contenders, key=lambda key: self._order(self._contenders[key]))
         self._fill()
         self._replay()
+
+    @staticmethod
+    def _order(each: Contender) -> tuple[bool, bool, int]:
+        """When a plan is replayed: what everything is compared with, then what was the best on other sessions."""
+        return not each.is_baseline, not each.is_current, place_in_order(each.plan)
 
     def _saved(self) -> list[Contender]:
         """The other plan, and those the user saved."""
@@ -267,15 +277,23 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
-        self.plans.table = compare_table(contenders, best, is_unfolded=self._is_unfolded)
+        if self._shows_front:
+            self.plans.table = front_table(contenders, self._best)
+        else:
+            self.plans.table = compare_table(contenders, best, is_unfolded=self._is_unfolded)
         self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
         done, count = len(contenders) - len(self._waiting), len(contenders)
         self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
-        folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
-        away = f" · {folded} never applied, folded" if folded else ""
-        pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}")
+        if self._shows_front:
+            shown = len(self.plans.table.rows)
+            title = f"Saving against needed later: {shown} of {ON_SCREEN.plural(count, 'plan')} over {calls}"
+        else:
+            folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
+            away = f" · {folded} never applied, folded" if folded else ""
+            title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
+        pane.border_title = Content(title)
         pane.say_below(legend_of(self.plans.table))
 
     @on(FigureTable.Highlighted)
@@ -288,8 +306,10 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         is_best = self._best is not None and each.key == self._best.key
+        others = front_of(self._contenders.values(), self._best) if is_best or self._shows_front else ()
+        reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
-        facts.facts = tuple(about(each, self._contenders[BASELINE].found, is_best=is_best))
+        facts.facts = tuple(about(each, self._contenders[BASELINE].found, reason, is_best=is_best))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
@@ -315,10 +335,28 @@ class CompareScreen(StudyScreen):
         else:
             self.tell("no plan saves for sure")
 
+    def action_front(self) -> None:
+        """Show only the plans of which no other saves more and is needed less, or all of them."""
+        key = self.plans.cursor_key
+        self._shows_front = not self._shows_front
+        self.plans.sorting = Sorting("needed", falls=False) if self._shows_front else Sorting("saved")
+        self._fill()
+        if self.plans.rows and all(row.key != key for row in self.plans.rows):
+            key = self._best.key if self._best is not None else self.plans.rows[0].key
+        self.plans.move_to_key(key)
+        if self._shows_front and not self.plans.rows:
+            self.tell("no plan saves anything so far" if self._waiting else "no plan saves anything here")
+
     def action_fold(self) -> None:
         """Show plans that never applied in rows of their own, or in one."""
+        if self._shows_front:
+            self.action_front()
         self._is_unfolded = not self._is_unfolded
         self._fill()
+
+    def action_read_on(self) -> None:
+        """Show what else there is to say of the plan under the cursor."""
+        self.query_one(Facts).read_on()
 
     def action_take(self) -> None:
         """Use the plan under the cursor."""

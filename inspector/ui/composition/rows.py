@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 EVERYTHING: Final = "everything"
+"""The key of the row of all parts together."""
 
 PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
@@ -87,7 +88,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
     known = composition.context.known.value
     amount = part.tokens if is_window else part.carried
-    name = EVERYTHING if is_first else one_line(part.name)
+    name = one_line(part.name)
     exact = composition.context.prompt.known.value if is_first else known
     cells = {
         "name": Cell(name, _short_name(name), style="table--name" if is_first else "", order=name),

@@ -53,7 +53,8 @@ class Parts(FigureTable):
     HELP = """What the prompt of the call looked at is made of. Tokens are on the provider's scale; parts and what the
     file does not show (system prompt, tool definitions) add up to the prompt. Cut is what the plan leaves out.
     Token-calls are tokens counted once for every call that sent them, and cost what that came to, at the rate each
-    token was served at: from the cache or not. ~ is an estimate. Repeats are results
+    token was served at: from the cache or not. Those of the system prompt, of the tools and of framing are of all
+    prompts so far, before a compaction, too. ~ is an estimate. Repeats are results
     that something later in the prompt stands for: the same text, the file read again, or edited since it was read."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_PARTS)
@@ -201,9 +202,8 @@ class CompositionScreen(StudyScreen):
         consumers = consumers_of(divided.composition, blocks, divided.carriage, MOST_BLOCKS)
         self.blocks.table = block_table(divided.composition, consumers, rows)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
-        name = part.name or "everything"
         said = f"{ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else NO_BLOCK
-        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{name}: {said}"))
+        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}: {said}"))
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:

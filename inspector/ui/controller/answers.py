@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses
     from inspector.replay.analysis.next_call import NextCallCost
     from inspector.replay.analysis.reuse import ReuseScan
+    from inspector.replay.engine.replay import Replay
     from inspector.replay.explain.spending import Spending
     from inspector.strategies.history.history import History
     from inspector.ui.controller.changes import ChangeListeners
@@ -87,11 +88,14 @@ def explain_cache(outcome: Outcome) -> CacheAnswers:
 class SpendingAnswers:
     """Where the money of the session with nothing cut went, why the prompt cache was missed, and the best plan.
 
+    Of a session that grew the best plan is replayed anew at once; whether another one is better now is looked for when
+    it grew by much.
+
     Attributes:
         spending: Where it went, as of the newest state of the session that was added up; None while unknown.
         cache: What became of the prompt cache in the newest replay that was looked through; None while unknown.
         recorded_cache: The same as of the newest one with nothing cut.
-        best: What came of trying all plans; None while unknown.
+        best: What came of trying plans, so far while others are tried; None while unknown.
         is_searching: Plans are being tried, or will be.
     """
 
@@ -116,6 +120,8 @@ class SpendingAnswers:
         self.is_searching = False
         self._timers: list[Stoppable] = []
         self._search: BestPlanSearch | None = None
+        self._best_of: Replay | None = None
+        """The session with nothing cut, in the state that `best` is of."""
 
     def forget(self) -> None:
         """The session is another one."""
@@ -134,6 +140,7 @@ class SpendingAnswers:
             timer.stop()
         self._timers = []
         self._host.stop("best plan")
+        self._host.stop("renew best plan")
         self._host.stop("cache misses")
 
     def take(self, outcome: Outcome, *, is_counted: bool) -> None:
@@ -157,12 +164,19 @@ class SpendingAnswers:
             self._add_up(outcome)
         elif self.spending.replay is not outcome.baseline:
             self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._add_up, outcome)))
-        if not outcome.replay.history.call_count:
-            return
+        if outcome.replay.history.call_count:
+            self._ask_for_best(outcome, is_counted=is_counted)
+
+    def _ask_for_best(self, outcome: Outcome, *, is_counted: bool) -> None:
+        """Have the best plan looked for where it is not known, and replayed where it is of another state."""
         if self._search is not None and not self._search.serves(outcome.baseline):
-            self._search = self.best = None
-        self.is_searching = self.best is None
-        if is_counted and self.is_searching:
+            self._search, self.is_searching = None, True
+        self.is_searching = self.is_searching or self.best is None
+        if not is_counted:
+            return
+        if self.best is not None and self._best_of is not outcome.baseline:
+            self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._renew_best, outcome)))
+        if self.is_searching:
             self._timers.append(self._host.later(SECONDS_TO_IDLE, partial(self._look_for_best, outcome)))
 
     def _add_up(self, outcome: Outcome) -> None:
@@ -189,37 +203,89 @@ class SpendingAnswers:
             self.recorded_cache = found
         self._changes.publish(Change.ANSWERS)
 
-    def _look_for_best(self, outcome: Outcome) -> None:
-        known, uses = self._search, self._uses_of(outcome.replay.history)
+    def _renew_best(self, outcome: Outcome) -> None:
+        """Say of the best plan what it comes to in another state of the session."""
+        known, uses = self.best, self._uses_of(outcome.replay.history)
+        if known is None:
+            return
 
-        def work(post: Post[BestPlanSearch | BestPlan], is_cancelled: IsCancelled) -> None:
-            from inspector.replay.analysis.best_plan import BestPlanSearch
-
-            search = known
-            if search is None:
-                search = BestPlanSearch(outcome.baseline, uses)
-                post(search)
-            courtesy = _Courtesy(is_cancelled)
-            found = search.run(courtesy.is_cancelled, courtesy.pause)
+        def work(post: Post[_Found], is_cancelled: IsCancelled) -> None:
+            found = _in_state(known, outcome.baseline, uses, _Courtesy(is_cancelled))
             if found is not None:
                 post(found)
+
+        self._host.run(work, self._take_best, group="renew best plan", description="replay the best plan")
+
+    def _look_for_best(self, outcome: Outcome) -> None:
+        known, search, uses = self.best, self._search, self._uses_of(outcome.replay.history)
+
+        def work(post: Post[BestPlanSearch | _Found], is_cancelled: IsCancelled) -> None:
+            from inspector.replay.analysis.best_plan import BestPlanSearch
+
+            own = search
+            if own is None:
+                own = BestPlanSearch(outcome.baseline, uses, known)
+                post(own)
+            searched, courtesy = own, _Courtesy(is_cancelled)
+
+            def tell(so_far: BestPlan) -> None:
+                post(_Found(so_far, searched.baseline))
+
+            found = searched.run(courtesy.is_cancelled, courtesy.pause, tell)
+            newest = None if found is None else _Found(found, searched.baseline, is_last=True)
+            if newest is not None and newest.baseline is not outcome.baseline:
+                newest = _in_state(newest.best, outcome.baseline, uses, courtesy, is_last=True)
+            if newest is not None:
+                post(newest)
 
         self._host.run(
             work, self._take_best, group="best plan", description="look for the best plan", failed=self._stop_searching
         )
 
-    def _take_best(self, found: BestPlanSearch | BestPlan) -> None:
-        from inspector.replay.analysis.best_plan import BestPlan
-
-        if isinstance(found, BestPlan):
-            self.best = found
+    def _take_best(self, found: BestPlanSearch | _Found) -> None:
+        if not isinstance(found, _Found):
+            self._search = found
+            return
+        self.best, self._best_of = found.best, found.baseline
+        if found.is_last:
             self._stop_searching()
         else:
-            self._search = found
+            self._changes.publish(Change.ANSWERS)
 
     def _stop_searching(self) -> None:
         self.is_searching = False
         self._changes.publish(Change.ANSWERS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What came of trying plans.
+
+    Attributes:
+        best: What was found.
+        baseline: The session with nothing cut, in the state that it is of.
+        is_last: The search is over.
+    """
+
+    best: BestPlan
+    baseline: Replay
+    is_last: bool = False
+
+
+def _in_state(
+    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: _Courtesy, *, is_last: bool = False
+) -> _Found | None:
+    """What was found, as of another state of the session; None where it was called off."""
+    from inspector.replay.analysis.best_plan import renewed
+    from inspector.replay.engine.renderer import ReplayCancelledError
+
+    found = uses.run(courtesy.is_cancelled)
+    if found is None:
+        return None
+    try:
+        return _Found(renewed(known, baseline, found, courtesy.is_cancelled), baseline, is_last)
+    except ReplayCancelledError:
+        return None
 
 
 class _Courtesy:

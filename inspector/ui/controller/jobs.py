@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct, field
 
-from inspector.session.files import is_folder
+from inspector.session.files import is_folder, time_of_writing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -74,7 +74,7 @@ class SessionLoaded(JobFound, frozen=True):
         plan: The plan to begin with; None with a part of a session.
         follower: Reads what is added; None with a part of a session.
         kept: How the session was left the last time; None with a part of a session.
-        changed: When its file was last written to, seconds since the epoch; None while unknown.
+        changed: When it was last written to, as far as is known, seconds since the epoch; None while unknown.
     """
 
     session: Session
@@ -226,7 +226,8 @@ def read_session(
                 kept = load_state(path) if takes_up else SessionState()
                 begin = plan or kept.plan or offered_plan(session)
                 changed = follower.time_of_change()
-                post(SessionLoaded(session, history, rows, table, begin, follower, kept, changed))
+                written = None if changed is None else time_of_writing(changed, session.last_recorded)
+                post(SessionLoaded(session, history, rows, table, begin, follower, kept, written))
     except SessionError as error:
         post(LoadFailed(error.message, is_folder=is_folder(path)))
 

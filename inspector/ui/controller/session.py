@@ -90,7 +90,7 @@ class SessionController:
         failure: Why there is no session, for a command line; empty where there is one.
         reason: The same for the screen.
         is_folder: Why there is none: the path is a folder, whose sessions can be listed.
-        changed: Seconds since the epoch of the file's last change, None while unknown.
+        changed: Seconds since the epoch of the last time it was written to, None while unknown.
         kept: How the session was left the last time; None while unknown.
         counting: How far counting its tokens has come.
         progress: What is being done, how much of it, 0 to 1, and how to stop it; None for nothing that takes long.

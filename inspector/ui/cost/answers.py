@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 KEY_OF_CARRIED: Final = "g $"
 """Goes to what cost most to resend."""
 KEY_OF_COMPARE: Final = "c"
+"""Shows why a plan is the best, and what others save and risk."""
+KEY_OF_TAKING: Final = "*"
+"""Makes the best plan the current one."""
 KEY_OF_MISSES: Final = "M"
 
 CARRIED_TOLD: Final = 3
@@ -142,11 +145,11 @@ def _money(spending: Spending) -> Iterator[Said]:
     yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
     written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
-    for rank, ((name, figure), amount) in enumerate(zip(parts, written, strict=True), start=1):
+    shares = ON_SCREEN.shares_of_parts([spending.share(figure) for _, figure in parts])
+    for rank, ((name, figure), amount, share) in enumerate(zip(parts, written, shares, strict=True), start=1):
         # What is too little to be a part of the amount as it is written is not worth its room.
         if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
-            share = ON_SCREEN.share(spending.share(figure))
             cost = ON_SCREEN.marked(amount, figure.known.value, is_least=figure.is_least)
             longer = ((f"{long} ", _TEXT), (cost, _FIGURE), (f" {share}", _TEXT))
             yield Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
@@ -226,13 +229,25 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
     short_key = ((" (", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
+    takes = (
+        (" ", _TEXT),
+        (KEY_OF_TAKING, _FIGURE),
+        (" takes it, ", _TEXT),
+        (KEY_OF_COMPARE, _FIGURE),
+        (" says why", _TEXT),
+    )
+    short_takes = ((" (", _TEXT), (KEY_OF_TAKING, _FIGURE), (" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (")", _TEXT))
     if best.best is not None:
         of = "best plan" if best.is_complete else f"best of {best.tried} plans"
+        if is_searching:
+            of = "best plan so far"
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
         brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)
-        shorter = (("best plan ", _TEXT), brief, (_at_least(best.best), _TEXT), *short_key)
-        return (Said(((f"{of} ", _TEXT), saved, (f"{_at_least(best.best)}: {name} ·", _TEXT), *key), 1, shorter),)
+        shorter = (("best plan ", _TEXT), brief, (_at_least(best.best), _TEXT), *short_takes)
+        return (Said(((f"{of} ", _TEXT), saved, (f"{_at_least(best.best)}: {name} ·", _TEXT), *takes), 1, shorter),)
+    if is_searching:
+        return (Said(((SEARCHING, _TEXT),), 1),)
     if not best.is_complete:
         return (Said((("too long to try every plan here ·", _TEXT), *key), 1, (("plans:", _TEXT), *short_key)),)
     if best.most is None:

@@ -174,9 +174,11 @@ class CostBar(Widget, can_focus=True):
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
 
-        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("d: runs a day", text)
-        shorter = Content.styled(runs.removesuffix(f", {summary.runs.origin}"), text)
-        parts = [LinePiece(Content.styled(runs, text), 1, shorter=shorter)]
+        runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
+        # That nobody said how many stays beside what is projected from it.
+        is_assumed = summary.runs.is_assumed
+        shorter = runs.removeprefix("at ") if is_assumed else runs.removesuffix(f", {summary.runs.origin}")
+        parts = [LinePiece(Content.styled(runs, text), 0 if is_assumed else 1, shorter=Content.styled(shorter, text))]
         day, month = summary.per_day, summary.per_month
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]

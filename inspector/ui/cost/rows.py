@@ -126,7 +126,7 @@ _OF_PLAN: Final[Mapping[CostSection, tuple[str, ...]]] = {
     CostSection.TIERS: (),
     CostSection.RESULTS: (),
     CostSection.COMPACTIONS: ("prompt", "reached", "avoided", "saved"),
-    CostSection.FORECAST: ("after", "saved", "band"),
+    CostSection.FORECAST: ("after", "saved"),
 }
 """Columns that say what a plan does: with no strategy on there is nothing to say in them."""
 
@@ -376,25 +376,23 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
     found = []
     if sheet.runs is not None:
         runs = sheet.runs
+        said = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
         found.append(_this_run(sheet, runs))
         for key, name, each in (
-            ("usd_per_day", f"a day, {runs.runs.number:,.6g} runs", runs.per_day),
+            ("usd_per_day", f"a day, {runs.runs.number:,.6g} {said}", runs.per_day),
             ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
         ):
-            found.append(_band_row(key, name, each))
+            found.append(_band_row(sheet, key, name, each))
     if sheet.next_calls is not None:
         ahead = sheet.next_calls
-        found.append(_band_row(("next", "calls"), f"next {ON_SCREEN.plural(ahead.calls, 'call')}", ahead.cost))
+        name = f"next {ON_SCREEN.plural(ahead.calls, 'call')}"
+        found.append(_band_row(sheet, ("next", "calls"), name, ahead.cost))
+        last = ahead.baseline_prompt_tokens if sheet.is_recorded else ahead.plan_prompt_tokens
         cells = {
             "name": Cell("  last prompt then"),
             "before": _projected(ahead.baseline_prompt_tokens, ON_SCREEN.short(ahead.baseline_prompt_tokens.middle)),
             "after": _projected(ahead.plan_prompt_tokens, ON_SCREEN.short(ahead.plan_prompt_tokens.middle)),
-            "band": Cell(
-                " to ".join(
-                    ON_SCREEN.short(end) for end in (ahead.plan_prompt_tokens.low, ahead.plan_prompt_tokens.high)
-                ),
-                style="table--faint",
-            ),
+            "band": Cell(" to ".join(ON_SCREEN.short(end) for end in (last.low, last.high)), style="table--faint"),
         }
         found.append(FigureRow(("next", "prompt"), cells))
     return found
@@ -411,12 +409,12 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
             "after": figure_cell(sheet.outcome.figures.cost_usd, ON_SCREEN.dollars),
             "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
-            "band": _range(runs.per_run.saving),
+            "band": Cell() if sheet.is_recorded else _range(runs.per_run.saving),
         },
     )
 
 
-def _band_row(key: Hashable, name: str, each: CostComparison) -> FigureRow:
+def _band_row(sheet: CostSheet, key: Hashable, name: str, each: CostComparison) -> FigureRow:
     style = "table--lost" if each.saving.middle < 0 else "table--saved"
     return FigureRow(
         key,
@@ -425,7 +423,7 @@ def _band_row(key: Hashable, name: str, each: CostComparison) -> FigureRow:
             "before": _projected(each.baseline, about(each.baseline, ON_SCREEN)),
             "after": _projected(each.plan, about(each.plan, ON_SCREEN)),
             "saved": _projected(each.saving, about(each.saving, ON_SCREEN), style),
-            "band": _range(each.saving),
+            "band": _range(each.baseline if sheet.is_recorded else each.saving),
         },
     )
 

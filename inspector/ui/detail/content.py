@@ -144,6 +144,7 @@ class DetailContent:
         parts: The blocks of a message that is shown as one; empty for a single block.
         lead: What is said above the text, whatever the view; a line each, safe. Empty for nothing.
         tail: The same below the text.
+        short_title: What it is where there is no room for the title; empty for the title cut short. Need not be safe.
     """
 
     key: Hashable
@@ -160,6 +161,7 @@ class DetailContent:
     parts: tuple[DetailContent, ...] = ()
     lead: tuple[str, ...] = ()
     tail: tuple[str, ...] = ()
+    short_title: str = ""
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
         """Whether another content is of the same block, sent in the same way for the same reasons."""
@@ -319,6 +321,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     content = DetailContent(
         key=(session.path, block.origin, block.digest),
         title=f"{title}, {ON_SCREEN.plural(tokens, 'token')}",
+        short_title=" ".join(word for word in (block.kind.short_label, block.tool_name) if word),
         raw=partial(session.text, block),
         is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
         is_tool_call=block.kind is BlockKind.TOOL_CALL,
@@ -364,7 +367,7 @@ def detail_of_boundary(
     if aftermath is not None:
         lead = (lead[0], *aftermath_lines(aftermath), "", *lead[1:])
     title = boundary.label.partition(", ")[0]
-    return replace(content, key=("boundary", content.key), title=title, absent="", lead=lead)
+    return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 
 
 def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from inspector.safe_text import one_line
+from inspector.safe_text import cell_width, one_line
 from inspector.session.model import TextUnavailableError
 from inspector.ui.detail.content import (
     DetailSection,
@@ -45,8 +45,27 @@ VIEWS: Final[tuple[tuple[Shown, str], ...]] = (
 )
 """Every view and what it is called."""
 
+BETWEEN_VIEWS: Final = " │ "
+
 EMPTY: Final = "This block has no text."
 NO_RECORD: Final = "This block has no record of its own."
+
+
+def views_in(width: int, active: Shown) -> tuple[tuple[Shown | None, str], ...]:
+    """The views there is room to name, that which is shown always among them; an ellipsis, with None, for others.
+
+    Args:
+        width: Cells there are.
+        active: The view that is shown.
+    """
+    more: tuple[tuple[Shown | None, str], ...] = ((None, "…"),)
+    place = next(index for index, (shown, _) in enumerate(VIEWS) if shown == active)
+    for start in range(place + 1):
+        for stop in range(len(VIEWS), place, -1):
+            named = (*(more if start else ()), *VIEWS[start:stop], *(more if stop < len(VIEWS) else ()))
+            if cell_width(BETWEEN_VIEWS.join(name for _, name in named)) <= width:
+                return named
+    return (VIEWS[place],)
 
 
 class Prepared(NamedTuple):

@@ -16,7 +16,7 @@ from inspector.safe_text import cell_width, clip_cells, one_line, safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import DETAIL
 from inspector.ui.detail.content import DetailSection, Document, SectionKind
-from inspector.ui.detail.views import VIEWS, Shown, prepare
+from inspector.ui.detail.views import BETWEEN_VIEWS, VIEWS, Shown, prepare, views_in
 from inspector.ui.toolkit.line_view import LineView, component_classes, strip_of
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ def highlighted(pieces: Pieces, words: str, *, is_here: bool) -> Pieces:
 NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
 LOADING: Final = "loading…"
 
+LEAST_OF_TITLE = 5
+"""A title in fewer cells tells nothing."""
 LOADING_AFTER = 0.15
 """Seconds before a text that is still being read is said to be."""
 
@@ -271,10 +273,11 @@ class Detail(LineView):
         if self.line_at(event) == -1:
             offset = event.get_content_offset(self)
             position = 1
-            for shown, label in VIEWS:
-                if offset is not None and position <= offset.x < position + len(label):
+            for shown, label in views_in(self.line_width - 1, self.shown):
+                if shown is not None and offset is not None and position <= offset.x < position + len(label):
                     self.shown = shown
-                position += len(label) + 3
+                    return
+                position += len(label) + len(BETWEEN_VIEWS)
 
     def on_detail_prepared(self, message: Prepared) -> None:
         """Show a text that is ready, unless another has been asked for since."""
@@ -395,15 +398,15 @@ class Detail(LineView):
         """The views, and what is shown."""
         header = self.style_of("detail--header")
         parts = [(" ", header)]
-        for index, (shown, label) in enumerate(VIEWS):
+        for index, (shown, label) in enumerate(views_in(width - 1, self.shown)):
             if index:
-                parts.append((" │ ", header))
+                parts.append((BETWEEN_VIEWS, header))
             active = shown == self.shown
             parts.append((label, self.style_of("detail--tab-active" if active else "detail--tab")))
         content = self.content
         left = width - sum(cell_width(text) for text, _ in parts)
         size = f"  {ON_SCREEN.whole(self.line_count)} rows" if self.line_count > self.page_height else ""
-        title = _fitting(one_line(content.title), max(left - 3, 0)) if content is not None else ""
+        title = _fitting(content, max(left - 3, 0)) if content is not None else ""
         if cell_width(title) + cell_width(size) + 3 > left:
             size = ""
         parts.append((" " * max(left - cell_width(title) - cell_width(size) - 1, 0), header))
@@ -462,13 +465,15 @@ class Detail(LineView):
             self._search()
 
 
-def _fitting(title: str, width: int) -> str:
+def _fitting(content: DetailContent, width: int) -> str:
     """As many of a title's parts as there is room for: a number cut off would be read as another one."""
-    first, *others = title.split(", ")
+    first, *others = one_line(content.title).split(", ")
+    if cell_width(first) > width:
+        return clip_cells(one_line(content.short_title or first), width) if width >= LEAST_OF_TITLE else ""
     fitting = first
     for part in others:
         longer = f"{fitting}, {part}"
         if cell_width(longer) > width:
             break
         fitting = longer
-    return clip_cells(fitting, width)
+    return fitting

@@ -35,6 +35,7 @@ class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
 
     DEFAULT_CSS = """
     Dialog {
+        & > .dialog { width: 76; max-width: 95%; height: auto; max-height: 90%; }
         .dialog-help { color: $text-muted; margin-bottom: 1; }
         .dialog-problem { color: $error; height: auto; min-height: 1; }
         .dialog-problem.-remark { color: $warning; }

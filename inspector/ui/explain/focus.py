@@ -112,9 +112,10 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
 
 
 def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: RunsPerDay) -> tuple[Explained, ...]:
-    before = Explained("cost without the plan", replay_explanations(outcome.baseline)["cost_usd"])
+    recorded = replay_explanations(outcome.baseline)["cost_usd"]
     if outcome.replay is outcome.baseline:
-        return (before, *_of_prompts(outcome))
+        return (Explained("cost", recorded), *_of_prompts(outcome))
+    before = Explained("cost without the plan", recorded)
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     runs = project_runs(*costs, runs_per_day, terms.days_per_month)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive, var
-from textual.widget import Widget
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.detail.page import wrap
 from inspector.ui.figure_table.drawing import column_at, header_pieces, row_pieces, shortened, widths_for
 from inspector.ui.figure_table.table import Sorting, Table
-from inspector.ui.toolkit.line_view import LineView
+from inspector.ui.toolkit.line_view import LineView, strip_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -295,14 +293,16 @@ Fact = tuple[str, str]
 """A label and what it says; may hold session text."""
 
 
-class Facts(Widget):
-    """Labels at the left, what they say beside them. Lines that do not fit are counted: the first matter most."""
+class Facts(LineView, can_focus=False):
+    """Labels at the left, what they say beside them; the first matter most. What does not fit is scrolled to."""
 
     DEFAULT_CSS = """
     Facts {
         height: 1fr;
         width: 1fr;
-        padding: 0 1;
+        padding: 0 0 0 1;
+        background: $background;
+        scrollbar-background: $background;
         & > .facts--label { color: $text-muted; }
         & > .facts--text { color: $foreground; }
     }
@@ -310,23 +310,44 @@ class Facts(Widget):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"facts--label", "facts--text"}
 
-    facts: reactive[tuple[Fact, ...]] = reactive[tuple[Fact, ...]](())
+    facts: reactive[tuple[Fact, ...]] = reactive[tuple[Fact, ...]]((), layout=False)
     """What is shown."""
 
-    def render(self) -> Content:
-        """The lines."""
-        label_style, text_style = self.get_visual_style("facts--label"), self.get_visual_style("facts--text")
+    def __init__(self) -> None:
+        super().__init__()
+        self._folded: list[tuple[str, str]] = []
+
+    def watch_facts(self) -> None:
+        """Begin at the top of what is shown now."""
+        self._fold()
+        self.scroll_to_line(0)
+
+    def on_resize(self) -> None:
+        """Fold to the new width."""
+        self._fold()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell how many lines are out of sight now."""
+        super().watch_scroll_y(old_value, new_value)
+        self.tell_cut()
+
+    def read_on(self) -> None:
+        """Show the next lines; the first ones after the last."""
+        is_at_end = self.first_line + self.page_height >= self.line_count
+        self.scroll_to_line(0 if is_at_end else self.first_line + self.page_height)
+
+    def _fold(self) -> None:
         widest = max((len(label) for label, _ in self.facts), default=0)
-        lines: list[Content] = []
+        self._folded = []
         for label, text in self.facts:
-            folded = wrap(text, max(self.content_size.width - widest - 2, 8))
-            for number in range(max(len(folded), 1)):
-                shown = label if number == 0 else ""
-                row = folded.row(number) if len(folded) else ""
-                lines.append(Content.assemble((f"{shown:<{widest}}  ", label_style), (row, text_style)))
-        room = max(self.content_size.height, 1)
-        if len(lines) > room:
-            width = max(self.content_size.width, 1)
-            more = Content.styled(f" … {len(lines) - room} more", label_style)
-            lines[room - 1] = lines[room - 1].truncate(max(width - more.cell_length, 0)) + more
-        return Content("\n").join(lines[:room])
+            wrapped = wrap(text, max(self.line_width - widest - 3, 8))
+            rows = [wrapped.row(number) for number in range(len(wrapped))] or [""]
+            self._folded += [(f"{'' if number else label:<{widest}}  ", row) for number, row in enumerate(rows)]
+        self.show_lines(len(self._folded))
+        self.tell_cut()
+
+    def draw_line(self, line: int, width: int) -> Strip:
+        """One line."""
+        label, text = self._folded[line]
+        parts = ((label, self.style_of("facts--label")), (text, self.style_of("facts--text")))
+        return strip_of(parts, width, self.rich_style)

@@ -12,6 +12,7 @@ from inspector.ui.download import deliver_in_browser
 if TYPE_CHECKING:
     from textual.app import App
 
+    from inspector.strategies.plan import Plan
     from inspector.ui.controller.session import SessionController
     from inspector.ui.plan.export_dialog import Export
 
@@ -68,9 +69,14 @@ def take_plan(controller: SessionController, identifier: str) -> None:
     except PlanError as error:
         controller.host.tell(f"that is no plan: {error.message}", is_problem=True)
     else:
-        controller.names.note(plan)
-        controller.edit_plan(plan)
-        controller.host.tell(f"the plan is {plan.name or 'another one'} now: ctrl+z brings yours back")
+        use_plan(controller, plan)
+
+
+def use_plan(controller: SessionController, plan: Plan) -> None:
+    """Make a plan the current one, and say so."""
+    controller.names.note(plan)
+    controller.edit_plan(plan)
+    controller.host.tell(f"the plan is {plan.name or 'another one'} now: ctrl+z brings yours back")
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:

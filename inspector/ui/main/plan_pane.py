@@ -111,6 +111,23 @@ class PlanPane(SessionPane):
             each = switched.entries[entry]
             self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}: ctrl+z takes it back")
 
+    def take_best(self) -> None:
+        """Make the plan that saves most the current one, as far as it is known."""
+        controller = self.controller
+        found, plan = controller.answers.best, controller.plan
+        if plan is None:
+            return
+        if found is not None and found.best is not None and found.best.plan.strategies == plan.strategies:
+            self.tell("the best plan is the current one already")
+        elif found is not None and found.best is not None:
+            plan_files.use_plan(controller, found.best.plan)
+        elif controller.answers.is_searching and not plan.strategies:
+            self.tell("still looking for the best plan")
+        elif found is not None and found.is_complete:
+            self.tell("no plan saves for sure: c compares them")
+        else:
+            self.tell("the best plan is looked for while no strategy is on: c compares all")
+
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """A strategy was taken out, where it was not by now: a key may come twice."""
         plan = self.controller.plan

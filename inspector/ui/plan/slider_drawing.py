@@ -22,6 +22,9 @@ FILLED, REST, DEFAULT = "━", "─", "┼"
 MARK: Final = "│"
 """Where the limit is among the sizes."""
 
+TOKENS: Final = " tokens"
+"""The unit of what is left out: the frame below says it, too, where there is no room for it in a line."""
+
 VALUE_WIDTH = 8
 """Cells kept for a value and the blank before it; a longer one takes what it needs."""
 KEPT_LABEL = 16
@@ -34,7 +37,7 @@ class Effect:
 
     Attributes:
         touched: How many results it changed, or blocks of any kind, in words; empty while unknown.
-        tokens: What that leaves out, signed.
+        tokens: What that leaves out, signed, with their unit.
         brief: What is touched in few letters: `49 of 102`.
     """
 
@@ -53,9 +56,15 @@ class Effect:
         return f"    {self.touched[:room]:<{room}}{self.tokens}"
 
     def within(self, width: int) -> str:
-        """As much as so many cells hold: `49 of 102 +3.9k tk`, `49/102 +3.9k tk`, `+3.9k tk`, or nothing."""
-        short = self.brief.replace(" of ", "/")
-        forms = (f"{self.brief} {self.tokens}", f"{short} {self.tokens}", self.tokens or short)
+        """As much as so many cells hold: `49 of 102 +3.9k tokens`, `49/102 +3.9k`, `+3.9k`, or nothing."""
+        short, amount = self.brief.replace(" of ", "/"), self.tokens.removesuffix(TOKENS)
+        forms = (
+            f"{self.brief} {self.tokens}",
+            f"{short} {self.tokens}",
+            f"{self.brief} {amount}",
+            f"{short} {amount}",
+            amount or short,
+        )
         return next((text for form in forms if len(text := form.strip()) <= width), "")
 
 
@@ -72,7 +81,7 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
     brief = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.whole(outcome.results)}"
     touched = f"{ON_SCREEN.whole(outcome.touched)} of {ON_SCREEN.plural(outcome.results, noun)}"
     sign = "+" if outcome.tokens_cut < 0 else ""
-    return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)} tk", brief)
+    return Effect(touched, f"{sign}{ON_SCREEN.short(-outcome.tokens_cut)}{TOKENS}", brief)
 
 
 def number_text(number: float) -> str:

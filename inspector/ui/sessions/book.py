@@ -7,6 +7,8 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING
 
+from inspector.session.files import time_of_writing
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -44,6 +46,12 @@ class Entry:
         """The session that started it; None for one a person began."""
         told = self.summary.parent if self.summary is not None else None
         return told or self.header.parent
+
+    @property
+    def written(self) -> float:
+        """When an agent last wrote to it, as far as is known, seconds since the epoch."""
+        recorded = None if self.summary is None else self.summary.last_recorded
+        return time_of_writing(self.header.modified, recorded)
 
     @property
     def usd(self) -> float:
@@ -125,7 +133,7 @@ class SessionBook:
             self._words.pop(summary.path, None)
             if summary.format or entry.header.is_sniffed or summary.is_unreadable:
                 now = self._entries[summary.path] = Entry(entry.header, summary)
-                has_other_lines = has_other_lines or now.parent != entry.parent
+                has_other_lines = has_other_lines or (now.parent, now.written) != (entry.parent, entry.written)
             else:
                 self._refused[summary.path] = self._entries.pop(summary.path).header
                 has_other_lines = True
@@ -160,17 +168,17 @@ class SessionBook:
             found = [child for child in below if self._matches(child, words)] if words else below
             if not words or self._matches(entry, words) or found:
                 is_open = path in opened or (bool(words) and bool(found))
-                newest = max((child.header.modified for child in below), default=0.0)
+                newest = max((child.written for child in below), default=0.0)
                 line = SessionLine(entry, subagents=len(below), is_open=is_open and bool(found))
                 cost = -entry.usd if by_cost else 0.0
                 is_later = path not in self.named and not by_cost
-                shown.append((is_later, cost, -max(entry.header.modified, newest), line, found))
+                shown.append((is_later, cost, -max(entry.written, newest), line, found))
         shown.sort(key=lambda each: each[:3])
         lines: list[SessionLine] = []
         for _, _, _, line, found in shown:
             lines.append(line)
             if line.is_open:
-                found.sort(key=lambda child: (-child.usd if by_cost else 0.0, -child.header.modified))
+                found.sort(key=lambda child: (-child.usd if by_cost else 0.0, -child.written))
                 lines += (SessionLine(child, depth=1) for child in found)
         return lines
 

@@ -21,6 +21,13 @@ LIVE_SECONDS: Final = 120
 
 LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
+UNKNOWN: Final = "unknown"
+"""Stands for what a session's file does not say."""
+NO_USAGE: Final = "no data"
+"""Stands for tokens and cost of a session whose provider reported none: opened, it is estimated."""
+NO_PRICE: Final = "no price"
+"""Stands for the cost of tokens of a model whose price is not known."""
+
 COLUMNS: Final = (
     Column("age", "age", 7),
     Column("agent", "agent", 8, 12, is_text=True, rank=3),
@@ -42,10 +49,10 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
     """
     entry = line.entry
     header, summary = entry.header, entry.summary
-    is_live = now - header.modified < LIVE_SECONDS
+    is_live = now - entry.written < LIVE_SECONDS
     waits = "table--waiting"
     cells = {
-        "age": Cell(age(now - header.modified)),
+        "age": Cell(age(now - entry.written)),
         "agent": Cell(one_line(agent_of(header)), style="table--faint"),
         "title": Cell(_title(line)),
         "size": Cell(file_size(header.size), style="table--faint"),
@@ -58,8 +65,9 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells["agent"] = Cell("unreadable", style="table--lost")
     else:
         folder = summary.working_directory or header.working_directory
-        cells["project"] = Cell(one_line(project_of(folder)), style="table--faint")
-        cells["model"] = Cell(one_line(summary.model), style="table--faint")
+        cells["project"] = Cell(one_line(project_of(folder)) or UNKNOWN, style="table--faint")
+        cells["model"] = Cell(one_line(summary.model) or UNKNOWN, style="table--faint")
+        cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
         more = "" if summary.is_whole else "+"
         if summary.tokens is not None:
             cells["tokens"] = Cell(f"{ON_SCREEN.short(summary.tokens)}{more}")
@@ -67,6 +75,8 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
             cells["cost"] = Cell(
                 ON_SCREEN.marked(f"{ON_SCREEN.dollars(summary.usd)}{more}", "", is_least=summary.is_least)
             )
+        elif summary.tokens is not None:
+            cells["cost"] = Cell(NO_PRICE, style="table--faint")
     return FigureRow(header.path, cells, mark=LIVE if is_live else " ")
 
 

@@ -30,7 +30,7 @@ COLUMNS: Final = (
     Column("cost", "cost", 10),
     Column("saved", "saved", 10, rank=1),
     Column("share", "share", 8),
-    Column("breaks", "changed", 8, rank=3),
+    Column("breaks", "changed prompts", 8, 15, short="changed", rank=3),
     Column("peak", "peak", 8, rank=4),
 )
 

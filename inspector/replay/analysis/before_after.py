@@ -1,0 +1,248 @@
+"""Two sets of sessions compared: how far apart a figure of theirs is, how sure that is, and what would make it surer.
+
+The session is what is drawn: its calls are alike, so that a thousand calls of three sessions say little of the next
+session. Both sets are drawn anew a few thousand times, each apart, and the difference is taken each time. Few sessions
+vary less when drawn anew than they would if they were made anew, so that one fewer is drawn than there are, and the
+interval is as much wider as Student's distribution is than the normal one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from math import inf, isnan
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+LEAST_SESSIONS: Final = 5
+"""With fewer sessions in either set nothing can be said of a difference."""
+
+CONFIDENCE: Final = 0.95
+"""How often an interval like this holds the difference that there is."""
+
+POWER: Final = 0.8
+"""How often so many sessions as are asked for would tell a difference of the size that is wanted."""
+
+DRAWS: Final = 2_000
+"""Draws of each of the two streams; every pair of streams gives as many differences."""
+
+MOST_MORE: Final = 1_000_000
+"""More sessions than that are none that anybody has."""
+
+_NEXT_TO_NOTHING: Final = 1e-6
+"""Where drawing sessions anew makes so small a share of before, nothing can be said in shares of it."""
+
+_DRAWN_AT_ONCE: Final = 100
+_SEED: Final = 20
+_NORMAL: Final = NormalDist()
+_OUTER: Final = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
+
+
+class Statistic(StrEnum):
+    """What one figure is made of those of many sessions."""
+
+    RATIO = "ratio"
+    """The sum of one column by the sum of the other."""
+    MEAN = "mean"
+    """The mean over sessions."""
+    MEDIAN = "median"
+    """The middle one of the sessions."""
+
+
+class Told(StrEnum):
+    """What can be said of a difference."""
+
+    LESS = "less"
+    """After is less than before."""
+    MORE = "more"
+    """After is more than before."""
+    SMALL = "small"
+    """None can be told, and there is none as large as was wanted."""
+    NOT_TOLD = "not told"
+    """None can be told."""
+    TOO_FEW = "too few"
+    """There are too few sessions to look for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetDifference:
+    """One figure of two sets of sessions.
+
+    Attributes:
+        before: The figure of the first set; NaN where it has none.
+        after: That of the second.
+        sessions: How many sessions of each set have it.
+        low: The lower end of the interval of `change`; NaN where there are too few sessions.
+        high: The upper end.
+        share_low: The lower end of the interval of `share`; NaN where that means nothing.
+        share_high: The upper end.
+        told: What can be said.
+        more: Sessions more of each set until a difference of the wanted size would be told; infinite where no number
+            would do, 0 where there are enough.
+        more_after: The same with more sessions of the second set alone.
+    """
+
+    before: float
+    after: float
+    sessions: tuple[int, int]
+    low: float
+    high: float
+    share_low: float
+    share_high: float
+    told: Told
+    more: float
+    more_after: float
+
+    @property
+    def change(self) -> float:
+        """What after is more than before; negative where it is less."""
+        return self.after - self.before
+
+    @property
+    def share(self) -> float:
+        """The same as a share of before, -0.18 for 18 % less; NaN where that is not above 0."""
+        return self.change / self.before if self.before > 0 else float("nan")
+
+
+def difference(
+    before: NDArray[np.float64], after: NDArray[np.float64], statistic: Statistic, wanted: float, *, is_part: bool
+) -> SetDifference:
+    """Compare one figure of two sets of sessions.
+
+    Args:
+        before: A row a session of the first set, its column the figure; of a ratio two columns, what is divided and
+            by what. Rows with NaN are left out.
+        after: The same of the second set.
+        statistic: What is made of the columns.
+        wanted: The size of a difference that should be told: a share of before, 0.1 for 10 %.
+        is_part: The figure is a part of 1 already, and `wanted` is a difference of such parts.
+    """
+    before, after = _known(before), _known(after)
+    counts = (len(before), len(after))
+    middle, later = (_value(each, statistic) for each in (before, after))
+    if min(counts) < LEAST_SESSIONS or isnan(middle) or isnan(later):
+        lacks = float(max(LEAST_SESSIONS - min(counts), 0))
+        lacks_after = inf if counts[0] < LEAST_SESSIONS else lacks
+        nan = float("nan")
+        return SetDifference(middle, later, counts, nan, nan, nan, nan, Told.TOO_FEW, lacks, lacks_after)
+    drawn = [[_drawn(each, statistic, stream) for stream in range(2)] for each in (before, after)]
+    # Each stream once with the one set and once with the other: which set is called the first decides nothing.
+    first, second = np.concatenate(drawn[0]), np.concatenate(drawn[1][::-1])
+    spreads = (float(np.var(first)), float(np.var(second)))
+    ends = _ends(spreads, counts)
+    low, high = _interval(second - first, later - middle, ends)
+    is_share = bool(middle > 0 and first.min() > _NEXT_TO_NOTHING * middle)
+    share_low, share_high = (
+        _interval(second / first - 1, later / middle - 1, ends) if is_share else (float("nan"), float("nan"))
+    )
+    size = wanted if is_part else wanted * middle
+    more, more_after = (_more(spreads, counts, size, after_alone=alone) for alone in (False, True))
+    told = _told(low, high, size)
+    return SetDifference(middle, later, counts, low, high, share_low, share_high, told, more, more_after)
+
+
+def _known(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows[~np.isnan(rows).any(axis=1)]
+
+
+def _value(rows: NDArray[np.float64], statistic: Statistic) -> float:
+    if not len(rows):
+        return float("nan")
+    match statistic:
+        case Statistic.RATIO:
+            part, whole = rows.sum(axis=0)
+            return float(part / whole) if whole else float("nan")
+        case Statistic.MEAN:
+            return float(rows[:, 0].mean())
+        case Statistic.MEDIAN:
+            return float(np.median(rows[:, 0]))
+
+
+def _drawn(rows: NDArray[np.float64], statistic: Statistic, stream: int) -> NDArray[np.float64]:
+    """The figure of sessions drawn anew, one value a draw."""
+    times = _times(len(rows), stream)
+    drawn = len(rows) - 1
+    if statistic is Statistic.MEDIAN:
+        order = np.argsort(rows[:, 0], kind="stable")
+        values, reached = rows[order, 0], np.cumsum(times[:, order], axis=1, dtype=np.int32)
+        lower, upper = (np.argmax(reached >= place, axis=1) for place in ((drawn + 1) // 2, drawn // 2 + 1))
+        middle: NDArray[np.float64] = (values[lower] + values[upper]) / 2
+        return middle
+    totals: NDArray[np.float64] = times.astype(np.float64) @ rows
+    return totals[:, 0] / (totals[:, 1] if statistic is Statistic.RATIO else drawn)
+
+
+@lru_cache(maxsize=4)
+def _times(count: int, stream: int) -> NDArray[np.uint8]:
+    """How often each of `count` sessions is drawn, a row a draw of one fewer than there are."""
+    random = np.random.default_rng((_SEED, stream))
+    parts = []
+    offsets = np.arange(_DRAWN_AT_ONCE)[:, None] * count
+    for _ in range(DRAWS // _DRAWN_AT_ONCE):
+        drawn = random.integers(0, count, (_DRAWN_AT_ONCE, count - 1)) + offsets
+        found = np.bincount(drawn.ravel(), minlength=_DRAWN_AT_ONCE * count)
+        parts.append(found.reshape(_DRAWN_AT_ONCE, count).astype(np.uint8))
+    times = np.concatenate(parts)
+    times.setflags(write=False)
+    return times
+
+
+def _ends(spreads: Sequence[float], counts: Sequence[int]) -> tuple[float, float]:
+    """The percentiles between which the interval lies, by Welch's degrees of freedom."""
+    total = sum(spreads)
+    if not total:
+        return 100 * (1 - CONFIDENCE) / 2, 100 * (1 + CONFIDENCE) / 2
+    parts = sum((spread / total) ** 2 / (count - 1) for spread, count in zip(spreads, counts, strict=True))
+    outer = 100 * _NORMAL.cdf(-_student(1 / parts))
+    return outer, 100 - outer
+
+
+def _student(freedom: float) -> float:
+    """Where Student's distribution has its outer percentiles, by Cornish and Fisher's series; 0.3 % off at 4."""
+    z = _OUTER
+    return (
+        z
+        + (z**3 + z) / (4 * freedom)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
+    )
+
+
+def _interval(drawn: NDArray[np.float64], middle: float, ends: tuple[float, float]) -> tuple[float, float]:
+    low, high = (float(each) for each in np.percentile(drawn, ends))
+    # What was found lies outside what was drawn from it only by rounding, or where few sessions decide a median.
+    return min(low, middle), max(high, middle)
+
+
+def _told(low: float, high: float, size: float) -> Told:
+    if high < 0:
+        return Told.LESS
+    if low > 0:
+        return Told.MORE
+    return Told.SMALL if low == high or -size < low <= high < size else Told.NOT_TOLD
+
+
+def _more(spreads: Sequence[float], counts: Sequence[int], size: float, *, after_alone: bool) -> float:
+    """Sessions more until a difference of a size would be told, as they vary by now; infinite where none would do."""
+    allowed = (size / (_OUTER + _NORMAL.inv_cdf(POWER))) ** 2
+
+    def is_enough(more: int) -> bool:
+        grown = (counts[0] + (0 if after_alone else more), counts[1] + more)
+        left = sum(spread * old / new for spread, old, new in zip(spreads, counts, grown, strict=True))
+        return left <= allowed
+
+    if not is_enough(MOST_MORE):
+        return inf
+    few, many = -1, MOST_MORE
+    while many - few > 1:
+        between = (few + many) // 2
+        few, many = (few, between) if is_enough(between) else (between, many)
+    return float(many)

@@ -1,0 +1,446 @@
+"""Two sets of real sessions compared, as data: what `inspector compare --before A --after B --format json` prints.
+
+`docs/before-after-report.schema.json` is made from these types.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import numpy as np
+from msgspec import Struct
+
+import inspector
+from inspector.replay.analysis.before_after import Statistic, Told, difference
+from inspector.replay.figure import HowKnown, weakest
+from inspector.report.catalogue import Count, FigureSet, Known, Unit, about, figure, quantities
+from inspector.report.difference_words import answer, headline
+from inspector.report.folder import UnreadSession, summed
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, SHARE_DIGITS
+from inspector.report.set_session import SessionPart, SetName, SetSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from numpy.typing import NDArray
+
+SETS: tuple[SetName, SetName] = ("before", "after")
+
+NOT_NAMED = "a model that is not named"
+
+
+class BeforeAfterReport(Struct, frozen=True, kw_only=True):
+    """What two sets of sessions cost, a call and a session, and how sure it is that they differ."""
+
+    schema: Annotated[Literal[1], about("Version of this contract.")]
+    inspector: Annotated[str, about("Version of the program that wrote it.")]
+    at: Annotated[str, about("The time that divides the sets, ISO 8601 in UTC; empty where they were named.")]
+    effect_percent: Annotated[float, about("How large a difference should be told, in percent of before.")]
+    answer: Annotated[str, about("What can be said of the cost of a call, in a sentence.")]
+    before: Annotated[SessionSetFacts, about("The first set.")]
+    after: Annotated[SessionSetFacts, about("The second.")]
+    overall: Annotated[ComparedGroupFacts, about("All calls.")]
+    models: Annotated[list[ComparedGroupFacts], about("Calls of the models that both sets have, the dearest first.")]
+    other_models: Annotated[list[OtherModelFacts], about("Models that only one set has, the dearest first.")]
+    mixes: Annotated[list[MixFacts], about("What the sets are made of.")]
+    differs: Annotated[list[str], about("What else differs between them, each in a sentence.")]
+    sessions: Annotated[list[SetSession], about("The sessions, by set and path.")]
+    left_out: Annotated[list[UnreadSession], about("Sessions that are in neither set, by path, and why.")]
+    unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
+    warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+
+
+class SessionSetFacts(Struct, frozen=True, kw_only=True):
+    """One set of sessions."""
+
+    name: Annotated[SetName, about("Which of the two.")]
+    paths: Annotated[list[str], about("What was named, with the home folder as `~`.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with a call to a model that counts here.")]
+    first: Annotated[str, about("When the first of them began, ISO 8601 in UTC; empty when unknown.")]
+    last: Annotated[str, about("When the last of them began.")]
+    figures: Annotated[FigureSet, about("Sums over them, as the report on a folder of them has them.")]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that read less than they could have.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call followed.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that had been read or written before.")]
+
+
+class ComparedGroupFacts(Struct, frozen=True, kw_only=True):
+    """All calls of both sets, or those of one model."""
+
+    model: Annotated[str, about("The model as recorded; empty for all calls.")]
+    before_sessions: Annotated[
+        Count, figure("sessions before", Unit.COUNT, "Sessions of the first set with such calls.")
+    ]
+    after_sessions: Annotated[Count, figure("sessions after", Unit.COUNT, "The same of the second.")]
+    before_calls: Annotated[Count, figure("calls before", Unit.CALLS, "Such calls of the first set.")]
+    after_calls: Annotated[Count, figure("calls after", Unit.CALLS, "The same of the second.")]
+    measures: Annotated[list[MeasureFacts], about("What is compared.")]
+
+
+class MeasureFacts(Struct, frozen=True, kw_only=True):
+    """One figure of both sets."""
+
+    name: Annotated[str, about("Its name.")]
+    label: Annotated[str, about("What people are told it is.")]
+    per: Annotated[Literal["call", "session"], about("What it is a figure of.")]
+    unit: Annotated[Literal["$", "tokens", "share", "number"], about("What it is counted in; `share` is a part of 1.")]
+    statistic: Annotated[
+        Literal["ratio", "mean", "median"],
+        about("A sum by a sum, over all calls; or the mean or median over sessions."),
+    ]
+    before_sessions: Annotated[Count, about("Sessions of the first set that have it.")]
+    after_sessions: Annotated[Count, about("The same of the second.")]
+    before: Annotated[float | None, about("Of the first set; null where it has none.")]
+    after: Annotated[float | None, about("Of the second.")]
+    change: Annotated[
+        float | None, about("What after is more than before, negative where it is less; null with too few sessions.")
+    ]
+    change_low: Annotated[float | None, about("Lower end of its 95 % interval.")]
+    change_high: Annotated[float | None, about("Upper end.")]
+    percent: Annotated[float | None, about("The same in percent of before; null for shares.")]
+    percent_low: Annotated[float | None, about("Lower end of its 95 % interval.")]
+    percent_high: Annotated[float | None, about("Upper end.")]
+    told: Annotated[
+        Literal["less", "more", "small", "not told", "too few"],
+        about("What can be said: `small` is no difference as large as was asked for."),
+    ]
+    more_sessions: Annotated[
+        Count | None,
+        about("Sessions more of each set to tell such a difference four times of five; null where none would do."),
+    ]
+    more_after: Annotated[Count | None, about("The same with more sessions of the second set alone.")]
+    answer: Annotated[str, about("What can be said, in words.")]
+    known: Known
+    at_least: Annotated[list[str], about("Fields above that are more than they say.")]
+
+
+class OtherModelFacts(Struct, frozen=True, kw_only=True):
+    """A model that only one set has."""
+
+    model: Annotated[str, about("As recorded; empty when unknown.")]
+    set: Annotated[SetName, about("Which set has it.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions with calls of it.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
+    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of them; null without a price.")]
+    known: Known
+
+
+class MixFacts(Struct, frozen=True, kw_only=True):
+    """What the sets are made of, in one respect."""
+
+    what: Annotated[Literal["models", "agents", "versions", "subagents"], about("In which respect.")]
+    of: Annotated[Literal["calls", "sessions"], about("What the shares are of.")]
+    rows: Annotated[list[MixShare], about("Those whose shares differ most first.")]
+    differs: Annotated[float, figure("differs", Unit.SHARE, "The share that would have to change to be alike.")]
+
+
+class MixShare(Struct, frozen=True, kw_only=True):
+    """The share of one kind in both sets."""
+
+    name: Annotated[str, about("The kind.")]
+    before: Annotated[float, figure("before", Unit.SHARE, "Its share of the first set.")]
+    after: Annotated[float, figure("after", Unit.SHARE, "Its share of the second.")]
+
+
+class ComparedFigure(NamedTuple):
+    """What is compared.
+
+    Attributes:
+        name: Its name in the JSON.
+        label: What people are told it is.
+        column: The figure of `SessionPart` that it is made of.
+        by: What that is divided by; empty for a figure of the whole session.
+        statistic: What is made of many sessions.
+        unit: What it is counted in.
+        times: What it is multiplied by: 100 for one in 100 calls.
+    """
+
+    name: str
+    label: str
+    column: str
+    by: str = ""
+    statistic: Statistic = Statistic.RATIO
+    unit: Literal["$", "tokens", "share", "number"] = "number"
+    times: int = 1
+
+
+MEASURES = (
+    ComparedFigure("cost_per_call", "cost", "cost_usd", "calls", unit="$"),
+    ComparedFigure("prompt_tokens_per_call", "prompt tokens", "prompt_tokens", "calls", unit="tokens"),
+    ComparedFigure("output_tokens_per_call", "output tokens", "output_tokens", "calls", unit="tokens"),
+    ComparedFigure("cache_share", "cache reads, share", "cache_read_tokens", "prompt_tokens", unit="share"),
+    ComparedFigure("misses_per_100_calls", "cache misses in 100", "misses", "calls", times=100),
+    ComparedFigure("compactions_per_100_calls", "compactions in 100", "compactions", "calls", times=100),
+    ComparedFigure("rereads_per_100_calls", "re-reads in 100", "rereads", "calls", times=100),
+    ComparedFigure("cost_per_session", "cost, mean", "cost_usd", statistic=Statistic.MEAN, unit="$"),
+    ComparedFigure("median_cost_of_session", "cost, median", "cost_usd", statistic=Statistic.MEDIAN, unit="$"),
+    ComparedFigure("calls_per_session", "calls, mean", "calls", statistic=Statistic.MEAN),
+    ComparedFigure("median_calls_of_session", "calls, median", "calls", statistic=Statistic.MEDIAN),
+    ComparedFigure("misses_per_session", "cache misses, mean", "misses", statistic=Statistic.MEAN),
+    ComparedFigure("compactions_per_session", "compactions, mean", "compactions", statistic=Statistic.MEAN),
+    ComparedFigure("rereads_per_session", "re-reads, mean", "rereads", statistic=Statistic.MEAN),
+)
+"""What is compared, in the order it is told; the first is what the answer is about."""
+
+DIFFERS = 0.1
+"""From how large a share on sets differ in what they are made of, and lengths of sessions differ."""
+
+MOST_NAMED = 3
+"""Kinds that a sentence names."""
+
+NOT_NAMED_VERSION = "a version that is not named"
+
+SUBAGENTS = {True: "sessions that started others, whose calls are not in these figures", False: "sessions alone"}
+
+Summed = tuple[SetSession, Mapping[str, float]]
+"""A session, and the sums of those of its calls that are compared."""
+
+KNOWN_AS = {"misses": "cache_read_tokens"}
+"""Figures that are known as another one is; counts of what the file shows are exact."""
+
+
+def before_after_report(
+    sessions: Sequence[SetSession],
+    *,
+    paths: tuple[Sequence[str], Sequence[str]],
+    at: str,
+    effect: float,
+    left_out: Sequence[UnreadSession],
+    unread: Sequence[UnreadSession],
+    warnings: Sequence[str],
+) -> BeforeAfterReport:
+    """Compare two sets of sessions.
+
+    Args:
+        sessions: The sessions of both, each with the calls that count with it.
+        paths: What was named as each.
+        at: The time that divides them; empty where they were named.
+        effect: The size of a difference that should be told, a share of before.
+        left_out: Sessions that are in neither set, and why.
+        unread: What could not be read.
+        warnings: What else to know, each in a sentence.
+    """
+    sessions = sorted(sessions, key=lambda each: (SETS.index(each.set), each.path))
+    before, after = ([each for each in sessions if each.set == name] for name in SETS)
+    earlier, later = (frozenset(part.model for each in mine for part in each.parts) for mine in (before, after))
+    overall = _group(before, after, None, effect)
+    cost = overall.measures[0]
+    mixes = [
+        _mix(
+            "models", "calls", before, after, lambda each: {part.model or NOT_NAMED: part.calls for part in each.parts}
+        ),
+        _mix("agents", "sessions", before, after, lambda each: {each.agent: 1}),
+        _mix("versions", "sessions", before, after, lambda each: {each.version or NOT_NAMED_VERSION: 1}),
+        _mix("subagents", "sessions", before, after, lambda each: {SUBAGENTS[each.subagents > 0]: 1}),
+    ]
+    unpriced = sum(each.figures.cost_usd is None for each in sessions)
+    silent = sum("estimated" in each.figures.known.get("cache_read_tokens", "") for each in sessions)
+    said = (
+        (unpriced, "without a price: part of no dollars"),
+        (silent, "without reported usage: prompts are local estimates, and the prompt cache is simulated"),
+    )
+    return BeforeAfterReport(
+        schema=1,
+        inspector=inspector.__version__,
+        at=at,
+        effect_percent=round(100 * effect, PERCENT_DIGITS),
+        answer=headline(cost.told, cost.answer, cost.per),
+        before=_set_facts("before", before, paths[0]),
+        after=_set_facts("after", after, paths[1]),
+        overall=overall,
+        models=[_group(before, after, model, effect) for model in _dearest_first(sessions, earlier & later)],
+        other_models=[
+            _other_model(name, mine, model)
+            for name, mine, models in zip(SETS, (before, after), (earlier - later, later - earlier), strict=True)
+            for model in _dearest_first(mine, models)
+        ],
+        mixes=mixes,
+        differs=_differs(mixes, overall),
+        sessions=sessions,
+        left_out=sorted(left_out, key=lambda each: each.path),
+        unread=sorted(unread, key=lambda each: each.path),
+        warnings=[
+            *warnings,
+            *(f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count),
+        ],
+    )
+
+
+def _set_facts(name: SetName, sessions: Sequence[SetSession], paths: Sequence[str]) -> SessionSetFacts:
+    times = sorted(each.began for each in sessions if each.began)
+    parts = [part for each in sessions for part in each.parts]
+    return SessionSetFacts(
+        name=name,
+        paths=list(paths),
+        sessions=len(sessions),
+        first=times[0] if times else "",
+        last=times[-1] if times else "",
+        figures=summed([each.figures for each in sessions]),
+        misses=sum(part.misses for part in parts),
+        compactions=sum(part.compactions for part in parts),
+        rereads=sum(part.rereads for part in parts),
+    )
+
+
+def _dearest_first(sessions: Sequence[SetSession], models: Collection[str]) -> list[str]:
+    cost: defaultdict[str, float] = defaultdict(float)
+    calls: Counter[str] = Counter()
+    for part in (part for each in sessions for part in each.parts):
+        cost[part.model] += part.cost_usd or 0.0
+        calls[part.model] += part.calls
+    return sorted(models, key=lambda model: (-cost[model], -calls[model], model))
+
+
+def _other_model(name: SetName, sessions: Sequence[SetSession], model: str) -> OtherModelFacts:
+    found = [(each, part) for each in sessions for part in each.parts if part.model == model]
+    costs = [part.cost_usd for _, part in found if part.cost_usd is not None]
+    known = _known([each for each, _ in found], ("cost_usd",))
+    return OtherModelFacts(
+        model=model,
+        set=name,
+        sessions=len(found),
+        calls=sum(part.calls for _, part in found),
+        cost_usd=round(sum(costs), DOLLAR_DIGITS) if costs else None,
+        known={"cost_usd": known.value} if costs else {},
+    )
+
+
+def _group(
+    before: Sequence[SetSession], after: Sequence[SetSession], model: str | None, effect: float
+) -> ComparedGroupFacts:
+    """All calls of both sets, or those of one model."""
+    sets = []
+    for sessions in (before, after):
+        found = [(each, [part for part in each.parts if model in (None, part.model)]) for each in sessions]
+        sets.append([(each, _sums(parts)) for each, parts in found if parts])
+    counts = [(len(mine), round(sum(sums["calls"] for _, sums in mine))) for mine in sets]
+    return ComparedGroupFacts(
+        model=model or "",
+        before_sessions=counts[0][0],
+        after_sessions=counts[1][0],
+        before_calls=counts[0][1],
+        after_calls=counts[1][1],
+        measures=[_measure(each, sets, effect) for each in MEASURES],
+    )
+
+
+def _sums(parts: Sequence[SessionPart]) -> dict[str, float]:
+    """The figures of some of a session's calls together; NaN for dollars without a price."""
+    names = quantities(SessionPart)
+    nan = float("nan")
+    values = ({name: getattr(part, name) for name in names} for part in parts)
+    rows = [{name: nan if value is None else float(value) for name, value in row.items()} for row in values]
+    return {name: sum(row[name] for row in rows) for name in names}
+
+
+def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: float) -> MeasureFacts:
+    columns = (measure.column, measure.by) if measure.by else (measure.column,)
+    is_part = measure.unit == "share"
+    before, after = (_table(mine, columns, measure.times) for mine in sets)
+    found = difference(before, after, measure.statistic, effect, is_part=is_part)
+    digits = DOLLAR_DIGITS if measure.unit == "$" else SHARE_DIGITS
+    hows = [_known([each for each, _ in mine], columns) for mine in sets]
+    least = [any(measure.column in each.figures.at_least for each, _ in mine) for mine in sets]
+    # How much more there is to a figure that is a least is not known, so neither is what two of them differ by.
+    both = weakest(*hows, *([HowKnown.ESTIMATED] if any(least) else []))
+    is_refused = found.told is Told.TOO_FEW
+    values = {
+        "before": _number(found.before, digits),
+        "after": _number(found.after, digits),
+        "change": None if is_refused else _number(found.change, digits),
+        "percent": None if is_part or is_refused else _number(100 * found.share, PERCENT_DIGITS),
+    }
+    known = dict(zip(values, (*hows, both, both), strict=True))
+    return MeasureFacts(
+        name=measure.name,
+        label=measure.label,
+        per="call" if measure.by else "session",
+        unit=measure.unit,
+        statistic=measure.statistic.value,
+        before_sessions=found.sessions[0],
+        after_sessions=found.sessions[1],
+        **values,
+        change_low=_number(found.low, digits),
+        change_high=_number(found.high, digits),
+        percent_low=None if is_part else _number(100 * found.share_low, PERCENT_DIGITS),
+        percent_high=None if is_part else _number(100 * found.share_high, PERCENT_DIGITS),
+        told=found.told.value,
+        more_sessions=_count(found.more),
+        more_after=_count(found.more_after),
+        answer=answer(found, measure.unit, effect),
+        known={name: known[name].value for name, value in values.items() if value is not None},
+        at_least=[name for name, is_least in zip(SETS, least, strict=True) if is_least and values[name] is not None],
+    )
+
+
+def _table(found: Sequence[Summed], columns: Sequence[str], times: int) -> NDArray[np.float64]:
+    """A row a session; the first column is multiplied."""
+    table = np.array([[sums[name] for name in columns] for _, sums in found], dtype=np.float64)
+    table = table.reshape(-1, len(columns))
+    table[:, 0] *= times
+    return table
+
+
+def _number(value: float, digits: int) -> float | None:
+    return None if isnan(value) else round(value, digits)
+
+
+def _count(value: float) -> int | None:
+    return int(value) if isfinite(value) else None
+
+
+def _known(sessions: Sequence[SetSession], columns: Sequence[str]) -> HowKnown:
+    """How figures of sessions are known together; counts of what a file shows are exact."""
+    names = [KNOWN_AS.get(column, column) for column in columns]
+    hows = [HowKnown(each.figures.known[name]) for each in sessions for name in names if name in each.figures.known]
+    return weakest(HowKnown.EXACT, *hows)
+
+
+def _mix(
+    what: Literal["models", "agents", "versions", "subagents"],
+    of: Literal["calls", "sessions"],
+    before: Sequence[SetSession],
+    after: Sequence[SetSession],
+    counted: Callable[[SetSession], Mapping[str, int]],
+) -> MixFacts:
+    totals: list[Counter[str]] = [Counter(), Counter()]
+    for total, sessions in zip(totals, (before, after), strict=True):
+        for each in sessions:
+            total.update(counted(each))
+    whole = [max(sum(total.values()), 1) for total in totals]
+    shares = {name: (totals[0][name] / whole[0], totals[1][name] / whole[1]) for name in totals[0] | totals[1]}
+    order = sorted(shares, key=lambda name: (-abs(shares[name][1] - shares[name][0]), -sum(shares[name]), name))
+    return MixFacts(
+        what=what,
+        of=of,
+        rows=[
+            MixShare(name=name, before=round(shares[name][0], SHARE_DIGITS), after=round(shares[name][1], SHARE_DIGITS))
+            for name in order
+        ],
+        differs=round(sum(abs(after - before) for before, after in shares.values()) / 2, SHARE_DIGITS),
+    )
+
+
+def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str]:
+    """What tells the sets apart beside what was changed, in sentences."""
+    said = []
+    for mix in mixes:
+        if mix.differs < DIFFERS:
+            continue
+        rows = [row for row in mix.rows if row.name != SUBAGENTS[False]][:MOST_NAMED]
+        shares = "; ".join(
+            f"{row.name}, {IN_TEXT.share(row.before)} before and {IN_TEXT.share(row.after)} after" for row in rows
+        )
+        more = len(mix.rows) - len(rows) if mix.what != "subagents" else 0
+        said.append(
+            f"{mix.what} differ, by their share of the {mix.of}: {shares}{f'; and {more:,} more' if more else ''}"
+        )
+    length = next(each for each in overall.measures if each.name == "median_calls_of_session")
+    if length.before and length.after and abs(length.after / length.before - 1) >= DIFFERS:
+        word = "longer" if length.after > length.before else "shorter"
+        medians = f"a median of {length.before:g} calls before, {length.after:g} after"
+        said.append(f"lengths of sessions differ: they are {word} after, {medians}")
+    return said

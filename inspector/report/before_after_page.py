@@ -1,0 +1,395 @@
+"""Two sets of sessions compared, for people: the page, which Markdown and HTML share, and the text of a screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
+from inspector.report.catalogue import LEAST, FigureSet, legend, quantity
+from inspector.report.difference_words import headline, written
+from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, plain
+from inspector.report.numbers import IN_TEXT, NOTHING
+from inspector.report.pages.model import Line, PageContent, Section
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, pointer, word
+from inspector.safe_text import clip_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.report.before_after import BeforeAfterReport, ComparedGroupFacts, MeasureFacts
+    from inspector.report.pages.model import Part
+    from inspector.report.set_session import SetName
+    from inspector.report.tables import Step
+
+ABOUT = "What two sets of sessions cost, a call and a session, and how sure it is that they differ."
+
+TOTALS = ("calls", "cost_usd")
+"""What is told of a set: figures of `FigureSet`."""
+
+OTHER_TOTALS = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "uncached_tokens", "output_tokens")
+"""What is folded away."""
+
+COUNTS = ("misses", "compactions", "rereads")
+"""The same: figures of `SessionSetFacts`."""
+
+OF_A_MODEL = {"cost_per_call": "cost, a call", "cost_per_session": "cost, a session", "cache_share": "cache reads"}
+"""What a row for each model tells, and what it is called there; the table of every figure is folded away."""
+
+DIVISIONS = {"call": "Per call", "session": "Per session"}
+
+WHOLE_PERCENT = 999.5
+"""From here on percentages are written without decimals."""
+
+TEXT_NAME_WIDTH = 26
+
+MOST_NAMED_FILES = 3
+"""Files left out that a screen names."""
+
+OBSERVATION = (
+    "This is an observation, not an experiment: nothing tells what was worked on, or how many tokens a task needs, and "
+    "the sets may differ in more than in what was changed"
+)
+
+METHOD = (
+    "A figure of a call is a sum over all calls of a set by their number; of a session the mean, or the median. "
+    "Intervals hold the difference in 95 of 100 cases, in 92 or 93 where few sessions cost most of all: sessions, not "
+    "calls, are drawn anew from both sets, 4,000 times. Of so many rows one lies outside by chance now and then: the "
+    "cost of a call is what was asked, the others say why. Both sets are priced at the same list prices. What a "
+    "session's subagents cost that have files of their own is not in these figures."
+)
+
+
+def before_after_content(report: BeforeAfterReport) -> PageContent:
+    """The whole page: one sheet of paper, and behind it what is folded away."""
+    figures = FigureCells(report)
+    return PageContent(
+        title=_title(report),
+        about=ABOUT,
+        lead=tuple(Line((Cell(f"{_capital(line)}."),)) for line in _answers(report)),
+        figures=_large(report),
+        sections=(
+            _compared(report),
+            *_models(report, figures),
+            _sets(report, figures),
+            *_folded(report, figures),
+            _method(report),
+        ),
+    )
+
+
+def _title(report: BeforeAfterReport) -> str:
+    counts = f"{IN_TEXT.plural(report.before.sessions, 'session')} before, {report.after.sessions:,} after"
+    return f"{counts} {_date(report.at)}" if report.at else counts
+
+
+def _date(time: str) -> str:
+    """A time as people read it: a day where it is its beginning."""
+    day, _, rest = time.partition("T")
+    return f"{day} (UTC)" if rest == "00:00:00Z" else f"{day} {rest.removesuffix('Z')} (UTC)"
+
+
+def _answers(report: BeforeAfterReport) -> list[str]:
+    """What can be said of the cost of a call and of a session, and what else it may come from."""
+    session = next(each for each in report.overall.measures if each.name == "cost_per_session")
+    if session.told == report.overall.measures[0].told == "too few":
+        return [report.answer]  # of too few it is said once
+    answers = [report.answer, headline(session.told, session.answer, session.per)]
+    respects = [each.partition(" differ")[0] for each in report.differs]
+    if respects:
+        answers.append(f"the sets differ in other things too, which may be why: {', '.join(respects)}; see below")
+    return answers
+
+
+def _large(report: BeforeAfterReport) -> tuple[tuple[str, Cell], ...]:
+    cost, steps = report.overall.measures[0], ("overall", "measures", 0)
+    found = [("cost of a call before", _value(cost, steps, "before")), ("after", _value(cost, steps, "after"))]
+    if cost.told in ("less", "more"):
+        found.append(("change", _change(cost, steps)))
+    return tuple((title, cell) for title, cell in found if cell.value is not None)
+
+
+def _value(measure: MeasureFacts, steps: Sequence[Step], name: str) -> Cell:
+    value: float | None = getattr(measure, name)
+    return Cell(
+        written(value, measure.unit) if value is not None else NOTHING,
+        pointer(*steps, name),
+        value,
+        measure.known.get(name, ""),
+        is_least=name in measure.at_least,
+    )
+
+
+def _change(measure: MeasureFacts, steps: Sequence[Step]) -> Cell:
+    """The change as its interval is given: in percent of before, in points for a share, else as it is."""
+    name = "change" if measure.percent_low is None else "percent"
+    value: float | None = getattr(measure, name)
+    costs_more = measure.unit == "$" and measure.told == "more"
+    text = _signed(value, measure, is_percent=name == "percent", with_unit=True)
+    return Cell(text, pointer(*steps, name), value, measure.known.get(name, ""), is_loss=costs_more)
+
+
+def _signed(value: float | None, measure: MeasureFacts, *, is_percent: bool, with_unit: bool) -> str:
+    if value is None:
+        return NOTHING
+    if is_percent or measure.unit == "share":
+        unit = " %" if is_percent else " points"
+        percent = value if is_percent else 100 * value
+        text = IN_TEXT.whole(percent) if abs(percent) >= WHOLE_PERCENT else IN_TEXT.percent(percent).removesuffix(" %")
+        text += unit * with_unit
+    else:
+        text = written(value, measure.unit)
+    return f"+{text}" if value > 0 else text
+
+
+def _interval(measure: MeasureFacts) -> str:
+    is_percent = measure.percent_low is not None
+    low, high = (measure.percent_low, measure.percent_high) if is_percent else (measure.change_low, measure.change_high)
+    if low is None or high is None:
+        return NOTHING
+    ends = [_signed(end, measure, is_percent=is_percent, with_unit=False) for end in (low, high)]
+    return f"{' to '.join(ends)}{' %' if is_percent else ''}"
+
+
+def _told(measure: MeasureFacts) -> str:
+    """What can be told, in a word or two."""
+    match measure.told:
+        case "less" | "more" | "too few":
+            return measure.told
+        case "small" if measure.change_low == measure.change_high == 0:
+            return "the same"
+        case "small":
+            return "none as large"
+        case _:
+            return f"{measure.more_sessions:,} more each" if measure.more_sessions else "not told"
+
+
+HEAD = ("before", "after", "change", "95 % interval", "can be told")
+
+
+def _cells(measure: MeasureFacts, steps: tuple[Step, ...]) -> tuple[Cell, ...]:
+    return (
+        _value(measure, steps, "before"),
+        _value(measure, steps, "after"),
+        _change(measure, steps),
+        Cell(_interval(measure)),
+        Cell(_told(measure)),
+    )
+
+
+def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...]) -> list[Table]:
+    """What is a figure of a call, and what of a session."""
+    found = []
+    for per, title in DIVISIONS.items():
+        rows = tuple(
+            (Cell(measure.label), *_cells(measure, (*steps, "measures", at)))
+            for at, measure in enumerate(group.measures)
+            if measure.per == per
+        )
+        found.append(Table(title, ("", *HEAD), rows, numbers=4))
+    return found
+
+
+def _compared(report: BeforeAfterReport) -> Section:
+    parts: list[Part] = [*_tables(report.overall, ("overall",))]
+    if about := _about_told(report):
+        parts.append(Line((Cell(f"{about}."),)))
+    return Section("compared", "Before and after", tuple(parts))
+
+
+def _about_told(report: BeforeAfterReport) -> str:
+    """What the last column means, as far as it is used; empty for words that explain themselves."""
+    wanted = f"{report.effect_percent:g} %, of a share {report.effect_percent:g} points"
+    said = {
+        "none as large": f"None as large: no difference of {wanted}",
+        "more each": f"N more each: about so many more sessions of each set tell one of {wanted}, four times of five",
+    }
+    used = {_told(each) for group in (report.overall, *report.models) for each in group.measures}
+    return ". ".join(text for words, text in said.items() if any(each.endswith(words) for each in used))
+
+
+def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
+    rows = [
+        (Cell("sessions"), *(figures.cell(name, "sessions") for name in SETS)),
+        (Cell("the first began"), *(Cell(_moment(_set(report, name).first)) for name in SETS)),
+        (Cell("the last began"), *(Cell(_moment(_set(report, name).last)) for name in SETS)),
+    ]
+    rows += _totals(figures, TOTALS)
+    parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
+    if not report.at:
+        named = (f"{name}: {', '.join(_set(report, name).paths)}" for name in SETS)
+        parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
+    said = (f"{_capital(plain(each))}." for each in (*report.differs, OBSERVATION))
+    parts += [Line((Cell(each),), is_item=True) for each in said]
+    return Section("sets", "The sets, and what else differs", tuple(parts))
+
+
+def _totals(figures: FigureCells, names: Sequence[str]) -> list[tuple[Cell, ...]]:
+    return [
+        (Cell(quantity(FigureSet, each).label), *(figures.cell(name, "figures", each) for name in SETS))
+        for each in names
+    ]
+
+
+def _set(report: BeforeAfterReport, name: SetName) -> SessionSetFacts:
+    return report.before if name == "before" else report.after
+
+
+def _moment(time: str) -> str:
+    """A time as people read it, to the minute, in UTC."""
+    return time.replace("T", " ")[:16] or "not known"
+
+
+def _has_models(report: BeforeAfterReport) -> bool:
+    """Whether models say anything that all calls do not: there are several."""
+    return len(report.models) + len(report.other_models) > 1
+
+
+def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
+    """A few figures of each model; of one that only one set has its calls and cost."""
+    parts: list[Part] = []
+    rows = tuple(
+        (name_cell(group.model or NOT_NAMED), Cell(label), *cells)
+        for at, group in enumerate(report.models if _has_models(report) else ())
+        for label, cells in _rows_of_a_model(group, at)
+    )
+    if rows:
+        parts.append(Table("Models that both sets have", ("model", "", *HEAD), rows, words=2, numbers=4))
+    if report.other_models:
+        parts.append(_other_models(report, figures))
+    return [Section("models", "By model", tuple(parts))] if parts else []
+
+
+def _rows_of_a_model(group: ComparedGroupFacts, at: int) -> list[tuple[str, tuple[Cell, ...]]]:
+    return [
+        (OF_A_MODEL[measure.name], _cells(measure, ("models", at, "measures", place)))
+        for place, measure in enumerate(group.measures)
+        if measure.name in OF_A_MODEL
+    ]
+
+
+def _other_models(report: BeforeAfterReport, figures: FigureCells) -> Table:
+    names = ("sessions", "calls", "cost_usd")
+    rows = tuple(
+        (
+            name_cell(each.model or NOT_NAMED),
+            Cell(each.set),
+            *(figures.cell("other_models", at, name) for name in names),
+        )
+        for at, each in enumerate(report.other_models)
+    )
+    head = ("model", "set", *(quantity(OtherModelFacts, name).label for name in names))
+    return Table("Models that only one set has", head, rows, words=2)
+
+
+def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
+    """What is there to look things up."""
+    found = []
+    tables: list[Part] = []
+    for at, group in enumerate(report.models if _has_models(report) else ()):
+        tables.append(Line((Cell(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}."),)))
+        tables += _tables(group, ("models", at))
+    if tables:
+        found.append(Section("every-model", "Every figure by model", tuple(tables), folded=True))
+    mixes = tuple(
+        Table(
+            f"{_capital(mix.what)}, shares of the {mix.of}",
+            (mix.what, *SETS),
+            tuple(
+                (name_cell(row.name), *(figures.cell("mixes", at, "rows", index, name) for name in SETS))
+                for index, row in enumerate(mix.rows)
+            ),
+        )
+        for at, mix in enumerate(report.mixes)
+    )
+    counts = [
+        (Cell(quantity(SessionSetFacts, each).label), *(figures.cell(name, each) for name in SETS)) for each in COUNTS
+    ]
+    totals = Table("Totals", ("", *SETS), (*_totals(figures, OTHER_TOTALS), *counts))
+    found.append(Section("mixes", "What the sets are made of", (totals, *mixes), folded=True))
+    rows = tuple(
+        (
+            name_cell(each.path),
+            Cell(each.set),
+            Cell(_moment(each.began)),
+            word(" ".join(part.model or NOT_NAMED for part in each.parts)),
+            *(figures.cell("sessions", at, "figures", name) for name in ("calls", "cost_usd")),
+        )
+        for at, each in enumerate(report.sessions)
+    )
+    head = ("session", "set", "began", "models", *(quantity(FigureSet, name).label for name in ("calls", "cost_usd")))
+    found.append(Section("sessions", "Every session", (Table("Every session", head, rows, words=4),), folded=True))
+    return found
+
+
+def _counts(group: ComparedGroupFacts) -> str:
+    """How many sessions and calls there are, of each set."""
+    before = f"{IN_TEXT.plural(group.before_sessions, 'session')} ({IN_TEXT.plural(group.before_calls, 'call')}) before"
+    return f"{before}, {group.after_sessions:,} ({group.after_calls:,}) after"
+
+
+def _method(report: BeforeAfterReport) -> Section:
+    parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
+    for title, listed in (("Left out", report.left_out), ("What could not be read", report.unread)):
+        rows = tuple((name_cell(each.path), word(each.problem)) for each in listed)
+        if rows:
+            parts.append(Table(title, ("file", "why"), rows, words=2))
+    parts.append(Line((Cell(f"{METHOD} Written by inspector {report.inspector}, schema {report.schema}."),)))
+    return Section("method", "How far to believe it", tuple(parts))
+
+
+def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: bool = False) -> str:
+    """The same on a screen or two, in plain characters."""
+    page = Page(width, color=color)
+    page.line(_title(report), HEADING)
+    for line in _answers(report):
+        page.line(f"{_capital(line)}.", indent=2)
+    for table in _tables(report.overall, ("overall",)):
+        page.line()
+        _table(page, (table.caption, *table.head[1:]), table.rows)
+    if about := _about_told(report):
+        page.line(f"{about}.", LABEL, indent=2)
+    for at, group in enumerate(report.models if _has_models(report) else ()):
+        rows = _rows_of_a_model(group, at)
+        page.line()
+        page.line(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}", indent=2)
+        _table(page, ("", *HEAD), [(Cell(label), *cells) for label, cells in rows])
+    if report.other_models:
+        page.line()
+        others = _other_models(report, FigureCells(report))
+        page.line(others.caption, indent=2)
+        _table(page, others.head, others.rows, others.words)
+    _footer(page, report)
+    return page.text()
+
+
+def _footer(page: Page, report: BeforeAfterReport) -> None:
+    page.line()
+    for line in (*report.differs, OBSERVATION):
+        page.line(f"{_capital(line)}.", indent=2)
+    for warning in report.warnings:
+        page.line(f"Worth knowing: {warning}.", indent=2)
+    files = (*report.left_out, *report.unread)
+    for each in files[:MOST_NAMED_FILES]:
+        page.line(f"{each.path}: {each.problem}", indent=4)
+    if len(files) > MOST_NAMED_FILES:
+        page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, which the other forms name", indent=4)
+    known = {how for each in report.overall.measures for how in each.known.values()}
+    least = {LEAST for each in report.overall.measures if each.at_least}
+    if marks := legend(known | least):
+        page.line(marks, LABEL, indent=2)
+
+
+def _table(page: Page, head: Sequence[str], rows: Sequence[Sequence[Cell]], words: int = 1) -> None:
+    """A table of figures before and after; what can be told stands at the left, as the words do."""
+    shown = [
+        [Text(clip_cells(cell.shown, TEXT_NAME_WIDTH), LOSS if cell.is_loss else "") for cell in row] for row in rows
+    ]
+    is_compared = head[-1] == HEAD[-1]
+    numbers = len(head) - words - is_compared
+    page.table(head, shown, LEFT * words + RIGHT * numbers + LEFT * is_compared)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,109 @@
+"""What can be said of the difference between two sets of sessions, in words."""
+
+from __future__ import annotations
+
+from math import isfinite, isnan
+from typing import TYPE_CHECKING
+
+from inspector.replay.analysis.before_after import LEAST_SESSIONS, Told
+from inspector.report.numbers import IN_TEXT, NOTHING
+
+if TYPE_CHECKING:
+    from inspector.replay.analysis.before_after import SetDifference
+
+
+def written(value: float | None, unit: str) -> str:
+    """A figure of `MeasureFacts`, or a difference of two, as people read it; a difference of shares in points."""
+    match unit:
+        case "$":
+            return IN_TEXT.dollars(value)
+        case "share":
+            return IN_TEXT.share(value)
+        case "tokens":
+            return IN_TEXT.whole(value)
+        case _:
+            return NOTHING if value is None else f"{value:,.2f}" if abs(value) < 9.995 else f"{value:,.1f}"
+
+
+def answer(found: SetDifference, unit: str, effect: float) -> str:
+    """What can be said of a difference, in words: `18.3 % less (8.0 to 27.1 %)`.
+
+    Args:
+        found: The difference.
+        unit: What it is counted in, as `MeasureFacts` has it.
+        effect: The size of a difference that should be told, a share of before.
+    """
+    wanted = f"{100 * effect:g} {'points' if unit == 'share' else '%'}"
+    before, after = found.sessions
+    match found.told:
+        case Told.TOO_FEW if min(before, after) >= LEAST_SESSIONS:
+            return "nothing to compare: there is none in one of the sets"
+        case Told.TOO_FEW:
+            kind = "sessions with a price" if unit == "$" else "sessions"
+            return (
+                f"too few {kind} to tell, {before:,} before and {after:,} after: with fewer than {LEAST_SESSIONS} of "
+                f"each a difference says more of chance than of what was changed; {_more_of_each(before, after)}"
+            )
+        case Told.LESS | Told.MORE:
+            low, middle, high = _sizes(found, unit)
+            if found.told is Told.LESS:
+                low, high = high, low
+            size = _size(middle, unit, found)
+            return f"{size} {found.told.value} ({_size(low, unit, found, bare=True)} to {_size(high, unit, found)})"
+        case _:
+            low, _, high = _sizes(found, unit)
+            if low == high:
+                return "the same in both sets"
+            between = f"{_signed(low, unit, found)} to {_signed(high, unit, found)}"
+            if found.told is Told.SMALL:
+                return f"no difference can be told, and there is none of {wanted}: {between}"
+            return f"no difference can be told, {between}: {_needed(found, wanted)}"
+
+
+def _more_of_each(before: int, after: int) -> str:
+    lacks = ((LEAST_SESSIONS - before, "before"), (LEAST_SESSIONS - after, "after"))
+    return " and ".join(f"{count:,} more {name}" for count, name in lacks if count > 0) + " would do"
+
+
+def _needed(found: SetDifference, wanted: str) -> str:
+    """How many more sessions would tell a difference of a size."""
+    if not isfinite(found.more):
+        return f"no number of sessions would tell one of {wanted}"
+    if not found.more:
+        return f"these sessions are enough to tell one of {wanted}, four times of five"
+    alone = f", or {found.more_after:,.0f} after alone," if isfinite(found.more_after) else ""
+    return f"about {found.more:,.0f} more sessions of each set{alone} are needed to tell one of {wanted}"
+
+
+def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:
+    """The lower end, the middle and the upper end: in percent of before, or as they are where that means nothing."""
+    if unit == "share" or isnan(found.share_low):
+        return found.low, found.change, found.high
+    return 100 * found.share_low, 100 * found.share, 100 * found.share_high
+
+
+def _size(value: float, unit: str, found: SetDifference, *, bare: bool = False) -> str:
+    """How large a difference is, whichever way it goes; bare of its unit where another one follows."""
+    if unit == "share":
+        return f"{100 * abs(value):,.1f}{'' if bare else ' points'}"
+    if isnan(found.share_low):
+        return written(abs(value), unit)
+    return f"{abs(value):,.1f}{'' if bare else ' %'}"
+
+
+def _signed(value: float, unit: str, found: SetDifference) -> str:
+    return f"{_size(value, unit, found)} {'less' if value < 0 else 'more'}"
+
+
+def headline(told: str, said: str, per: str) -> str:
+    """What can be said of the cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
+
+    Args:
+        told: What can be said of it, a value of `Told`.
+        said: The same as `answer` says it.
+        per: What it is the cost of.
+    """
+    if told not in (Told.LESS, Told.MORE):
+        return f"cost per {per}: {said}"
+    size, bracket, interval = said.partition(" (")
+    return f"after costs {size} per {per}{bracket}{interval}"

@@ -1,0 +1,127 @@
+"""A session as one of a set that is compared with another: its figures, by model, and what else tells sets apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from inspector.replay.analysis.cache_misses import cache_misses
+from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths, rereads_of_calls
+from inspector.report.catalogue import Count, FigureSet, Unit, about, figure
+from inspector.report.facts import measured
+from inspector.report.ledger_facts import utc_time
+from inspector.report.numbers import DOLLAR_DIGITS
+from inspector.report.path_redaction import shown_path
+from inspector.session.model import LinkKind
+from inspector.session.registry import format_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from inspector.replay.engine.replay import Replay
+
+SetName = Literal["before", "after"]
+
+
+class SetSession(Struct, frozen=True, kw_only=True):
+    """One session of a set. Calls that several sessions hold count with one of them."""
+
+    path: Annotated[str, about("Its file, with the home folder as `~`.")]
+    set: Annotated[SetName, about("Which set it is in.")]
+    agent: Annotated[str, about("The kind of agent.")]
+    version: Annotated[str, about("The program that recorded it, with its version; empty when unknown.")]
+    began: Annotated[str, about("When it began, ISO 8601 in UTC; empty when unknown.")]
+    subagents: Annotated[Count, about("Other sessions that it started, whose calls are not counted here.")]
+    figures: Annotated[FigureSet, about("As the report on it alone has them.")]
+    parts: Annotated[list[SessionPart], about("Its calls by model.")]
+
+
+class SessionPart(Struct, frozen=True, kw_only=True):
+    """The calls of one model in a session."""
+
+    model: Annotated[str, about("As recorded; empty when unknown.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "How many.")]
+    cost_usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars; null without a price.")]
+    prompt_tokens: Annotated[Count, figure("prompt tokens", Unit.TOKENS, "Tokens of their prompts.")]
+    cache_read_tokens: Annotated[Count, figure("cache reads", Unit.TOKENS, "Of these, read from the prompt cache.")]
+    output_tokens: Annotated[Count, figure("output", Unit.TOKENS, "Response tokens.")]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that read less than they could have.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call of it followed.")]
+    rereads: Annotated[Count, figure("re-reads", Unit.COUNT, "Reads of files that had been read or written before.")]
+
+
+def set_session(path: Path, baseline: Replay, whole: Replay, name: SetName = "before") -> SetSession:
+    """What is compared of a session.
+
+    Args:
+        path: What opens it.
+        baseline: The calls of it that count with it, with nothing cut.
+        whole: All of it with nothing cut, calls that count with another session included.
+        name: The set it is in.
+    """
+    session = baseline.history.session
+    known = format_named(session.format)
+    started = [link for link in session.links if link.kind is LinkKind.SUBAGENT]
+    return SetSession(
+        path=shown_path(path),
+        set=name,
+        agent=known.title if known is not None else session.format,
+        version=session.agent,
+        began=utc_time(began(baseline, whole)),
+        subagents=len(started),
+        figures=measured(FigureSet, baseline.figures),
+        parts=_parts(baseline, whole),
+    )
+
+
+def began(baseline: Replay, whole: Replay) -> float | None:
+    """When a session began, seconds since the epoch: what it copied from another one is not its own.
+
+    Args:
+        baseline: The calls of it that count with it.
+        whole: All of it.
+    """
+    mine, session = baseline.history.session.calls, whole.history.session
+    if len(mine) == len(session.calls):
+        times = [message.time for message in session.messages if not message.is_inherited]
+    else:
+        times = [call.time for call in mine]
+    return min((time for time in times if time is not None), default=None)
+
+
+def _parts(baseline: Replay, whole: Replay) -> list[SessionPart]:
+    ledger, calls = baseline.ledger, baseline.history.session.calls
+    models = [call.model for call in calls]
+    counted = {call.response for call in calls}
+    every = whole.history.session.calls
+
+    def by_model(found: Iterable[int]) -> Counter[str]:
+        return Counter(every[call].model for call in found if every[call].response in counted)
+
+    misses = by_model(miss.call for miss in cache_misses(whole).misses)
+    compactions = by_model(each.call for each in compaction_aftermaths(whole))
+    again = rereads_of_calls(whole)
+    rereads = by_model(call for call in np.flatnonzero(again).tolist() for _ in range(int(again[call])))
+    parts = []
+    for model in sorted(set(models)):
+        mine = np.array([name == model for name in models], dtype=np.bool_)
+        cost = float(ledger.cost[mine].sum())
+        parts.append(
+            SessionPart(
+                model=model,
+                calls=int(mine.sum()),
+                cost_usd=None if isnan(cost) else round(cost, DOLLAR_DIGITS),
+                prompt_tokens=int(ledger.prompt_tokens[mine].sum()),
+                cache_read_tokens=int(ledger.cache_read[mine].sum()),
+                output_tokens=int(ledger.output[mine].sum()),
+                misses=misses[model],
+                compactions=compactions[model],
+                rereads=rereads[model],
+            )
+        )
+    return parts

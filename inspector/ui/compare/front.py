@@ -1,0 +1,154 @@
+"""The front of the compared plans: what more could be saved, and how often what is cut for it was needed later.
+
+Of the plans that could be recommended those are on it of which no other saves more and is needed no oftener. From the
+first to the last more is saved, and more was needed. The best plan is always among them: it is what is left of the
+saving once everything needed is fetched again that makes it the best.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from inspector.replay.figure import HowKnown
+from inspector.replay.tuning.trial_table import front
+from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
+from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import band_words, needed_words
+from inspector.safe_text import one_line
+from inspector.ui.compare.best import could_be_best
+from inspector.ui.compare.rows import BEST_MARK, CURRENT_MARK, NOTHING, PARTS, PlanKind, least_cell, needed_cell
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from inspector.ui.compare.rows import Contender
+
+
+def _title(path: str) -> str:
+    return quantity(NeededLaterFacts, path).short_label
+
+
+COLUMNS: Final = (
+    Column("name", "plan", 17, 34, is_text=True, falls=False, keeps_end=True),
+    Column("kind", "kind", 8, is_text=True, falls=False, rank=3),
+    Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
+    Column("each", _title("cost_each_usd"), 7, 9, falls=False, rank=2),
+    Column("band", "█ at least ░ at most", 10, 40, is_bar=True, short="█ least ░", rank=5),
+    Column("least", _title("saved_at_least_usd"), 9, 10),
+    Column("saved", quantity(PlanFacts, "saved.usd").short_label, 9, 10),
+    Column("share", quantity(PlanFacts, "saved.percent").short_label, 6, rank=1),
+    Column("breaks-even", _title("break_even_recoveries"), 14, rank=4),
+)
+
+
+def front_of(contenders: Iterable[Contender], best: Contender | None) -> tuple[Contender, ...]:
+    """The plans of the front, the most careful first.
+
+    Args:
+        contenders: Plans, replayed or not.
+        best: The best of them; stays among them where another one saves more and is needed as often, but for more.
+    """
+    known = [each for each in contenders if could_be_best(each) and each.recoveries is not None]
+    # Of plans that come to the same, one that comes with the program stands for its copy.
+    known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
+    saved = np.array([_saved(each) for each in known], dtype=np.float64)
+    needed = np.array([_needed(each) for each in known], dtype=np.int64)
+    found = [known[at] for at in front(saved, needed)]
+    if best is not None and all(each.key != best.key for each in found):
+        found.append(best)
+    return tuple(sorted(found, key=lambda each: (_needed(each), _saved(each))))
+
+
+def front_table(contenders: Iterable[Contender], best: Contender | None) -> Table:
+    """The front as a table: a row a plan, with a bar of what it saves at least and at most."""
+    found = front_of(contenders, best)
+    most = max((each.found.savings.usd.value or 0.0 for each in found if each.found is not None), default=0.0)
+    return Table(COLUMNS, tuple(_row(each, most, is_best=best is not None and each.key == best.key) for each in found))
+
+
+def why(each: Contender, best: Contender | None, others: Sequence[Contender]) -> str:
+    """In a sentence or two, why a plan is the best, or what speaks for and against it beside the best one.
+
+    Args:
+        each: A plan.
+        best: The best one; None where no plan saves for sure.
+        others: The plans of the front.
+    """
+    if best is None or each.found is None or each.recoveries is None:
+        return ""
+    if each.key != best.key:
+        return _beside(each, best)
+    said = "no other plan saves more if all that was cut and needed is fetched again, of those that leave out no words"
+    bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
+    if bolder is None:
+        return f"{said}, and none saves more without that"
+    return f"{said}; {one_line(bolder.name)} saves more before that, but {_terms(bolder)}"
+
+
+def _beside(each: Contender, best: Contender) -> str:
+    """What a plan has beside the best one."""
+    name, needs = one_line(best.name), _needed(each) - _needed(best)
+    if needs < 0:
+        return (
+            f"{ON_SCREEN.plural(-needs, 'call')} fewer needed cut text than with {BEST_MARK} {name}, and it saves less"
+        )
+    if each.recoveries is None or each.recoveries.band_low is None:
+        return f"{_terms(each)}: without a price nobody knows what fetching that again costs"
+    return f"{_terms(each)}: what it saves beyond {BEST_MARK} {name} is less than fetching that again costs"
+
+
+def _terms(each: Contender) -> str:
+    """`12 later calls needed cut text, so that it saves ~$0.10 to $0.50`."""
+    found = each.recoveries
+    if found is None:
+        return ""
+    said, band = needed_words(found.needed, ON_SCREEN), band_words(found.band_low, found.saved, ON_SCREEN)
+    return f"{said}, so that it {band}" if band and found.needed else said
+
+
+def _row(each: Contender, most: float, *, is_best: bool) -> FigureRow:
+    cells = {
+        "name": Cell(one_line(each.name), style="table--name" if is_best else "", order=each.name),
+        "kind": Cell(each.kind.value, order=each.kind.value),
+        "needed": needed_cell(_needed(each)),
+        "least": least_cell(each),
+    }
+    if each.found is not None:
+        savings = each.found.savings
+        style = savings_style(savings)
+        cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=style)
+        cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=style)
+    found = each.recoveries
+    if found is not None:
+        cells["each"] = _estimated(found.cost_each)
+        even = found.break_even
+        cells["breaks-even"] = (
+            Cell(NOTHING, style="table--faint") if even is None else Cell(ON_SCREEN.whole(even), order=float(even))
+        )
+        if found.band_low is not None and found.saved is not None and most > 0:
+            low = max(found.band_low, 0.0)
+            length = Length(PARTS * low / most, PARTS * found.saved / most, PARTS)
+            cells["band"] = Cell(order=found.band_low, length=length)
+    mark = BEST_MARK if is_best else CURRENT_MARK if each.is_current else " "
+    return FigureRow(each.key, cells, mark)
+
+
+def _estimated(usd: float | None) -> Cell:
+    if usd is None:
+        return Cell(NOTHING, style="table--faint")
+    known = HowKnown.ESTIMATED.value
+    return Cell(ON_SCREEN.marked(ON_SCREEN.dollars(usd), known), known=(known,), order=usd)
+
+
+def _saved(each: Contender) -> float:
+    """What a plan saves before recoveries: a share of the cost, or of the prompt tokens; NaN while not known."""
+    share = None if each.found is None else each.found.savings.share.value
+    return nan if share is None else share
+
+
+def _needed(each: Contender) -> int:
+    return 0 if each.recoveries is None else each.recoveries.needed

@@ -1,0 +1,153 @@
+"""What the screen says of the best plan is what the plan comes to once it is taken, wherever that is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from inspector.cli import main
+from inspector.replay.analysis import best_plan, comparison
+from inspector.replay.analysis.best_plan import FIRST
+from inspector.report.numbers import DOLLAR_DIGITS, ON_SCREEN
+from inspector.report.tuning import TuneReport
+from inspector.strategies.plan import Plan
+from inspector.ui.compare import screen as compare_screen
+from tests.conftest import ROOT
+from tests.test_cli_tune import FEW, write_sessions
+from tests.ui.studies import CURRENT, Compare
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+SESSIONS = (
+    "sample_sessions/coding-agent.jsonl",
+    "sample_sessions/trading-desk.json",
+    "sample_sessions/benchmark-trial.json",
+    "corpus/claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl",
+    "corpus/claude-code/5c0375b4-57a5-4f26-b12d-d022ee4e51b7.jsonl",
+    "corpus/claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl",
+)
+
+CENT = 0.5 * 10**-DOLLAR_DIGITS
+"""Reports round to this."""
+
+
+@pytest.fixture(autouse=True)
+def what_was_best_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try only the plans that are tried first: all of them are most of the time."""
+
+    def some(session: Session) -> tuple[Plan, ...]:
+        return tuple(plan for plan in comparison.plans_to_compare(session) if plan.name in FIRST)
+
+    for module in (compare_screen, best_plan):
+        monkeypatch.setattr(module, "plans_to_compare", some)
+
+
+@pytest.fixture(params=SESSIONS)
+def session_path(request: pytest.FixtureRequest) -> Path:
+    """A session of this project, or a real one where those are at hand."""
+    name: str = request.param
+    if name.startswith("corpus/"):
+        return request.getfixturevalue("shared") / name  # type: ignore[no-any-return]
+    return ROOT / name
+
+
+async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promised_wherever_it_is_told(
+    running, session_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with running(session_path, size=(200, 60)) as run:
+        await run.until(lambda: run.best is not None)
+        promised = run.best
+        await run.until_shown("takes it")
+        line = run.line_with("takes it")
+        least = promised.recoveries.band_low
+        assert promised.plan.name in line
+        assert ON_SCREEN.dollars(promised.savings.usd.value) in line
+        assert not promised.needed or f"at least ~{ON_SCREEN.dollars(least)}" in line
+
+        await run.press("asterisk")
+        await run.settled()
+        assert run.plan.strategies == promised.plan.strategies
+        assert run.totals.savings == promised.savings
+        await run.until(lambda: run.knows_needed)
+        assert run.risks.needed == promised.recoveries
+        await run.until_shown(f"saves {re.search('saves (~?[$][0-9.,]+)', line)[1]} ")
+
+        compare = await Compare.opened(run)
+        assert compare.found(CURRENT).savings == promised.savings
+        assert compare.found(promised.plan.name).savings == promised.savings
+        file = tmp_path / "taken.toml"
+        file.write_text(run.plan.to_toml(), encoding="utf-8")
+
+    capsys.readouterr()
+    assert main(["report", str(session_path), "--plan", str(file), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)["plans"][0]
+    assert told["saved"]["usd"] == pytest.approx(promised.savings.usd.value, abs=CENT)
+    assert told["needed_later"]["saved_at_least_usd"] == pytest.approx(least, abs=CENT)
+    assert told["needed_later"]["calls"] == promised.needed
+
+
+async def test_a_plan_that_tune_wrote_saves_on_the_screen_and_in_reports_what_tune_said_of_each_session(
+    running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, report, file = tmp_path / "sessions", tmp_path / "report.json", tmp_path / "tuned.toml"
+    write_sessions(folder, 5)
+    asked = ("--format", "json", "--report", str(report), "-o", str(file))
+    assert main(["tune", str(folder), *FEW, *asked]) == 0
+    (group,) = msgspec.json.decode(report.read_bytes(), type=TuneReport).groups
+    plan = Plan.from_toml(file.read_text(encoding="utf-8"))
+
+    assert len(group.rows) == 5
+    for row in group.rows[:2]:
+        path = folder / row.path.rpartition("/")[2]
+        async with running(path, plan=plan, size=(160, 40)) as run:
+            await run.until(lambda run=run: run.knows_needed)
+            assert run.risks.needed.band_low == pytest.approx(row.net_usd, abs=CENT)
+            assert run.risks.needed.needed == row.needed
+            saved = run.totals.savings.usd.value
+            await run.until_shown(f"saves {ON_SCREEN.dollars(saved)} ")
+        capsys.readouterr()
+        assert main(["report", str(path), "--plan", str(file), "--format", "json"]) == 0
+        told = json.loads(capsys.readouterr().out)["plans"][0]
+        assert told["saved"]["usd"] == pytest.approx(saved, abs=CENT)
+        assert told["needed_later"]["saved_at_least_usd"] == pytest.approx(row.net_usd, abs=CENT)
+
+
+async def test_once_it_is_taken_the_key_says_so_and_undo_brings_the_other_plan_back(running, session_file) -> None:
+    async with running(session_file.path) as run:
+        await run.until(lambda: run.best is not None)
+        before = run.plan
+        await run.press("asterisk")
+        await run.until_shown("ctrl+z brings yours back")
+        assert run.plan.strategies == run.best.plan.strategies
+        await run.press("asterisk")
+        await run.until_shown("the current one already")
+        await run.press("ctrl+z")
+        assert run.plan == before
+
+
+async def test_of_a_session_that_grows_the_best_plan_is_told_as_it_is_now_and_never_vanishes(
+    running, session_file
+) -> None:
+    async with running(session_file.path, size=(160, 40)) as run:
+        await run.until(lambda: run.best is not None)
+        before = run.best.savings.usd.value
+        calls = run.history.call_count
+        for _ in range(2):
+            session_file.turn()
+            await run.until(lambda calls=calls: run.history.call_count > calls)
+            calls = run.history.call_count
+            assert run.best_so_far is not None
+        await run.until(lambda: run.best is not None and run.best.savings.usd.value != before)
+        await run.settled()
+        await run.until(lambda: ON_SCREEN.dollars(run.best.savings.usd.value) in run.line_with("takes it"))
+        promised = run.best
+        await run.press("asterisk")
+        await run.settled()
+        assert run.totals.savings == promised.savings
