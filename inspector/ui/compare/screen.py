@@ -21,8 +21,9 @@ from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
-from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.best import best_of, headline, why_passed_over
 from inspector.ui.compare.rows import (
+    ABOUT_PASSED_OVER,
     NEVER_APPLIED,
     NOTHING_CUT,
     Contender,
@@ -267,7 +268,8 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
-        self.plans.table = compare_table(contenders, best, is_unfolded=self._is_unfolded)
+        passed_over = [each.key for each in contenders if why_passed_over(each, self._best)]
+        self.plans.table = compare_table(contenders, best, passed_over, is_unfolded=self._is_unfolded)
         self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
         done, count = len(contenders) - len(self._waiting), len(contenders)
         self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
@@ -276,7 +278,8 @@ class CompareScreen(StudyScreen):
         folded = 0 if self._is_unfolded else sum(each.is_idle for each in contenders)
         away = f" · {folded} never applied, folded" if folded else ""
         pane.border_title = Content(f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}")
-        pane.say_below(legend_of(self.plans.table))
+        about_marks = [ABOUT_PASSED_OVER] if passed_over else []
+        pane.say_below("  ".join([*about_marks, legend_of(self.plans.table)]))
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
@@ -289,7 +292,8 @@ class CompareScreen(StudyScreen):
             return
         is_best = self._best is not None and each.key == self._best.key
         pane.border_title = Content(one_line(each.name))
-        facts.facts = tuple(about(each, self._contenders[BASELINE].found, is_best=is_best))
+        passed_over = why_passed_over(each, self._best)
+        facts.facts = tuple(about(each, self._contenders[BASELINE].found, passed_over, is_best=is_best))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
