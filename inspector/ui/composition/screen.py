@@ -44,7 +44,7 @@ GROUPINGS = tuple(Grouping)
 
 DIVIDES = "g, then a letter, divides by"
 
-NO_BLOCK = "sent with every call, and not in the file"
+NO_BLOCK = "not recorded: this prompt less what the file holds"
 
 
 class Parts(FigureTable):

@@ -96,7 +96,7 @@ _RESULT_COLUMNS: Final = (
 
 _COMPACTION_COLUMNS: Final = (
     Column("name", "", 14, 20, is_text=True, falls=False),
-    Column("trigger", "triggered at", 11),
+    Column("trigger", "triggered at", 12),
     Column("prompt", "with the plan", 13, short="with plan"),
     Column("reached", "reached at call", 15, 18, short="reached"),
     Column("avoided", "avoided", 8, rank=1),

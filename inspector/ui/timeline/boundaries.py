@@ -116,6 +116,7 @@ def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
 
 
 PROMPTS = "prompts"
+SUMMARY_IS_NOT_THERE = "the file does not hold the summary"
 LISTED = 8
 """Kinds of what was removed that are told one by one."""
 
@@ -142,8 +143,12 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
     removed, kept, added = (
         ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
     )
+    again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
+    tokens = f"{_about(tokens_of(table, effect.removed))} tokens (local count)"
+    lacks_summary = boundary.is_compaction and not len(effect.added)
+    new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     return (
-        f"removed {removed}, {_about(tokens_of(table, effect.removed))} tokens · kept {kept} · new {added}",
+        f"removed {removed}, {tokens} · kept {kept}{again} · {new}",
         *_aligned(named),
         "",
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
