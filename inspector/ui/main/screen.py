@@ -310,6 +310,9 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def on_timeline_pane_detail_asked(self) -> None:
         """The text of the row under the cursor is to be read."""
         self.pane_focus.give_to("detail")
+        if not self.pane_focus.zooms:
+            self.zoom("detail-pane")
+            self.tell("esc goes back to the rows")
 
     def on_timeline_highlighted(self) -> None:
         """The cursor is on another block."""
