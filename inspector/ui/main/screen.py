@@ -294,7 +294,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return key.name != "session.open-parent" or self.related.parent is not None
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key does nothing."""
+        """Call off a study that waits, as this key is for what is seen; say why a key does nothing."""
+        self._awaited_study = None
         if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
             is_awaited = self.controller.state == "waiting"
             way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
@@ -394,7 +395,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._awaited_study = None
         if outcome is None:
             self._awaited_study = name, over
-            asking.tell("the session is still being replayed: this opens once it is")
+            asking.tell("still being counted: this opens once it is, unless another key is pressed")
         elif name in OF_CALLS and not outcome.replay.history.call_count:
             asking.tell("no call was made yet: there is nothing a plan could have changed")
         else:
