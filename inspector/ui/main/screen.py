@@ -438,7 +438,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """A study was left, for something that is done here."""
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
-            self.timeline.timeline.move_to_block(leaving.block)
+            self.timeline.timeline.move_to_block(leaving.block, boundary=leaving.is_boundary)
 
     def commands(self) -> Iterator[PaletteCommand]:
         """What the command palette offers here besides what keys do; only what applies now."""
