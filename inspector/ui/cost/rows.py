@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
@@ -177,11 +178,11 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
     if not sheet.is_recorded or section is CostSection.ASSUMPTIONS:
         return table
     columns = (replace(each, title=_RECORDED) if each.name == "before" else each for each in table.columns)
-    rows = table.rows
+    made = table.rows
     if section is CostSection.COMPACTIONS:
         shown = {each.name for each in table.columns}.difference(_OF_PLAN[section])
-        rows = tuple(replace(row, cells={name: row.cells[name] for name in shown & row.cells.keys()}) for row in rows)
-    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]), rows=rows)
+        made = tuple(replace(row, cells={name: row.cells[name] for name in shown & row.cells.keys()}) for row in made)
+    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]), rows=made)
 
 
 def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
@@ -362,7 +363,7 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
     match key:
         case ("compaction", int(index)):
             compaction = sheet.planned.history.session.compactions[index]
-            return next((each for each in rows.boundaries if each.compaction is compaction), None)
+            return next((each for each in rows.boundaries if each.compaction == compaction), None)
         case ("cleared", int(block), int()):
             return next((each for each in rows.boundaries if each.block == block), None)
     return None
@@ -381,21 +382,16 @@ def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
 
 def _compactions(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
     """Recorded compactions, before each the results that were cleared right before it."""
-    told: dict[int, tuple[FigureRow, ...]] = {}
+    found: list[tuple[int, FigureRow]] = []
     for boundary in rows.boundaries:
-        partial = boundary.compaction is not None and boundary.compaction.is_partial
-        cleared = (boundary.compaction,) if boundary.compaction is not None and partial else boundary.cleared
-        call = int(rows.history.enters[boundary.block])
-        told[call] = (
-            *told.get(call, ()),
-            *(_cleared((boundary.block, place), call, each) for place, each in enumerate(cleared)),
-        )
-    found = []
-    for each in sheet.compactions:
-        found += told.pop(each.call, ())
-        found.append(_compaction(each, boundary_at(("compaction", each.compaction), sheet, rows)))
-    alone = [row for each in told.values() for row in each]
-    return sorted([*found, *alone], key=lambda row: row.cells["name"].order) if alone else found
+        own = boundary.compaction
+        cleared = (own,) if own is not None and own.is_partial else boundary.cleared
+        call = min(int(rows.history.enters[boundary.block]), rows.history.call_count)
+        found += [(call, _cleared((boundary.block, place), call, each)) for place, each in enumerate(cleared)]
+    for forecast in sheet.compactions:
+        boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
+        found.append((forecast.call, _compaction(forecast, boundary_of)))
+    return [row for _, row in sorted(found, key=itemgetter(0))]
 
 
 def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:
