@@ -193,9 +193,9 @@ async def test_sizes_that_are_told_late_lay_screens_out_no_more_than_once_each(
             assert run.sizes_told == told
 
 
-@pytest.mark.parametrize("is_called_off", [False, True])
-async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_it_was_called_off(
-    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, is_called_off: bool
+@pytest.mark.parametrize("key", ["", "escape", "down"])
+async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_another_key_was_pressed(
+    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     may_replay, replay_plan = Event(), jobs.replay_plan
 
@@ -209,10 +209,10 @@ async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_i
             await run.until(lambda: run.has_rows_pane)
             await run.tap("c")
             await run.until(lambda: "this opens once it is" in run.notice)
-            if is_called_off:
-                await run.tap("escape")
+            if key:
+                await run.tap(key)
         finally:
             may_replay.set()
         await run.until(lambda: run.has_replay)
         await run.settled()
-        assert (run.on_top == "compare") is not is_called_off
+        assert (run.on_top == "compare") is not bool(key)

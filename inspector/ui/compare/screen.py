@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
-STILL_REPLAYING = "still replaying plans: ↓ chooses one, * goes to the best of them"
+STILL_REPLAYING = "still replaying plans: wait for ★ the best, or choose one with ↓"
 SECONDS_BETWEEN_RUNS = 2.0
 """A session that grows is compared anew, but not all the time."""
 
@@ -371,6 +371,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         if each.is_baseline and self._waiting:
+            self._begins = True  # nothing was chosen yet
             self.tell(STILL_REPLAYING)
         elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")
