@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import inspector
@@ -207,6 +208,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
         _skipped(session),
         _usage_caveat(inputs),
         _output(inputs),
+        _billing(inputs),
         inputs.table.counter.advice,
         inputs.pricing.advice(call.model for call in session.calls),
     ]
@@ -250,6 +252,21 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
     return (
         f"nothing was reported for {missing:,} of {total}: their prompts are local estimates, their cache is simulated"
     )
+
+
+def _billing(inputs: ReplayInputs) -> str:
+    """What calls were billed by besides model and tokens, and what of it has no known price."""
+    priced, unpriced = Counter[str](), Counter[str]()
+    for number in inputs.rates.index.tolist():
+        rates = inputs.rates.rates[number]
+        if rates is not None and rates.terms:
+            priced[rates.terms] += 1
+            unpriced.update(rates.unpriced)
+    if not priced:
+        return ""
+    said = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
+    lacks = f"; nothing here has a price for {', '.join(unpriced)}: name it below [terms] of the price file"
+    return f"billed by more than model and tokens: {said}{lacks if unpriced else ''}"
 
 
 def _output(inputs: ReplayInputs) -> str:
