@@ -373,11 +373,13 @@ async def come_to_rest(run: Running) -> None:
     Raises:
         AssertionError: That never comes, for all of the processor that was to be had.
     """
+    from textual.pilot import WaitForScreenTimeout
+
     began, before = time.monotonic(), time.process_time()
     while True:
         try:
             return await run.at_rest(SECONDS_TO_REST)
-        except AssertionError:
+        except (AssertionError, WaitForScreenTimeout):
             if time.process_time() - before > SECONDS_OF_WORK or time.monotonic() - began > SECONDS_OF_RUN / 4:
                 raise
 
