@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -231,6 +232,32 @@ def test_compare_says_what_the_best_plan_comes_to_over_runs_days_and_calls(small
     assert best["next_calls"]["calls"] == 5
     assert f"10 runs a day, as set {best['name']} saves" in words
     assert f"next 5 calls {best['name']}:" in words
+
+
+def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path, tmp_path: Path, capsys):
+    asked = ("--strategy", "keep-recent", "--runs-per-day", "10", "--next-calls", "5")
+    plain = json.loads(run_here(capsys, "report", small, *asked, "--format", "json").out)["plans"][0]
+    asked = (*asked, "--model-uncertainty")
+    wide = json.loads(run_here(capsys, "report", small, *asked, "--format", "json").out)["plans"][0]
+
+    found, cost = wide["uncertainty"], wide["figures"]["cost_usd"]
+    assert plain["uncertainty"] is None
+    assert plain["saved"] == wide["saved"]
+    assert found["low_usd"] == pytest.approx(wide["saved"]["usd"] - cost * found["turns_high_percent"] / 100, abs=1e-4)
+    assert found["high_usd"] == pytest.approx(wide["saved"]["usd"] - cost * found["turns_low_percent"] / 100, abs=1e-4)
+    for part, low, high in (("projection", "usd_per_month_low", "usd_per_month_high"), ("next_calls", "low", "high")):
+        bands = [each[part]["saved_usd"] if part == "next_calls" else each[part] for each in (plain, wide)]
+        assert bands[1][low] < bands[0][low] <= bands[0][high] < bands[1][high]
+    for form in ("text", "md"):
+        said = " ".join(run_here(capsys, "report", small, *asked, "--format", form).out.split())
+        assert "if turns change by -26 % to +32 %" in said
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    shutil.copy(small, folder)
+    asked = ("--strategy", "keep-recent", "--model-uncertainty")
+    of_folder = json.loads(run_here(capsys, "report", folder, *asked, "--format", "json").out)["plans"][0]
+    assert of_folder["uncertainty"]["low_usd"] == pytest.approx(found["low_usd"], abs=1e-4)
+    assert "if turns change by" in run_here(capsys, "report", folder, *asked).out
 
 
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatch):

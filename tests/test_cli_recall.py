@@ -142,6 +142,37 @@ def test_a_path_that_is_not_there_is_refused(identifier: str, tmp_path: Path) ->
     assert "no such file" in outcome.complaint
 
 
+def test_a_search_lists_where_its_words_stand_and_each_place_can_be_recalled(private_home: Path) -> None:
+    outcome = run_program("recall", "--search", "grid operator's statement", SAMPLE, "--limit", "3")
+    assert outcome.code == 0
+    reference = outcome.out.split()[0]
+    assert "grid operator's statement" in outcome.out
+    whole = run_program("recall", reference, SAMPLE)
+    assert "grid operator's statement" in whole.out
+    (hit, *_) = json.loads(run_program("recall", "--search", "grid operator", SAMPLE, "--json").out)["hits"]
+    assert (hit["reference"], hit["is_literal"], hit["sessions"]) == (reference, True, 1)
+    assert list(private_home.rglob("texts.db"))
+    assert "removed" in run_program("recall", "--drop-index").err
+    assert not list(private_home.rglob("texts.db*"))
+
+
+def test_a_search_without_an_index_finds_the_same_and_keeps_nothing(private_home: Path) -> None:
+    kept = run_program("recall", "--search", "meter", SAMPLE, "--json").out
+    run_program("recall", "--drop-index")
+    assert run_program("recall", "--search", "meter", SAMPLE, "--json", "--no-index").out == kept
+    by_setting = run_program("recall", "--search", "meter", SAMPLE, "--json", env={"INSPECTOR_NO_INDEX": "1"})
+    assert by_setting.out == kept
+    assert not list(private_home.rglob("texts.db*"))
+
+
+def test_a_search_that_finds_nothing_or_asks_for_nothing_says_so() -> None:
+    outcome = run_program("recall", "--search", "xyzzyplugh", SAMPLE)
+    assert (outcome.code, outcome.out) == (1, "")
+    assert "nothing in 1 session" in outcome.complaint
+    assert run_program("recall", "--search", " ", SAMPLE).code == 2
+    assert "--search TEXT" in run_program("recall").complaint
+
+
 def test_nothing_that_was_recorded_drives_a_terminal(tmp_path: Path) -> None:
     path = hostile_copy(SAMPLE, tmp_path / "session.jsonl")
     texts = open_session(path)

@@ -54,6 +54,9 @@ SAMPLE = ROOT / "sample_sessions/terminal-agent.jsonl"
 PATIENCE = 60.0
 """Seconds until something that does not come is given up."""
 
+SECONDS_A_LIBRARY_WAITS = 5
+"""A little longer than what serves downloads would wait for a screen, and then call the file complete."""
+
 MOST_MEGABYTES = 400
 """A screen on a small session takes a third of this."""
 
@@ -306,6 +309,12 @@ async def test_a_flood_of_keys_takes_little_memory_and_closes_the_window() -> No
         await until(lambda: is_gone(screen))
 
 
+async def fetch(server: Server, key: str) -> tuple[int, bytes]:
+    """Status and body of a file that a screen offered."""
+    async with server.client.get(f"{server.origin}/download/{key}") as answer:
+        return answer.status, await answer.read()
+
+
 async def test_of_files_that_are_not_fetched_few_are_kept_and_each_is_fetched_once() -> None:
     async with serving() as server, server.window() as window:
         await window.screen()
@@ -318,13 +327,35 @@ async def test_of_files_that_are_not_fetched_few_are_kept_and_each_is_fetched_on
             told = await window.read_until(b"deliver_file_start")
             offered.append(json.loads(told[told.rindex(b"[") :])[1])
 
-        async def fetched(key: str) -> bytes:
-            async with server.client.get(f"{server.origin}/download/{key}") as answer:
-                return await answer.read()
+        status, told = await fetch(server, offered[0])
+        assert (status, b"save it again" in told) == (404, True)
+        twice = await asyncio.gather(fetch(server, offered[1]), fetch(server, offered[1]))
+        assert sorted((status, text.count(b"</svg>")) for status, text in twice) == [(200, 1), (404, 0)]
 
-        assert await fetched(offered[0]) == b""
-        twice = await asyncio.gather(fetched(offered[1]), fetched(offered[1]))
-        assert sorted(picture.count(b"</svg>") for picture in twice) == [0, 1]
+
+async def test_a_file_whose_screen_is_held_up_comes_whole_once_it_goes_on_or_not_at_all() -> None:
+    async with serving() as server, server.window() as window:
+        screen = await window.screen()
+        for kept in (True, False):
+            await window.send("stdin", "w")
+            await window.send("stdin", "p")
+            await window.read_until(b"Save a picture")
+            await window.send("stdin", "\r")
+            told = await window.read_until(b"deliver_file_start")
+            key = json.loads(told[told.rindex(b"[") :])[1]
+            os.kill(screen, signal.SIGSTOP)
+            fetching = asyncio.create_task(fetch(server, key))
+            if kept:
+                with suppress(TimeoutError):  # who reads nothing answers no pings, and is taken for gone
+                    async with asyncio.timeout(SECONDS_A_LIBRARY_WAITS):
+                        await window.farewell()
+                os.kill(screen, signal.SIGCONT)
+                status, picture = await fetching
+                assert (status, picture.count(b"</svg>")) == (200, 1)
+            else:
+                os.kill(screen, signal.SIGKILL)
+                status, _ = await fetching
+                assert status == 404
 
 
 async def test_there_are_no_more_screens_than_asked_for() -> None:

@@ -59,6 +59,16 @@ def add_report_arguments(parser: ArgumentParser, formats: Mapping[str, str] = FO
     parser.add_argument(
         "--next-calls", metavar="N", type=_calls, help="project the session to N calls more, going on as it went"
     )
+    add_uncertainty_argument(parser)
+
+
+def add_uncertainty_argument(parser: ArgumentParser) -> None:
+    """Whether savings say what they come to if a model answers otherwise."""
+    parser.add_argument(
+        "--model-uncertainty",
+        action="store_true",
+        help="widen savings by how much more, or less, work a model may need with a plan, by public experiments",
+    )
 
 
 def add_price_arguments(parser: ArgumentParser, *, cache: bool = True) -> None:

@@ -108,15 +108,17 @@ COMMANDS = {
         ),
         Command(
             "recall",
-            "the whole of a tool result that was cut, by its id",
+            "the whole of a tool result that was cut, by its id or by its words",
             "Prints a tool result as its session's file has it: by its tool call's id or the beginning of one, by the "
             "execution id or the file that a notice names, or by its place, SESSION:MESSAGE as the timeline counts. "
-            "Exact in a pipe, made safe on a terminal. Nothing is copied and nothing kept.",
+            "Exact in a pipe, made safe on a terminal. --search finds texts by their words, through an index in the "
+            "cache folder that keeps no text.",
             (
                 "inspector recall toolu_01iclFeGOMajybVrGwKXaGjm",
                 "inspector recall :12 session.jsonl --grep error",
                 "inspector recall call_7 ~/.codex/sessions --lines 100-200",
                 "inspector recall toolu_01iclFeG --json",
+                'inspector recall --search "rate limit retry"',
             ),
             "inspector.cli.recall",
         ),

@@ -42,7 +42,11 @@ def run(options: Namespace) -> int:
     check_output(options)
     session = read_session(options.path)
     asked = ReportOptions(
-        options.runs_per_day, options.next_calls, details=False, days_per_month=options.days_per_month
+        options.runs_per_day,
+        options.next_calls,
+        details=False,
+        days_per_month=options.days_per_month,
+        model_uncertainty=options.model_uncertainty,
     )
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, options.sort))

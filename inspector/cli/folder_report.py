@@ -70,7 +70,7 @@ def report_on_folder(options: Namespace) -> FolderReport:
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
     rows, unread = _reported(paths, options)
-    return folder_report(shown_path(options.path), names, rows, unread)
+    return folder_report(shown_path(options.path), names, rows, unread, model_uncertainty=options.model_uncertainty)
 
 
 def _name(options: Namespace, index: int) -> str:

@@ -1,7 +1,8 @@
-"""`inspector recall`: the whole of a tool result that an agent or a plan has cut, from the session's own file."""
+"""`inspector recall`: what an agent or a plan has cut, found by its id or by its words, from the session's own file."""
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from argparse import ArgumentTypeError
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine, is_terminal, narrate, write, write_bytes, write_json
+from inspector.report.numbers import IN_TEXT
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from inspector.recall.find import RecalledText, RecallSearch
 
 MOST_LINES = 10**9
+USUAL_HITS = 10
+NO_INDEX = "INSPECTOR_NO_INDEX"
+"""Set to anything in the environment, it has searches keep no index."""
 MOST_TOLD = 8
 """Places that are listed where several are meant."""
 
@@ -34,6 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "id",
         metavar="ID",
+        nargs="?",
         help="a tool call's id or its beginning, an execution id, a notice or the file it names, or SESSION:MESSAGE",
     )
     parser.add_argument(
@@ -43,6 +49,21 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=Path,
         help="sessions or folders of them (default: this machine's agents')",
     )
+    search = parser.add_argument_group("search")
+    search.add_argument(
+        "--search",
+        metavar="TEXT",
+        help="in place of an ID: texts with any of these words, those that hold TEXT as it stands first",
+    )
+    search.add_argument(
+        "--limit", metavar="N", type=_count, default=USUAL_HITS, help=f"texts it lists (default: {USUAL_HITS})"
+    )
+    search.add_argument(
+        "--no-index",
+        action="store_true",
+        help=f"keep no index in the cache folder: every search reads every session ({NO_INDEX}=1 for always)",
+    )
+    search.add_argument("--drop-index", action="store_true", help="remove the index")
     part = parser.add_mutually_exclusive_group()
     part.add_argument(
         "--lines", metavar="A-B", type=_range, help="lines A to B alone, counted from 1; A- and -B work, too"
@@ -61,12 +82,81 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Print the text, or say what is near."""
-    from inspector.recall.find import find
+    """Print the text, or say what is near; list what a search found."""
+    if options.drop_index:
+        return _drop_index()
+    if options.search is not None:
+        # What stands first is no id then.
+        paths = [*([Path(options.id)] if options.id else []), *options.paths]
+        _check_paths(paths)
+        return _search(options, paths)
+    if not options.id:
+        raise CommandError("what is to be recalled? Give an ID, or --search TEXT", ExitCode.WRONG_USAGE)
+    _check_paths(options.paths)
+    return _recall(options)
 
-    for path in options.paths:
+
+def _check_paths(paths: list[Path]) -> None:
+    for path in paths:
         if not path.exists():
             raise CommandError(f"{path}: no such file or directory. Check the path, or see: inspector recall --help")
+
+
+def _drop_index() -> int:
+    from inspector.recall.text_index import drop_index, index_path
+
+    try:
+        was_there = drop_index()
+    except OSError as error:
+        raise CommandError(f"{index_path()} cannot be removed: {error.strerror}") from error
+    narrate(f"removed: {index_path()}" if was_there else "there is no index")
+    return ExitCode.FINE
+
+
+def _search(options: Namespace, paths: list[Path]) -> int:
+    from inspector.recall.find import sessions_at
+    from inspector.recall.text_index import index_path, opened_index
+
+    if not options.search.strip():
+        raise CommandError("--search needs a word to look for", ExitCode.WRONG_USAGE)
+    headers = sessions_at(paths)
+    is_kept = not options.no_index and not os.environ.get(NO_INDEX)
+    with opened_index(index_path() if is_kept else None) as index:
+        with ProgressLine("reading sessions") as progress:
+            unread = index.update(headers, progress)
+        found = index.search(options.search, headers, options.limit)
+    for problem in dict.fromkeys((*unread, *found.unread)):
+        narrate(f"could not be read: {problem}")
+    if options.json:
+        hits = [
+            {
+                **_place(hit.place),
+                "line": hit.line,
+                "excerpt": hit.excerpt,
+                "is_literal": hit.is_literal,
+                "sessions": hit.sessions,
+            }
+            for hit in found.hits
+        ]
+        write_json({"searched": options.search, "sessions": found.searched, "unread": len(unread), "hits": hits})
+        return ExitCode.FINE
+    if not found.hits:
+        raise CommandError(f"nothing in {IN_TEXT.plural(found.searched, 'session')} has any word of {options.search!r}")
+    from inspector.safe_text import one_line
+
+    for hit in found.hits:
+        more = f", and in {hit.sessions - 1:,} more" if hit.sessions > 1 else ""
+        write(f"{one_line(hit.place.reference)}  {one_line(_what(hit.place))}, line {hit.line:,}{more}\n")
+        write(f"    {one_line(hit.excerpt.strip())}\n")
+    narrate(
+        f"{IN_TEXT.plural(found.searched, 'session')} searched. Whole: inspector recall {found.hits[0].place.reference}"
+    )
+    return ExitCode.FINE
+
+
+def _recall(options: Namespace) -> int:
+    from inspector.recall.find import find
+
     with ProgressLine("looking into sessions") as progress:
         search = find(options.id, options.paths, progress)
     for problem in search.unread:
@@ -164,6 +254,11 @@ def _what(place: RecalledText) -> str:
 
 
 def _document(place: RecalledText, text: str, part: str) -> dict[str, Any]:
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return {**_place(place), "characters": len(text), "lines": lines, "text": part}
+
+
+def _place(place: RecalledText) -> dict[str, Any]:
     block = place.session.all_blocks[place.block]
     return {
         "session": str(place.session.path),
@@ -174,9 +269,6 @@ def _document(place: RecalledText, text: str, part: str) -> dict[str, Any]:
         "tool": block.tool_name,
         "tool_call_id": block.tool_call_id,
         "is_error": block.is_error,
-        "characters": len(text),
-        "lines": text.count("\n") + (not text.endswith("\n")),
-        "text": part,
     }
 
 

@@ -102,4 +102,5 @@ def _report_options(options: Namespace) -> ReportOptions:
         texts=options.include_text,
         days_per_month=options.days_per_month,
         switch_to=tuple(dict.fromkeys(options.switch)),
+        model_uncertainty=options.model_uncertainty,
     )

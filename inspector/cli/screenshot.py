@@ -107,9 +107,9 @@ async def _picture(options: Namespace, plan: Plan | None) -> str:
     from inspector.ui.settings import Settings
 
     async with running_session(options.path, plan, options.size, Settings(theme=options.theme)) as pilot:
-        keys = options.keys.split()
-        if keys:
-            await pilot.press(*keys)
+        for key in options.keys.split():
+            # What one key brings, as the controls of a strategy, the next one may be for.
+            await pilot.press(key)
             await settled(pilot)
         picture = picture_of_screen(pilot.app)
         if not options.mask:

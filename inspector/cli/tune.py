@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.cli.arguments import add_price_arguments
+from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
 from inspector.cli.plans import add_plan_arguments, plan_of
@@ -76,6 +76,17 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="also plans that leave out or summarise what people and the model said; nothing tells what that loses",
     )
+    parser.add_argument(
+        "--compaction",
+        action="store_true",
+        help="instead of plans: at which size the agent had best compact, by what its recorded compactions did",
+    )
+    parser.add_argument(
+        "--configured",
+        metavar="TOKENS",
+        type=_tokens,
+        help="with --compaction: the size the agent was told to compact at, where it was told; set beside where it did",
+    )
     add_plan_arguments(parser, "tune these alone, instead of every strategy and ready plan")
     parser.add_argument("--export", metavar="SYSTEM", help="add the plan as that system's own configuration")
     parser.add_argument(
@@ -86,6 +97,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help=f"search for at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, and what was found is told",
     )
     add_price_arguments(parser)
+    add_uncertainty_argument(parser)
 
 
 def run(options: Namespace) -> int:
@@ -94,7 +106,13 @@ def run(options: Namespace) -> int:
 
     _check(options)
     sessions = _found(options.paths)
-    report, tuned, is_interrupted = _tuned(sessions, options)
+    if options.compaction:
+        from inspector.cli.tune_compaction import compaction_report
+        from inspector.replay.tuning.fleet import TunedGroup
+
+        report, tuned, is_interrupted = compaction_report(sessions, options), list[TunedGroup](), False
+    else:
+        report, tuned, is_interrupted = _tuned(sessions, options)
     form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
     plan_file, options.output = options.output, options.report
     deliver(report, options, form)
@@ -106,8 +124,10 @@ def run(options: Namespace) -> int:
 def _check(options: Namespace) -> None:
     """Tell what is wrong with the line before anything is read."""
     from inspector.report.export import TARGETS
+    from inspector.report.export.compaction import COMPACTION_SETTINGS
     from inspector.strategies.registry import suggestion
 
+    _check_compaction(options)
     for request in options.plans:
         plan_of(request)
     for target in (options.output, options.report):
@@ -116,11 +136,30 @@ def _check(options: Namespace) -> None:
     if options.output is not None and options.output.suffix != ".toml":
         message = f"{options.output}: -o is for the plan, a .toml file; the report goes to --report FILE"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    if options.export is not None and options.export not in TARGETS:
-        message = f"--export {options.export}: no such system{suggestion(options.export, TARGETS)}"
+    targets = COMPACTION_SETTINGS if options.compaction else TARGETS
+    if options.export is not None and options.export not in targets:
+        message = f"--export {options.export}: no such system{suggestion(options.export, targets)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
     if options.format == "html":
         tell_missing_charts()
+
+
+def _check_compaction(options: Namespace) -> None:
+    """Tell what does not go with thresholds, and what goes with them alone."""
+    if options.compaction:
+        unfit = {
+            "-o": options.output is not None,
+            "--strategy or --plan": bool(options.plans),
+            "--keep": bool(options.keep),
+            "--may-forget": options.may_forget,
+            "--max-needed": options.max_needed is not None,
+            "--max-risk": options.max_risk is not None,
+            "--budget-calls": options.budget_calls is not None,
+        }
+        for option in (option for option, is_given in unfit.items() if is_given):
+            raise CommandError(f"{option} is about plans, and --compaction tries none", ExitCode.WRONG_USAGE)
+    elif options.configured is not None:
+        raise CommandError("--configured is for --compaction", ExitCode.WRONG_USAGE)
 
 
 def _found(paths: Sequence[Path]) -> dict[Path, int]:
@@ -160,6 +199,7 @@ def _tuned(sizes: dict[Path, int], options: Namespace) -> tuple[TuneReport, list
         budget_calls=options.budget_calls,
         keep=list(dict.fromkeys(options.keep)),
         may_forget=options.may_forget,
+        model_uncertainty=options.model_uncertainty,
     )
     terms = TrialTerms(frozenset(asked.keep), asked.may_forget)
     ends = time.monotonic() + 60 * options.minutes
@@ -244,18 +284,11 @@ def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Pla
 
 
 def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], *, is_interrupted: bool) -> list[str]:
-    from inspector.report.numbers import IN_TEXT
+    from inspector.cli.tuning_pool import left_out_warnings
 
-    empty = sum(not session.calls for session in sessions)
-    unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
-    cut_short = sum(not each.is_complete for each in tuned)
     why = "ctrl-c" if is_interrupted else "the time that --minutes allows"
-    said = (
-        (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
-        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
-        (cut_short, f"the search ended early ({why}): a better plan may not have been tried"),
-    )
-    return [sentence for count, sentence in said if count]
+    cut_short = f"the search ended early ({why}): a better plan may not have been tried"
+    return [*left_out_warnings(sessions), *([] if all(each.is_complete for each in tuned) else [cut_short])]
 
 
 def _save_plans(target: Path, tuned: Sequence[TunedGroup]) -> None:
@@ -278,6 +311,13 @@ def _slug(group: FleetGroup) -> str:
     """What tells a group's file from others."""
     words = f"{group.agent} {group.models[0] if len(group.models) == 1 else 'others'}"
     return "-".join("".join(each if each.isalnum() or each in ".-" else " " for each in words).split())
+
+
+def _tokens(text: str) -> int:
+    digits = text.replace(",", "").replace("_", "")
+    if not digits.isdecimal() or not 1 <= int(digits) <= LARGEST_WINDOW:
+        raise ArgumentTypeError(f"{text!r} is no number of tokens; give 1 to {LARGEST_WINDOW:,}")
+    return int(digits)
 
 
 def _amount(text: str) -> float:

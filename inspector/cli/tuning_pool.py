@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import OrderedDict
@@ -14,17 +15,20 @@ from inspector.cli.exit_codes import CommandError
 from inspector.cli.output import ProgressLine
 from inspector.cli.process_pool import SessionTask, process_pool
 from inspector.cli.reading import priced_inputs, read_session
+from inspector.replay.tuning.compaction_costs import compacted_session, threshold_costs
 from inspector.replay.tuning.fleet import FleetSession
 from inspector.replay.tuning.trial import PreparedSession
+from inspector.report.numbers import IN_TEXT
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
     from types import TracebackType
 
+    from inspector.replay.tuning.compaction_costs import CompactedSession, CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan
 
@@ -85,6 +89,14 @@ def _bases(task: SessionTask) -> tuple[Plan, ...]:
 
 def _tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> list[Trial | None]:
     return list(_prepared(task).trials(plans, terms))
+
+
+def _compacted(task: SessionTask) -> CompactedSession:
+    return compacted_session(_prepared(task).baseline)
+
+
+def _costs(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTerms) -> ThresholdCosts:
+    return threshold_costs(_prepared(task).baseline, thresholds, terms)
 
 
 class TuningPool:
@@ -175,6 +187,29 @@ class TuningPool:
             for future in everything:
                 future.cancel()
 
+    def compacted(self, paths: Sequence[Path]) -> list[CompactedSession]:
+        """What each of some sessions tells of compactions."""
+        with ProgressLine("reading compactions", estimates=True) as progress:
+            return self._each([self._submit(path, _compacted) for path in paths], progress)
+
+    def threshold_costs(
+        self, paths: Sequence[Path], thresholds: tuple[float, ...], terms: CompactionTerms
+    ) -> list[ThresholdCosts]:
+        """What each of some sessions would have cost, had it compacted at thresholds."""
+        doing = f"trying {len(thresholds):,} thresholds on {len(paths):,} sessions"
+        with ProgressLine(doing, estimates=True) as progress:
+            return self._each([self._submit(path, _costs, thresholds, terms) for path in paths], progress)
+
+    def _submit(self, path: Path, work: Callable[..., Worked], *rest: object) -> Future[Worked]:
+        return self._pools[self._home[path]].submit(work, self._tasks[path], *rest)
+
+    def _each(self, futures: Sequence[Future[Worked]], progress: ProgressLine) -> list[Worked]:
+        found = []
+        for future in futures:
+            found.append(_result(future))
+            progress(len(found), len(futures))
+        return found
+
     def _done_in_time(self, future: Future[list[Trial | None]], until: float) -> bool:
         try:
             wait([future], timeout=max(until - time.monotonic(), 0))
@@ -189,6 +224,17 @@ class TuningPool:
             found[path] = _result(future)
             progress(count, len(futures))
         return found
+
+
+def left_out_warnings(sessions: Sequence[FleetSession]) -> list[str]:
+    """Which sessions are part of no figure, a sentence each."""
+    empty = sum(not session.calls for session in sessions)
+    unpriced = sum(session.calls > 0 and math.isnan(session.cost) for session in sessions)
+    said = (
+        (empty, f"{IN_TEXT.plural(empty, 'session')} without a call to a model left out"),
+        (unpriced, f"{IN_TEXT.plural(unpriced, 'session')} without a price left out; --model or --rates names one"),
+    )
+    return [sentence for count, sentence in said if count]
 
 
 def _result(future: Future[Worked]) -> Worked:

@@ -101,7 +101,7 @@ def find(
         progress: Told how many files were looked into, of how many.
     """
     asked = asked_for(asked)
-    headers = _sessions(paths)
+    headers = sessions_at(paths)
     reference = _REFERENCE.fullmatch(asked)
     if reference is not None and (where := _of_session(headers, reference["session"])):
         search = _read(where, lambda session: _at(session, reference))
@@ -123,8 +123,8 @@ def find(
     return RecallSearch(near=tuple(_similar(headers[:MOST_FOR_NEAR], asked)), unread=unread + search.unread)
 
 
-def _sessions(paths: Sequence[Path]) -> list[Header]:
-    """What may be looked into, the newest first."""
+def sessions_at(paths: Sequence[Path]) -> list[Header]:
+    """The sessions in files and folders, the newest first; those of this machine's agents where no path is given."""
     found = [header for batch in list_sessions(places(paths or None)) for header in batch if not header.problem]
     return sorted(found, key=lambda header: -header.modified)
 

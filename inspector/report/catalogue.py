@@ -504,6 +504,9 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
         default_factory=list
     )
     next_calls: Annotated[NextCallsFacts | None, about("Null unless a number of calls was given.")] = None
+    uncertainty: Annotated[
+        UncertainSaving | None, about("What it saves if a model answers otherwise; null unless asked for.")
+    ] = None
     explain: Annotated[
         dict[str, ExplanationFacts] | None, about("How every figure is calculated; null unless asked for.")
     ] = None
@@ -828,6 +831,21 @@ class NextCallsFacts(Struct, frozen=True, kw_only=True):
     baseline_prompt_tokens: Annotated[BandFacts, about("The last one's prompt without the plan.")]
     plan_prompt_tokens: Annotated[BandFacts, about("The last one's prompt with it.")]
     reaches_window: Annotated[bool, about("Without the plan, prompts reach the model's window and are held there.")]
+    known: Known
+
+
+class UncertainSaving(Struct, frozen=True, kw_only=True):
+    """A saving where a model takes more turns under a plan than it was recorded with, or fewer.
+
+    Bands of projections, and of draws of sessions, hold this in the same report.
+    """
+
+    turns_low_percent: Annotated[float, about("The fewest turns of the interval, as a change in percent.")]
+    turns_high_percent: Annotated[float, about("The most turns, as a change in percent.")]
+    low_usd: Annotated[float, figure("at most turns", Unit.DOLLARS, "Dollars saved with the most turns.", saves=True)]
+    high_usd: Annotated[
+        float, figure("at fewest turns", Unit.DOLLARS, "Dollars saved with the fewest turns.", saves=True)
+    ]
     known: Known
 
 

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.belief import BELIEF
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
-from inspector.report.text import heading, next_calls_rows, worth_knowing
+from inspector.report.text import heading, next_calls_rows, uncertainty_rows, worth_knowing
 from inspector.report.totals import marks_used
 
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     ]
     page.table(head, rows, LEFT + RIGHT * (len(head) - 1))
     marks = legend(marks_used(report))
+    page.line()
+    page.line(BELIEF, LABEL, indent=2)
     if marks:
-        page.line()
         page.line(marks, LABEL, indent=2)
     page.line()
     page.pairs([*_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
@@ -88,6 +90,7 @@ def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
     best, rows = plans[0], []
     if best.projection is not None:
         rows.append(saving_row(best.projection, IN_TEXT, best.name))
+    rows += [(label, f"{best.name}: {text}") for label, text in uncertainty_rows(best)]
     return [*rows, *((label, f"{best.name}: {text}") for label, text in next_calls_rows(best))]
 
 

@@ -119,6 +119,22 @@ def tune_csv(report: TuneReport) -> str:
         plan = "" if group.plan is None else " + ".join(group.plan.strategies)
         of_group = [group.agent, " ".join(group.models), group.verdict, plan]
         rows += [[*of_group, row.path, row.model, *_values(row, figures), " + ".join(row.best)] for row in group.rows]
+    return _compaction_csv(report) if report.compaction else _sheet(head, rows)
+
+
+def _compaction_csv(report: TuneReport) -> str:
+    """When to compact: one row a session, with the threshold of its group."""
+    figures = ("calls", "cost_usd", "saved_usd", "compactions", "configured")
+    fired = ("count", "median", "least", "most")
+    head = ["agent", "models", "verdict", "compact_at", "path", "model", *figures, *(f"fired_{each}" for each in fired)]
+    rows: list[list[object]] = []
+    for group in report.compaction:
+        tokens = None if group.threshold is None else group.threshold.tokens
+        of_group = [group.agent, " ".join(group.models), group.verdict, tokens]
+        rows += [
+            [*of_group, row.path, row.model, *_values(row, figures), *_values(row.effective, fired)]
+            for row in group.rows
+        ]
     return _sheet(head, rows)
 
 

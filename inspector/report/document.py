@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from inspector.report.belief import BELIEF
 from inspector.report.cache_document import (  # noqa: TC001  the schema is made from them
     CacheMissesFacts,
     HourFacts,
@@ -47,6 +48,7 @@ class Report(Struct, frozen=True, kw_only=True):
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
     plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
     prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
     carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
         default_factory=list

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,7 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.belief import uncertain_saving
 from inspector.report.catalogue import (
     BandFacts,
     CarriedFacts,
@@ -102,7 +104,10 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         compactions=[_compaction_facts(forecast) for forecast in forecasts],
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
-        next_calls=_next_calls(planned, baseline, options.next_calls),
+        next_calls=_next_calls(planned, baseline, options),
+        uncertainty=uncertain_saving(found.savings.usd.value, found.figures.cost_usd.value)
+        if options.model_uncertainty
+        else None,
         explain=explanation_facts(outcome_explanations(baseline, planned, outcome, projection))
         if options.explain and outcome
         else None,
@@ -158,7 +163,8 @@ def _hazards(found: ComparedPlan) -> dict[str, int]:
 def _projected(planned: Replay, baseline: Replay, options: ReportOptions) -> RunProjection | None:
     if options.runs_per_day is None:
         return None
-    return project_runs(baseline.ledger.cost, planned.ledger.cost, options.runs_per_day, options.days_per_month)
+    found = project_runs(baseline.ledger.cost, planned.ledger.cost, options.runs_per_day, options.days_per_month)
+    return replace(found, per_run=found.per_run.widened()) if found and options.model_uncertainty else found
 
 
 def _projection_facts(projected: RunProjection) -> ProjectionFacts:
@@ -176,8 +182,10 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
     )
 
 
-def _next_calls(planned: Replay, baseline: Replay, calls: int | None) -> NextCallsFacts | None:
-    projected = None if calls is None else project_session(baseline, planned, calls)
+def _next_calls(planned: Replay, baseline: Replay, options: ReportOptions) -> NextCallsFacts | None:
+    projected = None if options.next_calls is None else project_session(baseline, planned, options.next_calls)
+    if projected is not None and options.model_uncertainty:
+        projected = replace(projected, cost=projected.cost.widened())
     return None if projected is None else next_calls_facts(projected)
 
 

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 import inspector
 from inspector.replay.figure import HowKnown, weakest
+from inspector.report.belief import BELIEF, uncertain_saving
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
-from inspector.report.catalogue import Count, FigureSet, Saving, Unit, about, figure, quantities
+from inspector.report.catalogue import Count, FigureSet, Saving, UncertainSaving, Unit, about, figure, quantities
 from inspector.report.folder_compactions import (
     AftermathFacts,
     FolderCompactionsFacts,
@@ -47,6 +48,7 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     ]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
 
 
 class FolderPlan(Struct, frozen=True, kw_only=True):
@@ -60,6 +62,9 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
     worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "Sessions it costs more on.")]
     percent: Annotated[Distribution | None, about("Null where no session has a figure.")]
     order: Annotated[list[int], about("Indices of sessions, those it helps most first.")]
+    uncertainty: Annotated[
+        UncertainSaving | None, about("What it saves if a model answers otherwise; null unless asked for.")
+    ] = None
 
 
 class Distribution(Struct, frozen=True, kw_only=True):
@@ -149,7 +154,12 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
 
 
 def folder_report(
-    path: str, names: Sequence[str], rows: Sequence[SessionRow], unread: Sequence[UnreadSession]
+    path: str,
+    names: Sequence[str],
+    rows: Sequence[SessionRow],
+    unread: Sequence[UnreadSession],
+    *,
+    model_uncertainty: bool = False,
 ) -> FolderReport:
     """Add sessions up.
 
@@ -158,6 +168,7 @@ def folder_report(
         names: What the plans are called.
         rows: The sessions, each with as many plans.
         unread: What could not be read.
+        model_uncertainty: Say what plans save if a model answers otherwise than it was recorded.
     """
     rows = sorted(rows, key=lambda row: row.path)
     baseline = _summed([row.baseline for row in rows])
@@ -166,7 +177,10 @@ def folder_report(
         inspector=inspector.__version__,
         path=path,
         baseline=baseline,
-        plans=[_folder_plan(name, index, rows, baseline) for index, name in enumerate(names)],
+        plans=[
+            _folder_plan(name, index, rows, baseline, model_uncertainty=model_uncertainty)
+            for index, name in enumerate(names)
+        ],
         sessions=rows,
         cache_misses=folder_misses([row.misses for row in rows], [row.lifetime for row in rows], baseline.cost_usd),
         compactions=folder_compactions(row.compactions for row in rows),
@@ -175,20 +189,24 @@ def folder_report(
     )
 
 
-def _folder_plan(name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet) -> FolderPlan:
+def _folder_plan(
+    name: str, index: int, rows: Sequence[SessionRow], baseline: FigureSet, *, model_uncertainty: bool
+) -> FolderPlan:
     under = [row.plans[index] for row in rows]
     figures = _summed([each.figures for each in under])
     percents = [each.saved.percent or 0.0 for each in under]
     found = [each.saved.percent for each in under if each.saved.percent is not None]
+    saved = _folder_saving(baseline, figures, [each.saved for each in under])
     return FolderPlan(
         name=name,
         figures=figures,
-        saved=_folder_saving(baseline, figures, [each.saved for each in under]),
+        saved=saved,
         helped=sum(percent > 0 for percent in percents),
         unchanged=sum(percent == 0 for percent in percents),
         worse=sum(percent < 0 for percent in percents),
         percent=_distribution(found) if found else None,
         order=sorted(range(len(rows)), key=lambda at: (*_least_first(under[at].saved), rows[at].path)),
+        uncertainty=uncertain_saving(saved.usd, figures.cost_usd) if model_uncertainty else None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.report.belief import BELIEF, UNCERTAIN, uncertain_words
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
 from inspector.report.catalogue import FigureSet, Output, Saving, quantities, quantity, totals_shown
@@ -230,6 +231,8 @@ def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
 def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> list[Section]:
     plan = report.plans[index]
     parts: list[Part] = [Line((Cell(plain(plan.name), is_code=True),), is_item=True)]
+    if plan.uncertainty is not None:
+        parts.append(Line((Cell(f"With {UNCERTAIN}: {uncertain_words(plan.uncertainty)}."),)))
     if plan.percent is not None:
         spread = plan.percent
         least, quarter, middle, most_quarter, most = (
@@ -305,6 +308,7 @@ def _notes(report: FolderReport) -> list[Section]:
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
+    parts.append(Line((Cell(f"{BELIEF}."),)))
     parts.append(
         Line(
             (

@@ -24,6 +24,8 @@ class ReportOptions:
         best_plan: Try every plan for the one that saves most, as the screen does.
         switch_to: Models to say of what the main conversation would have cost with them.
         switch_at: From which of its calls on, from 0.
+        model_uncertainty: Say what plans save if a model answers otherwise than it was recorded, and widen the bands of
+            projected savings by that.
     """
 
     runs_per_day: RunsPerDay | None = None
@@ -37,3 +39,4 @@ class ReportOptions:
     best_plan: bool = False
     switch_to: tuple[str, ...] = ()
     switch_at: int = 0
+    model_uncertainty: bool = False

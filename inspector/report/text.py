@@ -9,6 +9,7 @@ from rich.text import Text
 from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.analysis.hazards import hazard_label
 from inspector.replay.analysis.unrecorded import UNRECORDED
+from inspector.report.belief import BELIEF, UNCERTAIN, uncertain_words
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import (
     CAUSE_COLUMNS,
@@ -101,8 +102,9 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     page.line()
     _totals(page, report)
     marks = legend(marks_used(report))
+    page.line()
+    page.line(BELIEF, LABEL, indent=2)
     if marks:
-        page.line()
         page.line(marks, LABEL, indent=2)
     for index, plan in enumerate(report.plans):
         page.line()
@@ -258,7 +260,12 @@ def _findings(plan: PlanFacts) -> list[tuple[str, str]]:
     rows += needed_rows(plan)
     if plan.projection is not None:
         rows.append(saving_row(plan.projection, IN_TEXT))
-    return [*rows, *next_calls_rows(plan)]
+    return [*rows, *next_calls_rows(plan), *uncertainty_rows(plan)]
+
+
+def uncertainty_rows(plan: PlanFacts) -> list[tuple[str, str]]:
+    """What it saves if a model answers otherwise, where that was asked for."""
+    return [] if plan.uncertainty is None else [(UNCERTAIN, uncertain_words(plan.uncertainty))]
 
 
 def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.belief import BELIEF, EXPERIMENTS, UNCERTAIN, turns_words
 from inspector.report.catalogue import legend, quantity
+from inspector.report.compaction_page import (
+    ABOUT_COMPACTION,
+    WHEN_TO_COMPACT,
+    compaction_lead,
+    compaction_sections,
+    compaction_text,
+)
 from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
@@ -35,11 +43,9 @@ VALUES_IN_TEXT = 5
 SPEC_WIDTH = 120
 """Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
 
-BELIEF = (
-    "A replay keeps the recorded answers as they were: it cannot tell what a model would have done differently with a "
-    "shorter context. Figures are of all these sessions together, not a promise for any one of them. Recoveries are "
-    "what getting back what was cut would cost, every time a later call needed it; they are estimated, and what no "
-    "detector sees is not in them."
+RECOVERIES = (
+    "Recoveries are what getting back what was cut would cost, every time a later call needed it; they are estimated, "
+    "and what no detector sees is not in them."
 )
 
 
@@ -47,12 +53,16 @@ def tune_content(report: TuneReport) -> PageContent:
     """The whole page."""
     figures = FigureCells(report)
     return PageContent(
-        title=TITLE,
-        about=ABOUT_PAGE,
-        lead=tuple(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+        title=WHEN_TO_COMPACT if report.compaction else TITLE,
+        about=ABOUT_COMPACTION if report.compaction else ABOUT_PAGE,
+        lead=(
+            *(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
+            *compaction_lead(report, figures),
+        ),
         figures=_large(report, figures),
         sections=(
             *(section for at in range(len(report.groups)) for section in _group_sections(report, figures, at)),
+            *compaction_sections(report, figures),
             _method(report),
         ),
     )
@@ -98,6 +108,8 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[S
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
         parts.append(_plan_table(figures, at))
+        if report.asked.model_uncertainty:
+            parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
         parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan)]
         configuration = group.plan.configuration
         if configuration is not None:
@@ -206,7 +218,8 @@ def _method(report: TuneReport) -> Section:
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
-    parts.append(Line((Cell(BELIEF),)))
+    parts.append(Line((Cell(f"{BELIEF}. {EXPERIMENTS}"),)))
+    parts += [Line((Cell(RECOVERIES),))] if report.groups else []
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, schema {report.schema}."),)))
     return Section("method", "How far to believe it", tuple(parts))
 
@@ -224,9 +237,11 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
             continue
         if group.verdict != "recommended":
             page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
-        page.pairs(_pairs(group, group.plan, figures, at))
+        page.pairs(_pairs(report, group, group.plan, figures, at))
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
+    if report.compaction:
+        compaction_text(page, report, figures)
     _footer(page, report)
     return page.text()
 
@@ -239,7 +254,15 @@ def _tried(group: TunedGroupFacts) -> str:
     return f"; {IN_TEXT.plural(group.searched, 'plan')} tried{some}"
 
 
-def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int) -> list[tuple[str, str]]:
+def _drawn(report: TuneReport) -> str:
+    """What the band of a plan's saving is over."""
+    others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
+    return f"over sessions drawn anew{others}"
+
+
+def _pairs(
+    report: TuneReport, group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: int
+) -> list[tuple[str, str]]:
     def shown(name: str) -> str:
         return figures.cell("groups", at, "plan", name).shown
 
@@ -247,7 +270,7 @@ def _pairs(group: TunedGroupFacts, plan: TunedPlan, figures: FigureCells, at: in
     saved = f"{shown('net_usd')} ({shown('net_percent')}) after recoveries, {shown('saved_usd')} before"
     pairs.append(("saves", saved))
     pairs += [
-        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, over sessions drawn anew"),
+        ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
         ("", f"{shown('left_out_usd')} ({shown('left_out_percent')}) chosen without looking at each session"),
         ("", f"{shown('regret_usd')} more with each session's own best, in hindsight"),
         *(("risks" if not index else "", line) for index, line in enumerate(_risks(plan, shown))),
@@ -334,8 +357,8 @@ def _footer(page: Page, report: TuneReport) -> None:
         page.line(f"Not read: {each.path}: {each.problem}", indent=2)
     if len(report.unread) > 3:
         page.line(f"Not read either: {len(report.unread) - 3:,} more.", indent=2)
-    marks = legend({"estimated"})
-    page.line(f"{marks}; figures are of all sessions together, no promise for one", LABEL, indent=2)
+    marks = legend({"estimated"} if report.groups else {"projected"})
+    page.line(f"{BELIEF}; {marks}", LABEL, indent=2)
 
 
 def _value(value: float) -> str:

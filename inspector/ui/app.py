@@ -318,7 +318,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def action_command_palette(self) -> None:
         """Find a command by its name."""
-        from inspector.ui.toolkit.command_finder import CommandFinder
+        from inspector.ui.help.palette import CommandFinder
 
         if not isinstance(self.screen, CommandFinder):
             self.push_screen(CommandFinder())
@@ -327,7 +327,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Choose any of Textual's themes."""
         from textual.theme import ThemeProvider
 
-        from inspector.ui.toolkit.command_finder import CommandFinder
+        from inspector.ui.help.palette import CommandFinder
 
         if not isinstance(self.screen, CommandFinder):
             self.push_screen(CommandFinder(providers=[ThemeProvider], placeholder="Search for themes…"))

@@ -51,11 +51,12 @@ class ServedDriver(WebDriver):
         super().on_meta(packet_type, payload)
 
     def deliver_binary(self, *given: Any, **options: Any) -> None:
-        """Offer the browser a file; the oldest of those it has not fetched is then empty."""
+        """Offer the browser a file; the oldest of those it has not fetched is then given up."""
         if len(self._deliveries) >= MOST_DELIVERIES:
             oldest = next(iter(self._deliveries))
             self._deliveries.pop(oldest).close()
-            self.write_binary_encoded(("deliver_chunk", oldest, b""))
+            # An empty piece would be the end of a file that is being fetched. Its encoding has None, its type has not.
+            self.write_binary_encoded(("deliver_chunk", oldest, None))  # type: ignore[arg-type]
         super().deliver_binary(*given, **options)
 
     def _keep_pace(self) -> None:

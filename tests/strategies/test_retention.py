@@ -7,7 +7,8 @@ from hypothesis import strategies as some
 
 from inspector import apply_once
 from inspector.strategies.core.rendition import Action
-from inspector.strategies.library.smart_retention import DedupeReads, KeepRecent, SmartRetention
+from inspector.strategies.library.keep_recent import DedupeReads, KeepRecent
+from inspector.strategies.library.smart_retention import SmartRetention
 from tests.strategies.conversations import Sent, blocks_of_entries, call_blocks, matches, session_of, steps
 
 

@@ -574,8 +574,22 @@ class Running:
             ),
             *(f"{screen} has no widgets" for screen in screens if not screen.is_mounted),
             *("a plan is not replayed" for plan, replayed in outcomes if plan != replayed),
+            *(waits for screen in screens if isinstance(screen, InspectScreen) for waits in self._unanswered(screen)),
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
             *("keys wait" for _ in range(bool(self._app._kept_input))),
+        ]
+
+    @staticmethod
+    def _unanswered(screen: InspectScreen) -> list[str]:
+        """What a timer is to begin yet, once nobody has asked for something else for a while."""
+        outcome, answers = screen.controller.outcome, screen.controller.answers
+        if outcome is None:
+            return []
+        is_added_up = outcome.plan.strategies or answers.spending is None or answers.spending.replay is outcome.baseline
+        is_explained = answers.cache is None or answers.cache.outcome.replay is outcome.replay
+        return [
+            *(() if is_added_up else ("costs are not added up",)),
+            *(() if is_explained else ("cache misses are not explained",)),
         ]
 
     @staticmethod

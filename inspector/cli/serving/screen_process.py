@@ -14,11 +14,14 @@ from msgspec import Meta, Struct
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import AsyncGenerator, Mapping
 
     from aiohttp import web
+    from textual_serve.download_manager import Download
 
 USUAL_COLUMNS = 80
 USUAL_ROWS = 24
@@ -34,6 +37,11 @@ MOST_WAITING = 1_048_576
 
 SECONDS_TO_END = 2.5
 """A screen that is told to end has so long; it gives up by itself a little before."""
+
+BYTES_OF_PIECE = 65_536
+
+SECONDS_FOR_PIECE = 120.0
+"""A screen that is at work hands a piece over when it is done; one that has ended is not waited for."""
 
 HUNG_UP = 128 + signal.SIGHUP
 """The exit code of a screen that was slow to end after its input."""
@@ -99,6 +107,12 @@ def size_in_address(query: Mapping[str, str]) -> TerminalSize:
         return TerminalSize()
 
 
+class DownloadLostError(InspectorError):
+    """A file cannot be had: it was fetched already, another offered since took its place, or its screen is gone."""
+
+    advice = "this file was fetched already, or its screen is closed: save it again"
+
+
 class Downloads(DownloadManager):
     """Files that screens hand to the browser: each is fetched once, and none outlives its screen."""
 
@@ -107,12 +121,17 @@ class Downloads(DownloadManager):
         self._fetched: set[str] = set()
 
     async def download(self, delivery_key: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of a file, in pieces; none for whoever asks for it while another does."""
-        if delivery_key in self._fetched or delivery_key not in self._active_downloads:
-            return
+        """The bytes of a file, in pieces, as fast as its screen hands them over.
+
+        Raises:
+            DownloadLostError: Before or after some of them: what came until then is not the whole file.
+        """
+        download = self._active_downloads.get(delivery_key)
+        if download is None or delivery_key in self._fetched:
+            raise DownloadLostError
         self._fetched.add(delivery_key)
         try:
-            async for piece in super().download(delivery_key):
+            while piece := await _next_piece(download):
                 yield piece
         finally:
             self._fetched.discard(delivery_key)
@@ -124,6 +143,27 @@ class Downloads(DownloadManager):
         for key, download in list(self._active_downloads.items()):
             if key not in self._fetched and download.app_service.app_service_id == app_service_id:
                 del self._active_downloads[key]
+
+
+async def _next_piece(download: Download) -> bytes:
+    """What comes next of a file; nothing after its end.
+
+    Raises:
+        DownloadLostError: The screen is gone, gave the file up, or is at work for too long.
+    """
+    request: dict[str, str | int | bool | None] = {
+        "type": "deliver_chunk_request",
+        "key": download.delivery_key,
+        "size": BYTES_OF_PIECE,
+        "name": download.name,
+    }
+    if await download.app_service.send_meta(request):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SECONDS_FOR_PIECE):
+                piece = await download.incoming_chunks.get()
+            if piece is not None:
+                return piece
+    raise DownloadLostError
 
 
 class ScreenProcess(AppService):

@@ -26,7 +26,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 from aiohttp.http_exceptions import HttpProcessingError
 from textual_serve.server import Server
 
-from inspector.cli.serving.screen_process import MOST_SENT, Downloads, ScreenProcess, size_in_address
+from inspector.cli.serving.screen_process import MOST_SENT, DownloadLostError, Downloads, ScreenProcess, size_in_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,6 +169,28 @@ class ScreenServer(Server):
             ]
         )
         return app
+
+    async def handle_download(self, request: web.Request) -> web.StreamResponse:
+        """Hand out a file. What cannot be had whole is never taken for the file: not found, or a connection cut off."""
+        key = request.match_info["key"]
+        async with contextlib.aclosing(self.download_manager.download(key)) as pieces:
+            try:
+                first = await anext(pieces, b"")
+            except DownloadLostError as lost:
+                raise web.HTTPNotFound(text=lost.explanation) from lost
+            file = await self.download_manager.get_download_metadata(key)
+            answer = web.StreamResponse(headers={"Content-Disposition": f'attachment; filename="{file.file_name}"'})
+            answer.content_type = file.mime_type
+            answer.charset = file.encoding or None
+            await answer.prepare(request)
+            try:
+                await answer.write(first)
+                async for piece in pieces:
+                    await answer.write(piece)
+            except DownloadLostError:
+                if request.transport is not None:
+                    request.transport.abort()
+        return answer
 
     async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
         """Show a screen in a window, for as long as there are both."""

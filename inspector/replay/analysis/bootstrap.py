@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.model_uncertainty import TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band, HowKnown
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class CostComparison:
     def saved_share(self) -> float:
         """The saving as a share of the baseline, 0.37 for 37 %; NaN where the baseline costs nothing."""
         return self.saving.middle / self.baseline.middle if self.baseline.middle else float("nan")
+
+    def widened(self) -> CostComparison:
+        """The same where a model may answer otherwise under the plan than it was recorded."""
+        plan, turns = self.plan, TURNS_OF_A_MODEL
+        more = Band(plan.low + turns.low * plan.middle, plan.middle, plan.high + turns.high * plan.middle)
+        return CostComparison(self.baseline, more, widened(self.saving, plan.middle))
 
     def times(self, factor: float) -> CostComparison:
         """Everything multiplied by a factor that is not negative."""

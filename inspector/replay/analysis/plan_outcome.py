@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.miss_cost import MissCosts, price_misses
+from inspector.replay.cache.recaching_cost import RecachingCosts, price_recaching
 from inspector.replay.engine.ledger import served_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 
@@ -87,7 +87,7 @@ class PlanOutcome:
         savings: Tokens and dollars saved; negative where the plan costs more.
         break_even_call: The call, counted from 1, from which on the plan has cost less in all; None where that is
             never in this session, or without a price.
-        misses: What each call lost by them.
+        recaching: What each call lost by them.
     """
 
     figures: Figures
@@ -98,7 +98,7 @@ class PlanOutcome:
     break_usd: Figure
     savings: Savings
     break_even_call: Figure
-    misses: MissCosts
+    recaching: RecachingCosts
 
 
 def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
@@ -109,30 +109,30 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
         planned: The session under the plan.
     """
     figures = planned.figures
-    misses = cache_misses(planned)
+    recaching = recaching_costs(planned)
     tokens = figures.prompt_tokens.known
     savings = savings_of(baseline.figures, figures)
     return PlanOutcome(
         figures=figures,
         cache_read_share=cache_read_share(figures),
         breaks=Figure(int((planned.ledger.is_break & ~baseline.ledger.is_break).sum()), tokens),
-        resent_tokens=Figure(int(misses.resent.sum()), tokens),
-        rebuild_usd=Figure.of(float(misses.rebuild_cost.sum()), tokens),
-        break_usd=Figure.of(float(misses.extra_cost.sum()), tokens),
+        resent_tokens=Figure(int(recaching.resent.sum()), tokens),
+        rebuild_usd=Figure.of(float(recaching.rebuild_cost.sum()), tokens),
+        break_usd=Figure.of(float(recaching.extra_cost.sum()), tokens),
         savings=savings,
         break_even_call=Figure(break_even_call(baseline.ledger, planned.ledger), savings.usd.known),
-        misses=misses,
+        recaching=recaching,
     )
 
 
-def cache_misses(replay: Replay) -> MissCosts:
+def recaching_costs(replay: Replay) -> RecachingCosts:
     """What the edits of a replay's plan put out of the cache, call by call."""
     inputs, ledger = replay.inputs, replay.ledger
     unbroken = replay.prompt_edits.reusable(inputs.cached_blocks, unbroken=True)
     # Every other call is served what it would be if nothing broke.
     calls = np.flatnonzero(unbroken.blocks[:-1] != replay.reusable_blocks[:-1])
     served = served_usage(inputs, unbroken, ledger.prompt_tokens, calls)
-    return price_misses(ledger, served, calls, inputs.rates.of_prompts(ledger.prompt_tokens))
+    return price_recaching(ledger, served, calls, inputs.rates.of_prompts(ledger.prompt_tokens))
 
 
 def cache_read_share(figures: Figures) -> Figure:

@@ -33,7 +33,7 @@ LEAST_CALLS: Final = 100
 
 DRAWS: Final = 1_000
 _DRAWN_AT_ONCE: Final = 100
-_SEED: Final = 20
+SEED: Final = 20
 
 
 class Verdict(StrEnum):
@@ -140,7 +140,7 @@ def _drawn(table: TrialTable, plan: int, allowed: NDArray[np.bool_]) -> tuple[Ba
     count = len(table.cost)
     net = np.where(allowed[:, None], table.net, -np.inf)[allowed]
     mine = int(allowed[:plan].sum())
-    random = np.random.default_rng(_SEED)
+    random = np.random.default_rng(SEED)
     totals, again = [], 0
     for _ in range(DRAWS // _DRAWN_AT_ONCE):
         drawn = random.multinomial(count, np.full(count, 1 / count), _DRAWN_AT_ONCE)

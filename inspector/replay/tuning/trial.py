@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -77,17 +78,20 @@ class PreparedSession:
     Attributes:
         inputs: What replays start from.
         baseline: The session with nothing cut.
-        uses: Where it used again what its tool results said.
     """
 
     inputs: ReplayInputs
     baseline: Replay
-    uses: ReuseEvidence
 
     @classmethod
     def of(cls, inputs: ReplayInputs) -> PreparedSession:
-        """Replay a session with nothing cut, and read it for what was used again."""
-        return cls(inputs, replay(inputs, Plan()), ReuseScan(inputs.history).run_to_the_end())
+        """Replay a session with nothing cut."""
+        return cls(inputs, replay(inputs, Plan()))
+
+    @cached_property
+    def uses(self) -> ReuseEvidence:
+        """Where it used again what its tool results said."""
+        return ReuseScan(self.inputs.history).run_to_the_end()
 
     @property
     def cost(self) -> float:

@@ -9,6 +9,7 @@ from inspector.report.layout import plain
 
 if TYPE_CHECKING:
     from inspector.report.charts.palette import Palette
+    from inspector.report.compaction_tuning import CompactionGroup
     from inspector.report.tuning import CurveFacts, TunedGroupFacts, TuneReport
 
 WIDTH, HEIGHT = 720, 240
@@ -27,7 +28,51 @@ def tuning_charts(report: TuneReport, palette: Palette) -> dict[str, dict[str, A
             drawn[f"front-{at}"] = _front(group, palette)
         for index, curve in enumerate(group.curves, start=1):
             drawn[f"curve-{at}-{index}"] = _curve(curve, palette)
+    for at, compacted in enumerate(report.compaction, start=1):
+        if compacted.curve:
+            drawn[f"threshold-{at}"] = _thresholds(compacted, palette)
     return drawn
+
+
+def _thresholds(group: CompactionGroup, palette: Palette) -> dict[str, Any]:
+    points = [point for point in group.curve if point.cost_usd is not None]
+    rows = [{"tokens": each.tokens, "usd": each.cost_usd, "compactions": each.compactions} for each in points]
+    x = {
+        "field": "tokens",
+        "type": "quantitative",
+        "title": "compact at so many tokens",
+        "scale": {"zero": False},
+        "axis": {"format": ",.3~r", "grid": False, "labelOverlap": True},
+    }
+    y = {
+        "field": "usd",
+        "type": "quantitative",
+        "title": "dollars over all sessions",
+        "scale": {"zero": False},
+        "axis": {"format": "$~f", "tickCount": 5},
+    }
+    tooltip = [
+        {"field": "tokens", "title": "compact at", "type": "quantitative", "format": ",d"},
+        {"field": "usd", "title": "cost", "type": "quantitative", "format": "$,.2f"},
+        {"field": "compactions", "title": "compactions", "type": "quantitative", "format": ",d"},
+    ]
+    rules = [
+        {
+            "data": {"values": [{"tokens": each.tokens}]},
+            "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4] if each.is_chosen else [1, 0]},
+            "encoding": {"x": x},
+        }
+        for each in points
+        if each.is_chosen or each.is_effective
+    ]
+    line = {"type": "line", "point": True, "strokeWidth": 2, "color": palette.plans[0]}
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [{"mark": line, "encoding": {"x": x, "y": y, "tooltip": tooltip}}, *rules],
+        "config": config(palette),
+    }
 
 
 def _front(group: TunedGroupFacts, palette: Palette) -> dict[str, Any]:

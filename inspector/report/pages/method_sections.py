@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from inspector.replay.projection_terms import DAYS_PER_MONTH
+from inspector.report.belief import BELIEF
 from inspector.report.catalogue import HOW_KNOWN, legend
 from inspector.report.export import TARGETS, ExportError, export_plan
 from inspector.report.layout import plain
@@ -71,6 +72,7 @@ def method_section(report: Report) -> Section:
     parts.append(Line((Cell(f"{UNMARKED}{marks}"),)))
     parts += [Line((Cell(f"{how}: {HOW_KNOWN[how]}."),), is_item=True) for how in HOW_KNOWN if how in used]
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
+    parts.append(Line((Cell(f"{BELIEF}."),)))
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
     return Section("method", "How this is calculated", tuple(parts))
 
@@ -97,6 +99,7 @@ def command_line(report: Report) -> str:
         (plan.projection.days_per_month for plan in report.plans if plan.projection is not None), DAYS_PER_MONTH
     )
     words += [] if days == DAYS_PER_MONTH else [f"--days-per-month {days:g}"]
+    words += ["--model-uncertainty"] if any(plan.uncertainty for plan in report.plans) else []
     prices = report.prices
     if prices is not None:
         words += [] if prices.factor == 1 else [f"--factor {prices.factor:g}"]

@@ -12,7 +12,7 @@ from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.text import compaction_rows
+from inspector.report.text import compaction_rows, uncertainty_rows
 
 if TYPE_CHECKING:
     from inspector.report.document import Report
@@ -53,6 +53,7 @@ def _parts(plan: PlanFacts, index: int, figures: FigureCells) -> tuple[Part, ...
     parts += [tools] if tools.rows else []
     parts += _cache(plan, index, figures)
     parts += [Line((Cell(f"Recorded {label}: {said}."),)) for label, said in compaction_rows(plan)]
+    parts += [Line((Cell(f"With {label}: {said}."),)) for label, said in uncertainty_rows(plan)]
     return tuple(parts)
 
 

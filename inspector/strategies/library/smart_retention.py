@@ -1,4 +1,4 @@
-"""The projections of the focus agent: smart retention by tool, and the two it set out to replace.
+"""The focus agent's projection: smart retention by tool.
 
 The document is "Smart Tool History Strategy"; what the agent runs is `core/context_management/ground_truth.py`.
 """
@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, ReplaceText, cut_in
 from inspector.strategies.core.parameters import CHARACTERS
 from inspector.strategies.core.parametrized import choice, limit_unit, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import (
-    ScheduleBuilder,
-)
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals
-from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.reads import reads_of
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
@@ -253,65 +249,3 @@ class SmartRetention(Batching):
                 )
             decisions = np.where(changes.left_out, pointers[files[changes.places]], whole)
             builder.add_each(context.blocks[changes.places], changes.calls, decisions.astype(np.int32))
-
-
-@dataclass(frozen=True)
-class KeepRecent(Batching):
-    """Remove all but the newest tool results, with their calls.
-
-    Source: `keep_recent_tool_results` of the agent the "Smart Tool History Strategy" document belongs to
-    (`core/context_management/ground_truth.py`), the behaviour that document set out to replace. The assistant's own
-    words stay where they are, and so does a message without any: it is sent empty, where calls stand beside the
-    content. Of Anthropic's messages, which may not be empty, nothing is left.
-    """
-
-    name = "keep-recent"
-    title = "Keep recent results only"
-    summary = "Keep the newest tool results and remove older ones together with their calls."
-    source = "keep_recent_tool_results(30), Smart Tool History Strategy, ground_truth.py"
-    counterpart = Counterpart({"keep": ""})
-
-    keep: int = whole(
-        30, "How many of the newest tool results stay.", "results", minimum=1, maximum=1_000, logarithmic=True
-    )
-
-    def schedule(self, history: History) -> Schedule:
-        """A result goes at the call that brings the last of the `keep` results after it."""
-        builder = ScheduleBuilder(history)
-        decision = Decision(RemoveBlock(leaves_message=True), f"older than the newest {self.keep} results")
-        builder.keep_newest(history.kind == BlockKind.TOOL_RESULT, self.keep, decision)
-        return builder.schedule()
-
-
-@dataclass(frozen=True)
-class DedupeReads(Batching):
-    """Remove all but the newest read of every file, with their calls.
-
-    Source: `dedupe_file_reads` of the agent the "Smart Tool History Strategy" document belongs to
-    (`core/context_management/ground_truth.py`). A read whose file is not known stays: there is nothing newer to look
-    at. What becomes of a message that only held the call is as in `keep-recent`.
-    """
-
-    name = "dedupe-reads"
-    title = "Newest read of a file only"
-    summary = "When a file is read again, remove the earlier read together with its call."
-    source = "dedupe_file_reads(), Smart Tool History Strategy, ground_truth.py"
-    counterpart = Counterpart()
-
-    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
-
-    def schedule(self, history: History) -> Schedule:
-        """A read goes at the call that brings the next read of the same file."""
-        results, files, _ = reads_of(history, self.read_tools)
-        file_of = np.full(len(history.kind), -1, dtype=np.int32)
-        file_of[results] = files
-        builder = ScheduleBuilder(history)
-        decision = Decision(RemoveBlock(leaves_message=True), "read again later")
-        for context in arrivals(history, file_of >= 0):
-            by_file = np.argsort(file_of[context.blocks], kind="stable")
-            blocks, calls = context.blocks[by_file], context.calls[by_file]
-            same = file_of[blocks[1:]] == file_of[blocks[:-1]]
-            replaced_at = np.append(np.where(same, calls[1:], NEVER), NEVER)[: len(blocks)].astype(np.int32)
-            builder.restore_with_tool_calls(context)
-            builder.add_with_tool_calls(blocks, replaced_at, decision)
-        return builder.schedule()

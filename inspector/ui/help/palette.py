@@ -1,18 +1,22 @@
-"""The command palette's source: a line a command, its key first, found by its words and by what people call it."""
+"""The command palette: a line a command, its key first, found by its words and by what people call it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from rich.text import Text
-from textual.command import DiscoveryHit, Hit, Provider
+from textual import on
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
+from textual.events import Click
 
 from inspector.ui.help.commands import found
+from inspector.ui.toolkit.answered_screen import AnsweredScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from textual.command import Hits
+    from textual.events import Mount
     from textual.screen import Screen
 
     from inspector.ui.help.commands import PaletteCommand
@@ -58,3 +62,23 @@ class CommandProvider(Provider):
             line.append(f"  {command.text}", "dim")
         line.truncate(max(self.app.size.width - EDGE_CELLS, KEY_CELLS), overflow="ellipsis")
         return line
+
+
+class CommandFinder(CommandPalette, AnsweredScreen[None]):
+    """Finds a command by its name; runs one and goes."""
+
+    def _on_mount(self, event: Mount) -> None:
+        # The application is closing, and the screen whose commands these are has gone first.
+        if len(self.app.screen_stack) < 2:
+            event.prevent_default()
+
+    @on(Click)
+    def _drop_outside(self, event: Click) -> None:
+        # The terminal has become smaller since: where the click was there is nothing, which Textual takes for a fault.
+        if not self.region.contains(int(event.screen_x), int(event.screen_y)):
+            event.prevent_default()
+
+    def _action_command_list(self, action: str) -> None:
+        # Where there is no room for the list it has no lines, which Textual looks up all the same.
+        if self.query_one(CommandList).scrollable_content_region:
+            super()._action_command_list(action)

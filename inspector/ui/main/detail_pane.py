@@ -174,7 +174,7 @@ class DetailPane(SessionPane):
         from inspector.ui.toolkit.find_bar import TextFind
 
         if self._find_bar is None:
-            self._find_bar = TextFind()
+            self._find_bar = TextFind(lambda: self._detail)
             await self.mount(self._find_bar)
         self._find_bar.open()
 
@@ -184,11 +184,6 @@ class DetailPane(SessionPane):
             if not event.text:
                 self._find_bar.say("")
             self._detail.search(event.text)
-
-    def on_find_line_done(self) -> None:
-        """Back to the text."""
-        if self._detail is not None:
-            self._detail.focus()
 
     def on_detail_counted(self, event: Detail.Counted) -> None:
         """Say which of the places is looked at."""

@@ -415,17 +415,13 @@ class TimelinePane(SessionPane):
         from inspector.ui.toolkit.find_bar import FindBar
 
         if self.find_bar is None:
-            self.find_bar = FindBar()
+            self.find_bar = FindBar(lambda: self._timeline)
             await self.mount(self.find_bar)
         return self.find_bar
 
     def _words(self) -> tuple[str, ...]:
         history = self.controller.history
         return words_of(self.view, history.tool_names if history is not None else ())
-
-    def on_find_line_done(self) -> None:
-        """Back to the rows."""
-        self.timeline.focus()
 
     def on_find_line_changed(self, event: FindBar.Changed) -> None:
         """Look for something else."""

@@ -16,7 +16,10 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIND_BAR, TEXT_FIND
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from textual.binding import BindingType
+    from textual.widget import Widget
 
 
 WORDS = 'words · "a phrase" · tool:bash · who:user · tier:data · is:cut · is:error · tokens>1000'
@@ -39,6 +42,15 @@ class Completion(Suggester):
         last = value.rpartition(" ")[2].lower()
         word = next((word for word in self.words if last and word.startswith(last) and word != last), None)
         return None if word is None else value + word[len(last) :]
+
+
+class FindEntry(Input):
+    """What a query is typed into."""
+
+    async def action_submit(self) -> None:
+        """Go back to what is searched. A message that says so would come after a key that follows at once."""
+        if isinstance(self.parent, FindLine):
+            self.parent.leave()
 
 
 class FindLine(Horizontal):
@@ -66,18 +78,16 @@ class FindLine(Horizontal):
 
         text: str
 
-    class Done(Message):
-        """Keys go again to what is searched."""
-
     text = ""
     """The text as typed."""
 
-    def __init__(self, label: str, entry: Input) -> None:
+    def __init__(self, label: str, entry: FindEntry, searched: Callable[[], Widget | None]) -> None:
         """Make a line.
 
         Args:
             label: What is asked for.
             entry: What it is typed into.
+            searched: What keys go to again afterwards, as long as it is there.
         """
         super().__init__(
             Static(Content(label), classes="find-label", markup=False),
@@ -85,6 +95,7 @@ class FindLine(Horizontal):
             Static(Content(""), classes="find-count", markup=False),
         )
         self.entry = entry
+        self._searched = searched
 
     def say(self, text: str) -> None:
         """Show how many places match, or what is wrong."""
@@ -96,17 +107,16 @@ class FindLine(Horizontal):
         self.text = event.value
         self.post_message(self.Changed(event.value))
 
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.post_message(self.Done())
+    def leave(self) -> None:
+        """Have keys go again to what is searched, from the next one on, which may have come already."""
+        self.screen.set_focus(self._searched())
 
     def action_close(self) -> None:
         """Close the search."""
         self.remove_class("-open")
         self.entry.value = self.text = ""
         self.post_message(self.Changed(""))
-        self.post_message(self.Done())
+        self.leave()
 
 
 class FindBar(FindLine):
@@ -119,9 +129,10 @@ class FindBar(FindLine):
     is_filter = False
     """Rows that do not match are hidden."""
 
-    def __init__(self) -> None:
+    def __init__(self, searched: Callable[[], Widget | None]) -> None:
         self._completion = Completion()
-        super().__init__("/", Input(placeholder=WORDS, select_on_focus=False, suggester=self._completion))
+        entry = FindEntry(placeholder=WORDS, select_on_focus=False, suggester=self._completion)
+        super().__init__("/", entry, searched)
 
     def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
         """Ask for a query to search or filter with.
@@ -155,8 +166,8 @@ class TextFind(FindLine):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
 
-    def __init__(self) -> None:
-        super().__init__("find in text", Input(placeholder="words", select_on_focus=True))
+    def __init__(self, searched: Callable[[], Widget | None]) -> None:
+        super().__init__("find in text", FindEntry(placeholder="words", select_on_focus=True), searched)
 
     def open(self) -> None:
         """Ask."""

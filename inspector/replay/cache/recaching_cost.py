@@ -1,8 +1,8 @@
-"""Cache misses, priced: what it costs that a plan changes what a prompt cache holds.
+"""Re-caching, priced: what it costs that a plan changes what a prompt cache holds.
 
 A call whose prompt departs from the one before it, before that one's end, reads no further than there: what follows,
 though it was sent before, is written to the cache again, or sent plain. The same prompts are served a second time by a
-cache that no edit reaches; what the two read, and what they cost, differs by what the misses lose.
+cache that no edit reaches; what the two read, and what they cost, differs by what the edits lose.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class MissCosts:
+class RecachingCosts:
     """Per recorded call.
 
     Attributes:
@@ -35,10 +35,10 @@ class MissCosts:
     extra_cost: NDArray[np.float64]
 
 
-def price_misses(
+def price_recaching(
     served: ServedPrompts, unbroken: ServedPrompts, calls: NDArray[np.intp], rates: NDArray[np.float64]
-) -> MissCosts:
-    """What misses lose.
+) -> RecachingCosts:
+    """What edits lose that put something out of the cache.
 
     Args:
         served: How the prompts of all calls are served.
@@ -57,7 +57,7 @@ def price_misses(
     extra = np.where(resent > 0, more, 0.0)
     rebuild = extra + np.where(resent > 0, resent * rates[:, RateColumn.CACHE_READ], 0.0)
     count = len(served.cache_read)
-    return MissCosts(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
+    return RecachingCosts(*(_over_all_calls(each, calls, count) for each in (resent, rebuild, extra)))
 
 
 def _over_all_calls(figures: NDArray[Any], calls: NDArray[np.intp], count: int) -> NDArray[Any]:

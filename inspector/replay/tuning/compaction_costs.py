@@ -1,0 +1,337 @@
+"""What one session would have cost, had its agent compacted at another size. All of it is projected.
+
+A session's calls are taken as they were recorded: how much each prompt grew, what share of the one before it was read
+from the cache, how long the response was. Only where compactions fall is asked anew: a compaction fires before the call
+whose prompt would reach the threshold, leaves what recorded ones left, costs a request that reads that prompt and
+writes a summary, and the prompt after it is cold but for what recorded ones found in the cache. Work that only
+recovers what was lost is charged for every compaction more than were recorded, and given back for every one less: the
+recorded calls hold that of the recorded ones. Compactions that a person asked for stay where they were.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.analysis.recoveries import usual_output
+from inspector.replay.analysis.without_compaction import BY_HAND, first_call_after
+from inspector.replay.pricing.rates import RateColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from inspector.replay.engine.replay import Replay
+
+AS_RECORDED: Final = float("nan")
+"""In place of a threshold: compactions fall where they were recorded."""
+
+ROOM: Final = 1.25
+"""A threshold is at least so many times what a compaction leaves; below it one would follow the other."""
+
+
+class RecordedCompaction(NamedTuple):
+    """One full compaction that was followed by a call.
+
+    Attributes:
+        call: That call, an index.
+        before: Tokens right before it: what the agent reported, or the last prompt.
+        after: Tokens of the first prompt after it.
+        kept: Those beyond the first prompt of its conversation, at least 0.
+        cached: Those that were read from the cache.
+        summary: Tokens of the summary; 0.0 where the file does not hold it.
+        asked_for: A person asked for it.
+    """
+
+    call: int
+    before: float
+    after: float
+    kept: float
+    cached: float
+    summary: float
+    asked_for: bool
+
+
+class CompactedSession(NamedTuple):
+    """What a session tells of compactions.
+
+    Attributes:
+        compactions: Full ones, in order.
+        rereads: Per compaction that can be compared, reads of files known before until the next edit or finished step,
+            less those in a usual window of as many calls.
+        first_prompt: Tokens of the largest first prompt of its conversations.
+        peak: Tokens of its largest prompt.
+        window: The model's context window, None where unknown.
+        window_is_recorded: The file says so.
+    """
+
+    compactions: tuple[RecordedCompaction, ...]
+    rereads: tuple[float, ...]
+    first_prompt: float
+    peak: float
+    window: int | None
+    window_is_recorded: bool
+
+
+class CompactionTerms(NamedTuple):
+    """What a compaction is taken to do, as those of many sessions did.
+
+    Attributes:
+        kept: Tokens it leaves beyond the first prompt of a conversation.
+        cached: Tokens of the first prompt after it that are read from the cache.
+        summary: Tokens of the summary it writes.
+        rereads: Calls more that it takes to read again what was lost.
+    """
+
+    kept: float
+    cached: float
+    summary: float
+    rereads: float
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCosts:
+    """A session under thresholds, one entry each.
+
+    Attributes:
+        usd: Dollars of its calls, its compactions and their recovery; NaN where what is left leaves no room, float64.
+        summaries: Of these, the requests that write summaries, float64.
+        recovery: Of these, work that recovers what was lost, against what was recorded; may be negative, float64.
+        compactions: How many there are, int64.
+    """
+
+    usd: NDArray[np.float64]
+    summaries: NDArray[np.float64]
+    recovery: NDArray[np.float64]
+    compactions: NDArray[np.int64]
+
+
+def compacted_session(baseline: Replay) -> CompactedSession:
+    """Read what a session tells of compactions.
+
+    Args:
+        baseline: The session with nothing cut.
+    """
+    prompt, thread = baseline.ledger.prompt_tokens, baseline.history.call_thread[: baseline.history.call_count]
+    found = compaction_aftermaths(baseline)
+    return CompactedSession(
+        tuple(_recorded(baseline)),
+        tuple(each.after.rereads - each.elsewhere.rereads for each in found if each.elsewhere is not None),
+        max((float(prompt[np.argmax(thread == each)]) for each in np.unique(thread)), default=0.0),
+        float(prompt.max(initial=0)),
+        baseline.inputs.window.size,
+        baseline.history.session.window is not None,
+    )
+
+
+def _recorded(baseline: Replay) -> list[RecordedCompaction]:
+    session, inputs, ledger = baseline.history.session, baseline.inputs, baseline.ledger
+    thread = baseline.history.call_thread[: baseline.history.call_count]
+    found: list[RecordedCompaction] = []
+    for index, compaction in enumerate(session.compactions):
+        call = None if compaction.is_partial else first_call_after(session, index)
+        if call is not None and session.calls[call].response == compaction.message:
+            call = _next_in_thread(baseline, call)
+        before = -1 if call is None else int(inputs.previous_call[call])
+        if call is None or before < 0 or (found and found[-1].call == call):
+            continue
+        blocks = slice(*baseline.history.message_first_block[compaction.message : compaction.message + 2].tolist())
+        is_summary = session.messages[compaction.message].is_summary
+        after = float(ledger.prompt_tokens[call])
+        first = float(ledger.prompt_tokens[np.argmax(thread == thread[call])])
+        found.append(
+            RecordedCompaction(
+                call,
+                float(compaction.tokens_before or ledger.prompt_tokens[before]),
+                after,
+                max(after - first, 0.0),
+                float(ledger.cache_read[call]),
+                float(inputs.table.tokens[blocks].sum() * inputs.sizes.ratio[call]) if is_summary else 0.0,
+                compaction.trigger == BY_HAND,
+            )
+        )
+    return found
+
+
+def _next_in_thread(baseline: Replay, call: int) -> int | None:
+    thread = baseline.history.call_thread[: baseline.history.call_count]
+    later = np.flatnonzero(thread[call + 1 :] == thread[call])
+    return call + 1 + int(later[0]) if len(later) else None
+
+
+def _requests(baseline: Replay) -> NDArray[np.bool_]:
+    """Per call, whether it is the request that wrote a summary, where the agent records it as a call, bool."""
+    session = baseline.history.session
+    summaries = {compaction.message for compaction in session.compactions if not compaction.is_partial}
+    return np.array([call.response in summaries for call in session.calls], dtype=np.bool_)
+
+
+def threshold_costs(baseline: Replay, thresholds: Sequence[float], terms: CompactionTerms) -> ThresholdCosts:
+    """What a session would have cost at thresholds.
+
+    Args:
+        baseline: The session with nothing cut.
+        thresholds: Sizes of a prompt, tokens, before which compactions fire. Above what is known to fit, they fire at
+            that: the window, or the largest prompt.
+        terms: What a compaction does where the session itself recorded none.
+    """
+    recorded = _recorded(baseline)
+    if recorded:
+        summaries = [each.summary for each in recorded if each.summary]
+        terms = CompactionTerms(
+            float(np.median([each.kept for each in recorded])),
+            float(np.median([each.cached for each in recorded])),
+            float(np.median(summaries)) if summaries else terms.summary,
+            terms.rereads,
+        )
+    calls = _Calls.of(baseline, {each.call: each for each in recorded})
+    fits = max(float(baseline.inputs.window.size or 0), float(calls.prompt.max(initial=0)))
+    paths = calls.paths(np.minimum(np.array(thresholds, dtype=np.float64), fits), terms)
+    reread = _reread_usd(baseline, calls, terms)
+    priced = [_priced(baseline, calls, paths, at, terms, reread) for at in range(len(thresholds))]
+    usd, summaries_usd, recovery = (np.array([each[part] for each in priced]) for part in range(3))
+    return ThresholdCosts(
+        np.where(paths.has_room, usd, np.nan), summaries_usd, recovery, paths.fires.sum(axis=1).astype(np.int64)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Paths:
+    """Prompts under thresholds, one row each, one column a call.
+
+    Attributes:
+        prompt: Tokens sent, float64.
+        cached: Of these, read from the cache, float64.
+        before: Tokens right before a compaction at this call, 0 where there is none, float64.
+        fires: A compaction comes before it, bool.
+        has_room: Per threshold, whether what compactions leave is well below it, bool.
+    """
+
+    prompt: NDArray[np.float64]
+    cached: NDArray[np.float64]
+    before: NDArray[np.float64]
+    fires: NDArray[np.bool_]
+    has_room: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class _Calls:
+    """A session call by call.
+
+    Attributes:
+        recorded: Compactions by the first call after them.
+        prompt: Tokens of its prompt, float64.
+        cached: Of these, read from the cache, float64.
+        grows: By how much it would grow from the one before it in its conversation, float64.
+        served: Share of what it has in common with that one that was read from the cache, float64.
+        previous: That call, -1 for the first of a conversation, int64.
+        is_request: It wrote a summary: its dollars are those of the compaction, bool.
+        usual_share: The median of `served`.
+        usual_growth: The median growth.
+    """
+
+    recorded: Mapping[int, RecordedCompaction]
+    prompt: NDArray[np.float64]
+    cached: NDArray[np.float64]
+    grows: NDArray[np.float64]
+    served: NDArray[np.float64]
+    previous: NDArray[np.int64]
+    is_request: NDArray[np.bool_]
+    usual_share: float
+    usual_growth: float
+
+    @classmethod
+    def of(cls, baseline: Replay, recorded: Mapping[int, RecordedCompaction]) -> _Calls:
+        ledger, inputs = baseline.ledger, baseline.inputs
+        prompt, cached = ledger.prompt_tokens.astype(np.float64), ledger.cache_read.astype(np.float64)
+        previous = np.asarray(inputs.previous_call[: len(prompt)], dtype=np.int64)
+        has_previous = previous >= 0
+        before = np.where(has_previous, prompt[previous], 0.0)
+        grows = np.where(has_previous, prompt - before, 0.0)
+        common = np.minimum(before, prompt)
+        served = np.where(common > 0, np.minimum(cached / np.maximum(common, 1), 1.0), 0.0)
+        goes_on = has_previous.copy()
+        goes_on[list(recorded)] = False
+        usual_share = float(np.median(served[goes_on])) if goes_on.any() else 0.0
+        usual_growth = float(max(np.median(grows[goes_on]), 0.0)) if goes_on.any() else 0.0
+        for call, each in recorded.items():
+            answer = float(ledger.output[previous[call]])
+            grows[call] = max(each.before - before[call], answer, 0.0)
+            served[call] = usual_share
+        is_request = _requests(baseline)
+        grows[is_request] = 0.0
+        return cls(recorded, prompt, cached, grows, served, previous, is_request, usual_share, usual_growth)
+
+    def paths(self, thresholds: NDArray[np.float64], terms: CompactionTerms) -> _Paths:
+        """Go through the calls once, at all thresholds together."""
+        shape = (len(thresholds), len(self.prompt))
+        prompt, cached, before = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        fires = np.zeros(shape, dtype=np.bool_)
+        has_room = np.ones(len(thresholds), dtype=np.bool_)
+        firsts: dict[int, float] = {}
+        for call, last in enumerate(self.previous.tolist()):
+            if last < 0:
+                prompt[:, call], cached[:, call] = self.prompt[call], self.cached[call]
+                firsts[call] = self.prompt[call]
+                continue
+            firsts[call] = first = firsts[last]
+            own = self.recorded.get(call)
+            size = np.maximum(prompt[:, last] + self.grows[call], 1.0)
+            by_itself = np.where(np.isnan(thresholds), own is not None, size >= thresholds)
+            is_asked_for = own is not None and own.asked_for
+            fired = (by_itself | is_asked_for) & ~self.is_request[call]
+            left, found = (first + terms.kept, terms.cached) if own is None else (own.after, own.cached)
+            has_room &= ~fired | ~(thresholds < ROOM * left) | is_asked_for
+            fires[:, call], before[:, call] = fired, np.where(fired, size, 0.0)
+            prompt[:, call] = np.where(fired, left, size)
+            goes_on = self.served[call] * np.minimum(prompt[:, last], size)
+            cached[:, call] = np.where(fired, min(found, left), goes_on)
+        return _Paths(prompt, cached, before, fires, has_room)
+
+
+def _priced(
+    baseline: Replay, calls: _Calls, paths: _Paths, at: int, terms: CompactionTerms, reread_usd: float
+) -> tuple[float, float, float]:
+    """Dollars at one threshold: all of it, of summaries, and of recovery."""
+    ledger, rates = baseline.ledger, baseline.inputs.rates
+    prompt, cached, fires = paths.prompt[at], paths.cached[at], paths.fires[at]
+    rate = rates.of_prompts(prompt.astype(np.int64))
+    written = _written_rates(baseline, rate)
+    read, output = rate[:, RateColumn.CACHE_READ], rate[:, RateColumn.OUTPUT]
+    usd = cached * read + (prompt - cached) * written + ledger.output * output + rate[:, RateColumn.PER_CALL]
+    usd = np.where(calls.is_request, 0.0, usd)
+    rate_before = rates.of_prompts(paths.before[at].astype(np.int64))
+    share = calls.usual_share
+    again = share * rate_before[:, RateColumn.CACHE_READ] + (1 - share) * _written_rates(baseline, rate_before)
+    summary = terms.summary * rate_before[:, RateColumn.OUTPUT] + rate_before[:, RateColumn.PER_CALL]
+    summaries = float(((paths.before[at] * again + summary) * fires).sum())
+    recovery = terms.rereads * reread_usd * (int(fires.sum()) - len(calls.recorded))
+    return float(usd.sum()) + summaries + recovery, summaries, recovery
+
+
+def _reread_usd(baseline: Replay, calls: _Calls, terms: CompactionTerms) -> float:
+    """Dollars of one call more right after a compaction: a usual one that reads a file again."""
+    left = [each.after for each in calls.recorded.values()]
+    size = float(np.median(left)) if left else float(calls.prompt[0]) + terms.kept
+    rate = baseline.inputs.rates.of_prompts(np.full(len(calls.prompt), round(size), dtype=np.int64))
+    written, share = _written_rates(baseline, rate), calls.usual_share
+    prompt = size * (share * rate[:, RateColumn.CACHE_READ] + (1 - share) * written)
+    answer = usual_output(baseline) * rate[:, RateColumn.OUTPUT] + rate[:, RateColumn.PER_CALL]
+    return float((prompt + calls.usual_growth * written + answer).mean())
+
+
+def _written_rates(baseline: Replay, rate: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Per call, dollars of a prompt token that is not read from the cache, written or sent plain as it was recorded."""
+    ledger = baseline.ledger
+    kinds = (RateColumn.UNCACHED, RateColumn.CACHE_WRITE_5M, RateColumn.CACHE_WRITE_1H)
+    parts = np.stack([ledger.uncached, ledger.cache_write_5m, ledger.cache_write_1h]).astype(np.float64)
+    usual = parts.sum(axis=1, keepdims=True)
+    total = parts.sum(axis=0)
+    parts = np.where(total > 0, parts, usual if usual.any() else np.array([[1.0], [0.0], [0.0]]))
+    shares = parts / parts.sum(axis=0)
+    dollars: NDArray[np.float64] = sum(share * rate[:, kind] for share, kind in zip(shares, kinds, strict=True))
+    return dollars

@@ -1,0 +1,54 @@
+"""How far figures of a replay can be believed, in words: one line that every report has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL, widened
+from inspector.replay.figure import Band, HowKnown
+from inspector.report.catalogue import UncertainSaving
+from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+
+BELIEF: Final = "Answers stay as recorded: savings hold for many sessions, not one"
+"""Fits a line of 80 columns with a margin of two on the left."""
+
+EXPERIMENTS: Final = (
+    f"In public experiments with {MASKING.pairs:,} pairs of the same task, with and without masked tool results, "
+    f"turns changed by {MASKING.turns.middle:+.1%} ({MASKING.turns.low:+.1%} to {MASKING.turns.high:+.1%}); "
+    f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
+    f"{TURNS_OF_A_MODEL.low:+.0%} to {TURNS_OF_A_MODEL.high:+.0%}: docs/belief.md."
+)
+"""What the line rests on, for where there is room."""
+
+UNCERTAIN: Final = "other answers"
+"""What a saving is called that says how a model may answer otherwise than it was recorded."""
+
+
+def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSaving | None:
+    """What a plan saves where a model takes more turns with it, or fewer.
+
+    Args:
+        saved: Dollars saved with the recorded answers; None without a price.
+        planned: What the plan costs with them; None without a price.
+    """
+    if saved is None or planned is None:
+        return None
+    found = widened(Band(saved, saved, saved), planned)
+    return UncertainSaving(
+        turns_low_percent=round(100 * TURNS_OF_A_MODEL.low, PERCENT_DIGITS),
+        turns_high_percent=round(100 * TURNS_OF_A_MODEL.high, PERCENT_DIGITS),
+        low_usd=round(found.low, DOLLAR_DIGITS),
+        high_usd=round(found.high, DOLLAR_DIGITS),
+        known=dict.fromkeys(("low_usd", "high_usd"), HowKnown.PROJECTED.value),
+    )
+
+
+def uncertain_words(found: UncertainSaving) -> str:
+    """The same in a few words: `$-1.20 to $8.30 saved, if turns change by -26 % to +32 %`."""
+    low, high = (IN_TEXT.dollars(each) for each in (found.low_usd, found.high_usd))
+    return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {turns_words()}"
+
+
+def turns_words() -> str:
+    """How the turns of a model may change: `-26 % to +32 %`."""
+    return f"{100 * TURNS_OF_A_MODEL.low:+.0f} % to {100 * TURNS_OF_A_MODEL.high:+.0f} %"

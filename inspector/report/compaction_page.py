@@ -1,0 +1,217 @@
+"""At which size to compact, for people: the best threshold, where compactions fired, what one does, and the curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.report.belief import UNCERTAIN, turns_words
+from inspector.report.catalogue import quantity
+from inspector.report.compaction_tuning import (
+    CompactedRow,
+    CompactionTermsFacts,
+    EffectiveFacts,
+    ThresholdFacts,
+    ThresholdPoint,
+)
+from inspector.report.layout import HEADING, LABEL, WARNING, plain
+from inspector.report.numbers import ABOUT, IN_TEXT
+from inspector.report.pages.model import Chart, Code, Line, Section
+from inspector.report.tables import Cell, Table, name_cell, word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from msgspec import Struct
+
+    from inspector.report.compaction_tuning import CompactionGroup
+    from inspector.report.layout import Page
+    from inspector.report.pages.model import Part
+    from inspector.report.tables import FigureCells, Step
+    from inspector.report.tuning import TuneReport
+
+WHEN_TO_COMPACT = "When to compact"
+ABOUT_COMPACTION = "At which size the agent had best compact, where compactions fired, and what each of them does."
+
+POINTS_IN_TEXT = 6
+"""Thresholds of the curve that a screen has room for."""
+
+LATE_IN_TEXT = 3
+"""Sessions that compacted late that a screen has room for."""
+
+PROJECTION = (
+    "Projected: compactions at other sizes did not happen. They are taken to leave what recorded ones left, at the "
+    "price of recorded ones, and to be followed by as many files read again; calls stay as they were recorded. What a "
+    "summary loses beyond that is in no figure, so of thresholds that cost within 1 % of the cheapest the highest is "
+    "chosen."
+)
+
+OF_THRESHOLD = (
+    *("tokens", "saved_usd", "saved_percent", "low_percent", "high_percent", "left_out_usd", "compactions"),
+    "against_usd",
+)
+OF_POINT = ("tokens", "cost_usd", "per_session_usd", "compactions", "summaries_usd", "recovery_usd")
+
+
+def compaction_sections(report: TuneReport, figures: FigureCells) -> list[Section]:
+    """Two of every group: what to set, and every session."""
+    return [section for at in range(len(report.compaction)) for section in _sections(report, figures, at)]
+
+
+def compaction_lead(report: TuneReport, figures: FigureCells) -> list[Line]:
+    """What can be said of every group, in a line each."""
+    lines = []
+    for at, group in enumerate(report.compaction):
+        cost = figures.cell("compaction", at, "cost_usd")
+        lines.append(Line((Cell(f"{plain(group.name)}, "), cost, Cell(f": {group.answer}."))))
+    return lines
+
+
+def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
+    group, steps = report.compaction[at], ("compaction", at)
+    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}."),))]
+    if group.threshold is not None:
+        parts.append(_facts(figures, (*steps, "threshold"), ThresholdFacts, OF_THRESHOLD, "The best threshold"))
+        parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
+        configuration = group.threshold.configuration
+        if configuration is not None:
+            parts += [Code(configuration.text, configuration.language)] if configuration.text else []
+            parts += [Line((Cell(plain(note)),), is_item=True) for note in configuration.notes]
+    if group.effective is not None:
+        names = ("count", "median", "least", "most")
+        parts.append(_facts(figures, (*steps, "effective"), EffectiveFacts, names, "Where compactions fired"))
+    told = [f"set to {_configured(group)}"] if group.configured is not None else []
+    parts += [Line((Cell(f"{_capital(each)}."),)) for each in (*told, *_late(group))]
+    if group.compaction is not None:
+        names = ("kept", "cached", "summary", "rereads")
+        parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "What a compaction does"))
+    parts.append(Line((Cell(PROJECTION),)))
+    if group.curve:
+        rows = tuple(
+            (
+                Cell("best" if point.is_chosen else "fired at" if point.is_effective else ""),
+                *(figures.cell(*steps, "curve", index, name) for name in OF_POINT),
+            )
+            for index, point in enumerate(group.curve)
+        )
+        head = ("", *(quantity(ThresholdPoint, name).label for name in OF_POINT))
+        alternative = f"A line: dollars over all sessions at thresholds from {_range(group)} tokens."
+        parts += [Chart(f"threshold-{at + 1}", alternative), Table("Cost at every threshold", head, rows)]
+    found = [Section(f"compaction-{at + 1}", plain(group.name), tuple(parts))]
+    return [*found, _rows(group, figures, at)]
+
+
+def _rows(group: CompactionGroup, figures: FigureCells, at: int) -> Section:
+    names = ("calls", "cost_usd", "saved_usd", "compactions", "configured")
+    rows = tuple(
+        (
+            name_cell(row.path),
+            word(row.model or "-"),
+            word("-" if row.effective is None else _fired(row.effective)),
+            *(figures.cell("compaction", at, "rows", index, name) for name in names),
+        )
+        for index, row in enumerate(group.rows)
+    )
+    head = ("session", "model", "fired at", *(quantity(CompactedRow, name).label for name in names))
+    table = Table("Every session", head, rows, words=3)
+    return Section(f"compacted-{at + 1}", "Every session", (table,), level=3, folded=True)
+
+
+def _facts(
+    figures: FigureCells, steps: tuple[Step, ...], kind: type[Struct], names: Sequence[str], title: str
+) -> Table:
+    rows = [(Cell(quantity(kind, name).label), figures.cell(*steps, name)) for name in names]
+    return Table(title, ("", "figure"), tuple(rows))
+
+
+def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> None:
+    """Write every group, one screen each."""
+    for at, group in enumerate(report.compaction):
+        if at:
+            page.line()
+        cost = figures.cell("compaction", at, "cost_usd").shown
+        page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
+        if group.verdict != "recommended":
+            page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
+        page.pairs(_pairs(report, group, figures, at))
+        configuration = None if group.threshold is None else group.threshold.configuration
+        if configuration is not None:
+            page.line(f"as {configuration.target} has it", LABEL, indent=2)
+            for line in configuration.text.splitlines():
+                page.line(line, indent=4)
+            for note in configuration.notes:
+                page.line(note, indent=2)
+    page.line()
+    page.line(PROJECTION, LABEL, indent=2)
+
+
+def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at: int) -> list[tuple[str, str]]:
+    def shown(name: str) -> str:
+        return figures.cell("compaction", at, "threshold", name).shown
+
+    pairs: list[tuple[str, str]] = []
+    if group.threshold is not None and group.verdict != "nothing saves":
+        label = "compact at" if group.verdict == "recommended" else "cheapest"
+        pairs += [
+            (label, f"{shown('tokens')} tokens, {shown('compactions')} compactions"),
+            ("saves", f"{shown('saved_usd')} ({shown('saved_percent')}) of {shown('against_usd')} as they compacted"),
+            ("how sure", f"{shown('low_percent')} to {shown('high_percent')} of the cost, {_drawn(report)}"),
+            ("", f"{shown('left_out_usd')} chosen without looking at each session"),
+        ]
+    if group.effective is not None:
+        pairs.append(("fired at", f"{_fired(group.effective)}, {IN_TEXT.plural(group.effective.count, 'compaction')}"))
+    pairs += [
+        ("" if index else "set to", each) for index, each in enumerate((_configured(group), *_late(group))) if each
+    ]
+    found = group.compaction
+    if found is not None:
+        leaves = f"leaves {found.kept:,} tokens beyond the first prompt, {found.cached:,} of its prompt still cached"
+        pairs.append(("each", f"{leaves}; a summary of {found.summary:,}; {found.rereads:g} files read again"))
+    if group.curve:
+        pairs.append(("costs", _curve(group)))
+    return pairs
+
+
+def _curve(group: CompactionGroup) -> str:
+    """A few thresholds and what they cost."""
+    points = [point for point in group.curve if point.cost_usd is not None]
+    places = {round(at * (len(points) - 1) / (POINTS_IN_TEXT - 1)) for at in range(POINTS_IN_TEXT)}
+    places |= {at for at, point in enumerate(points) if point.is_chosen or point.is_effective}
+    told = [f"{points[at].tokens:,} {ABOUT}{IN_TEXT.dollars(points[at].cost_usd)}" for at in sorted(places)]
+    return ", ".join(told)
+
+
+def _drawn(report: TuneReport) -> str:
+    others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
+    return f"over sessions drawn anew{others}"
+
+
+def _fired(found: EffectiveFacts) -> str:
+    middle = f"{found.median:,} tokens"
+    return middle if found.least == found.most else f"{middle} at the median, {found.least:,} to {found.most:,}"
+
+
+def _configured(group: CompactionGroup) -> str:
+    """What was configured, where that is known."""
+    if group.configured is None:
+        return ""
+    window = "" if group.window is None else f" in a window of {group.window:,}"
+    return f"{group.configured:,} tokens {group.configured_from}{window}"
+
+
+def _late(group: CompactionGroup) -> list[str]:
+    """Sessions whose compactions fired well above what was configured, each in a few words."""
+    late = [row for row in group.rows if row.is_late and row.effective is not None]
+    told = [
+        f"set to {row.configured:,}, fired at {_fired(row.effective)}: {plain(row.path)}"
+        for row in late[:LATE_IN_TEXT]
+        if row.effective is not None
+    ]
+    return [*told, f"{len(late) - LATE_IN_TEXT:,} sessions more that fired late"] if len(late) > LATE_IN_TEXT else told
+
+
+def _range(group: CompactionGroup) -> str:
+    return f"{group.curve[0].tokens:,} to {group.curve[-1].tokens:,}"
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"

@@ -1,0 +1,329 @@
+"""At which size to compact, as data: what `inspector tune --compaction --format json` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from inspector.replay.analysis.model_uncertainty import widened
+from inspector.replay.figure import HowKnown
+from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
+from inspector.replay.tuning.compaction_choice import LEAST_COMPACTIONS, EffectiveThreshold
+from inspector.report.catalogue import Count, How, Known, Unit, about, figure
+from inspector.report.export.compaction import CODEX_SHOWN, COMPACTION_SETTINGS, default_threshold, export_compaction
+from inspector.report.export.target import ExportError
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.path_redaction import shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.tuning.compaction_choice import ThresholdChoice, ThresholdTable
+    from inspector.replay.tuning.compaction_costs import CompactedSession
+    from inspector.replay.tuning.fleet import FleetGroup
+    from inspector.report.export.target import Exported
+
+LATE = 1.1
+"""Compactions that fire at so many times what was configured are told apart."""
+
+WHOLE_WINDOWS = 1_000
+"""Windows of models are whole thousands of tokens."""
+
+PROJECTED: Final[How] = HowKnown.PROJECTED.value
+
+
+class Configuration(Struct, frozen=True, kw_only=True):
+    """A plan, or a threshold, as another system's configuration."""
+
+    target: Annotated[str, about("The system, by the name `inspector export` has for it.")]
+    text: Annotated[str, about("The configuration; empty where it cannot say it.")]
+    language: Annotated[str, about("What it is written in.")]
+    notes: Annotated[list[str], about("Where it goes, and what cannot be said there.")]
+
+    @classmethod
+    def of(cls, target: str, exported: Exported, *, left_out: str = "") -> Configuration:
+        """What was written for a system, each note on what it lacks after the same words."""
+        notes = [exported.where, *(f"{left_out}{each}" for each in exported.left_out)]
+        return cls(target=target, text=exported.text, language=exported.language, notes=notes)
+
+
+class CompactionGroup(Struct, frozen=True, kw_only=True):
+    """When sessions of one kind of agent and one model, or of several with too few each, had best compact."""
+
+    name: Annotated[str, about("What sessions they are.")]
+    agent: Annotated[str, about("The kind of agent.")]
+    models: Annotated[list[str], about("Their models.")]
+    sessions: Annotated[Count, figure("sessions", Unit.COUNT, "Sessions that were looked at together.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Their calls.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of their calls as they were recorded.")]
+    verdict: Annotated[
+        Literal["recommended", "unsure", "nothing saves", "too few", "untried"],
+        about("What can be said to these sessions."),
+    ]
+    answer: Annotated[str, about("The same in a sentence.")]
+    window: Annotated[int | None, about("The context window of most of them, tokens; null where unknown.")]
+    configured: Annotated[int | None, about("At how many tokens compaction was to fire; null where unknown.")]
+    configured_from: Annotated[str, about("Where that is from; empty where unknown.")]
+    effective: Annotated[EffectiveFacts | None, about("Where it fired; null where none fired by itself.")]
+    compaction: Annotated[CompactionTermsFacts | None, about("What one does; null where none was recorded.")]
+    threshold: Annotated[ThresholdFacts | None, about("The best threshold; null where there is too little.")]
+    curve: Annotated[list[ThresholdPoint], about("Every threshold that was tried, rising.")]
+    rows: Annotated[list[CompactedRow], about("The sessions, by path.")]
+    known: Known
+
+
+class EffectiveFacts(Struct, frozen=True, kw_only=True):
+    """Tokens right before recorded compactions that nobody asked for."""
+
+    count: Annotated[Count, figure("compactions", Unit.COUNT, "How many there were.")]
+    median: Annotated[int, figure("median", Unit.TOKENS, "Half of them fired at fewer.")]
+    least: Annotated[int, figure("fewest", Unit.TOKENS, "The fewest.")]
+    most: Annotated[int, figure("most", Unit.TOKENS, "The most.")]
+
+
+class CompactionTermsFacts(Struct, frozen=True, kw_only=True):
+    """What a compaction is taken to do: as recorded ones did."""
+
+    kept: Annotated[int, figure("kept", Unit.TOKENS, "Left beyond a conversation's first prompt, at the median.")]
+    cached: Annotated[int, figure("still cached", Unit.TOKENS, "Of the prompt after it, at the median.")]
+    summary: Annotated[int, figure("summary", Unit.TOKENS, "Tokens the summary is written in, at the median.")]
+    rereads: Annotated[
+        float, figure("files read again", Unit.FREE, "Reads of known files more than elsewhere, on average.")
+    ]
+
+
+class ThresholdFacts(Struct, frozen=True, kw_only=True):
+    """The threshold that is best for a group."""
+
+    tokens: Annotated[int, figure("compact at", Unit.TOKENS, "Tokens before which it is to fire.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
+    against_usd: Annotated[
+        float, figure("cost as it was", Unit.DOLLARS, "Dollars as they compacted, the summaries' requests included.")
+    ]
+    saved_usd: Annotated[float, figure("saved", Unit.DOLLARS, "Dollars saved against that.", saves=True)]
+    saved_percent: Annotated[float, figure("of the cost", Unit.PERCENT, "The same in percent.", saves=True)]
+    low_percent: Annotated[
+        float, figure("at worst", Unit.PERCENT, "The 5th percentile over sessions drawn anew.", saves=True)
+    ]
+    high_percent: Annotated[
+        float, figure("at best", Unit.PERCENT, "The 95th percentile over sessions drawn anew.", saves=True)
+    ]
+    left_out_usd: Annotated[
+        float,
+        figure("chosen without looking", Unit.DOLLARS, "Dollars saved by thresholds all others chose.", saves=True),
+    ]
+    targets: Annotated[list[str], about("Agents whose configuration can say it.")]
+    configuration: Annotated[Configuration | None, about("The agent's own configuration; null where it has none.")]
+    known: Known
+
+
+class ThresholdPoint(Struct, frozen=True, kw_only=True):
+    """All sessions of a group at one threshold."""
+
+    tokens: Annotated[int, figure("compact at", Unit.TOKENS, "The threshold.")]
+    cost_usd: Annotated[
+        float | None, figure("cost", Unit.DOLLARS, "Dollars over all sessions; null where what is left has no room.")
+    ]
+    per_session_usd: Annotated[float | None, figure("a session", Unit.DOLLARS, "The same for one, on average.")]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
+    summaries_usd: Annotated[float, figure("summaries", Unit.DOLLARS, "Of it, requests that write summaries.")]
+    recovery_usd: Annotated[
+        float, figure("reading again", Unit.DOLLARS, "Of it, reading again, more or less than was recorded.")
+    ]
+    is_chosen: Annotated[bool, about("It is the best one.")]
+    is_effective: Annotated[bool, about("It is where compactions fired.")]
+    known: Known
+
+
+class CompactedRow(Struct, frozen=True, kw_only=True):
+    """One session."""
+
+    path: Annotated[str, about("Its file, with the home folder as `~`.")]
+    model: Annotated[str, about("The model of most of its calls.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Its calls.")]
+    cost_usd: Annotated[float, figure("cost", Unit.DOLLARS, "Dollars of its calls as they were recorded.")]
+    saved_usd: Annotated[float | None, figure("saved", Unit.DOLLARS, "Against compactions as they were.", saves=True)]
+    compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Recorded ones, those asked for included.")]
+    configured: Annotated[int | None, figure("configured", Unit.TOKENS, "At how many tokens they were to fire.")]
+    effective: Annotated[EffectiveFacts | None, about("Where those fired that nobody asked for.")]
+    is_late: Annotated[bool, about("They fired well above what was configured.")]
+    known: Known
+
+
+def compaction_group(
+    group: FleetGroup,
+    name: str,
+    agent: str,
+    sessions: Sequence[CompactedSession],
+    choice: ThresholdChoice,
+    *,
+    configured: int | None = None,
+    target: str = "",
+    model_uncertainty: bool = False,
+) -> CompactionGroup:
+    """Write down at which size a group had best compact.
+
+    Args:
+        group: The sessions.
+        name: What they are called.
+        agent: What their kind of agent is called.
+        sessions: What each tells of compactions.
+        choice: What to make of it.
+        configured: At how many tokens the agent was told to compact; None for what it does untold.
+        target: The agent whose configuration is wanted; empty for their own.
+        model_uncertainty: Widen the band by how a model may answer otherwise.
+    """
+    window = _usual([_window(group.agent, session) for session in sessions])
+    untold = default_threshold(group.agent, window)
+    told = configured if configured is not None else untold
+    effective, terms, table = choice.effective, choice.terms, choice.table
+    return CompactionGroup(
+        name=name,
+        agent=agent,
+        models=list(group.models),
+        sessions=len(group.sessions),
+        calls=sum(session.calls for session in group.sessions),
+        cost_usd=round(sum(session.cost for session in group.sessions), DOLLAR_DIGITS),
+        verdict=choice.verdict.value,
+        answer=_answer(choice, group, table),
+        window=window,
+        configured=told,
+        configured_from="" if told is None else "as given" if configured is not None else "by default",
+        effective=None if effective is None else _effective(effective),
+        compaction=None
+        if terms is None
+        else CompactionTermsFacts(
+            kept=round(terms.kept),
+            cached=round(terms.cached),
+            summary=round(terms.summary),
+            rereads=round(terms.rereads, 2),
+        ),
+        threshold=None
+        if table is None
+        else _threshold(choice, table, target or group.agent, window, widen=model_uncertainty),
+        curve=[] if table is None else [_point(table, at) for at in range(len(table.thresholds))],
+        rows=[_row(group, at, sessions[at], table, configured) for at in range(len(group.sessions))],
+        known={"cost_usd": group.known.value},
+    )
+
+
+def _window(agent: str, session: CompactedSession) -> int | None:
+    """The model's whole window."""
+    window = session.window
+    if window is None or agent != "codex" or not session.window_is_recorded:
+        return window
+    # Older versions record the whole of it.
+    whole = round(window / CODEX_SHOWN)
+    return window if whole % WHOLE_WINDOWS else whole
+
+
+def _usual(windows: Sequence[int | None]) -> int | None:
+    known = [window for window in windows if window is not None]
+    return max(known, key=known.count) if known else None
+
+
+def _effective(found: EffectiveThreshold) -> EffectiveFacts:
+    return EffectiveFacts(
+        count=found.count, median=round(found.median), least=round(found.least), most=round(found.most)
+    )
+
+
+def _answer(choice: ThresholdChoice, group: FleetGroup, table: ThresholdTable | None) -> str:
+    match choice.verdict:
+        case Verdict.TOO_FEW:
+            count = 0 if choice.effective is None else choice.effective.count
+            calls = sum(session.calls for session in group.sessions)
+            lacks = (
+                (LEAST_SESSIONS - len(group.sessions), "session"),
+                (LEAST_CALLS - calls, "call"),
+                (LEAST_COMPACTIONS - count, "compaction that nobody asked for"),
+            )
+            more = " and ".join(_plural(number, what) for number, what in lacks if number > 0)
+            return f"too little to tell when to compact: {more} more would do"
+        case Verdict.UNTRIED:
+            return "nothing was tried: what compactions leave is nearly as large as where they fire"
+        case Verdict.NOTHING_SAVES:
+            is_latest = table is not None and table.best == len(table.thresholds) - 1
+            why = "compacting sooner does not pay" if is_latest else "no other threshold saves 1 % of the cost"
+            return f"{why}; leave it as it is"
+        case Verdict.UNSURE:
+            return "another threshold saves on these sessions, and might cost more on others: not recommended"
+        case Verdict.RECOMMENDED:
+            return "another threshold saves, and is likely to on the next session"
+
+
+def _plural(number: int, what: str) -> str:
+    return (
+        IN_TEXT.plural(number, what)
+        if " " not in what
+        else f"{number:,} {what.replace(' ', 's ', 1) if number > 1 else what}"
+    )
+
+
+def _threshold(
+    choice: ThresholdChoice, table: ThresholdTable, target: str, window: int | None, *, widen: bool
+) -> ThresholdFacts:
+    tokens, cost = round(table.thresholds[table.best]), float(table.recorded.sum())
+    saved = widened(choice.saved, cost - choice.saved.middle) if widen else choice.saved
+    percents = [
+        round(100 * each / cost, PERCENT_DIGITS) if cost else 0.0 for each in (saved.low, saved.middle, saved.high)
+    ]
+    names = ("against_usd", "saved_usd", "saved_percent", "low_percent", "high_percent", "left_out_usd")
+    return ThresholdFacts(
+        tokens=tokens,
+        compactions=int(table.compactions[table.best]),
+        against_usd=round(cost, DOLLAR_DIGITS),
+        saved_usd=round(saved.middle, DOLLAR_DIGITS),
+        saved_percent=percents[1],
+        low_percent=percents[0],
+        high_percent=percents[2],
+        left_out_usd=round(choice.left_out, DOLLAR_DIGITS),
+        targets=list(COMPACTION_SETTINGS),
+        configuration=_configuration(target, tokens, window) if choice.verdict is Verdict.RECOMMENDED else None,
+        known=dict.fromkeys((*names, "compactions"), PROJECTED),
+    )
+
+
+def _configuration(target: str, tokens: int, window: int | None) -> Configuration:
+    try:
+        return Configuration.of(target, export_compaction(target, tokens, window))
+    except ExportError as error:
+        return Configuration(target=target, text="", language="", notes=[str(error)])
+
+
+def _point(table: ThresholdTable, at: int) -> ThresholdPoint:
+    cost, count = float(table.totals[at]), table.usd.shape[1]
+    names = ("cost_usd", "per_session_usd", "compactions", "summaries_usd", "recovery_usd")
+    return ThresholdPoint(
+        tokens=round(table.thresholds[at]),
+        cost_usd=None if np.isnan(cost) else round(cost, DOLLAR_DIGITS),
+        per_session_usd=None if np.isnan(cost) else round(cost / max(count, 1), DOLLAR_DIGITS),
+        compactions=int(table.compactions[at]),
+        summaries_usd=round(float(table.summaries[at]), DOLLAR_DIGITS),
+        recovery_usd=round(float(table.recovery[at]), DOLLAR_DIGITS),
+        is_chosen=at == table.best,
+        is_effective=at == table.effective,
+        known=dict.fromkeys(names, PROJECTED),
+    )
+
+
+def _row(
+    group: FleetGroup, at: int, session: CompactedSession, table: ThresholdTable | None, configured: int | None
+) -> CompactedRow:
+    of, found = group.sessions[at], EffectiveThreshold.of([session])
+    told = configured if configured is not None else default_threshold(group.agent, _window(group.agent, session))
+    saved = None if table is None else float(table.recorded[at] - table.usd[table.best, at])
+    return CompactedRow(
+        path=shown_path(of.path),
+        model=of.model,
+        calls=of.calls,
+        cost_usd=round(of.cost, DOLLAR_DIGITS),
+        saved_usd=None if saved is None or np.isnan(saved) else round(saved, DOLLAR_DIGITS),
+        compactions=len(session.compactions),
+        configured=told,
+        effective=None if found is None else _effective(found),
+        is_late=found is not None and told is not None and found.median >= LATE * told,
+        known={"cost_usd": of.known.value, "saved_usd": PROJECTED},
+    )

@@ -1,0 +1,156 @@
+"""The size at which a context is compacted, as each coding agent is told it, and where it compacts untold.
+
+What settings mean was read in the agents' own sources and schemas; docs/compaction.md says in which versions.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from inspector.report.export.target import Exported, ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionSetting:
+    """How an agent is told when to compact.
+
+    Attributes:
+        name: The agent, as its sessions' format is named.
+        title: In words.
+        default: At how many tokens it compacts untold, in a window of so many; None where that hangs on more.
+        write: Its configuration for a threshold and a window, both in tokens; the window is None where unknown.
+    """
+
+    name: str
+    title: str
+    default: Callable[[int], int] | None
+    write: Callable[[int, int | None], Exported]
+
+
+CLAUDE_SUMMARY: Final = 20_000
+"""Tokens that Claude Code keeps free of its window for the summary; a model of shorter answers has fewer."""
+CLAUDE_BUFFER: Final = 13_000
+"""And beyond that."""
+CLAUDE_WINDOWS: Final = (100_000, 1_000_000)
+"""What `autoCompactWindow` may be."""
+
+CODEX_SHOWN: Final = 0.95
+"""Codex records this share of a model's window as the window."""
+CODEX_SHARE: Final = 0.9
+"""It compacts at this share of the whole window, and a setting can only lower that."""
+
+PI_RESERVE: Final = 16_384
+GEMINI_SHARE: Final = 0.5
+
+
+def _claude_code(threshold: int, window: int | None) -> Exported:
+    least, most = CLAUDE_WINDOWS
+    asked = threshold + CLAUDE_SUMMARY + CLAUDE_BUFFER
+    notes: list[str] = []
+    if asked > most:
+        raise ExportError(f"Claude Code takes no window above {most:,} tokens, and compacts before it is full")
+    if window is not None and asked > window:
+        raise ExportError(f"Claude Code compacts {window - CLAUDE_SUMMARY - CLAUDE_BUFFER:,} tokens at the latest")
+    if asked >= least:
+        settings: dict[str, object] = {"autoCompactWindow": asked}
+        notes.append(f"the same in the environment, which goes first: CLAUDE_CODE_AUTO_COMPACT_WINDOW={asked}")
+        if window is not None:
+            share = _percent(threshold, window - CLAUDE_SUMMARY)
+            notes.append(f"or, of the whole window, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE={share}; not both")
+    else:
+        share = _percent(threshold, least - CLAUDE_SUMMARY)
+        settings = {"autoCompactWindow": least, "env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}}
+        notes.append(f"no smaller window can be set, so a share of it is; export it in the shell: {share}")
+    notes.append("some versions were reported to ignore it: see at what sizes the next sessions compact")
+    where = "In ~/.claude/settings.json; it compacts 33,000 tokens before the window it is told is full."
+    return Exported(_json(settings), "json", where, tuple(notes))
+
+
+def _codex(threshold: int, window: int | None) -> Exported:
+    latest = None if window is None else round(CODEX_SHARE * window)
+    notes = () if latest is None or threshold <= latest else (f"it compacts at {latest:,} tokens at the latest",)
+    return Exported(f"model_auto_compact_token_limit = {threshold}\n", "toml", "In ~/.codex/config.toml.", notes)
+
+
+def _kilo(threshold: int, window: int | None) -> Exported:
+    share = _percent(threshold, _known(window, "Kilo"))
+    notes = ("its reserve still compacts sooner where that is less",)
+    return Exported(_json({"compaction": {"threshold_percent": share}}), "json", "In Kilo's configuration file.", notes)
+
+
+def _opencode(threshold: int, window: int | None) -> Exported:
+    reserved = _known(window, "OpenCode") - threshold
+    notes = (
+        "for models that list an input limit, counted from that limit",
+        "others compact at the window less the longest answer, whatever is set",
+    )
+    return Exported(_json({"compaction": {"reserved": max(reserved, 0)}}), "json", "In opencode.json.", notes)
+
+
+def _gemini(threshold: int, window: int | None) -> Exported:
+    share = min(round(threshold / _known(window, "Gemini CLI"), 3), 1.0)
+    where = "In ~/.gemini/settings.json; it takes a restart."
+    return Exported(_json({"model": {"compressionThreshold": share}}), "json", where, ())
+
+
+def _pi(threshold: int, window: int | None) -> Exported:
+    reserve = max(_known(window, "pi") - threshold, 0)
+    return Exported(_json({"compaction": {"reserveTokens": reserve}}), "json", "In ~/.pi/agent/settings.json.", ())
+
+
+def _percent(threshold: int, window: int) -> int:
+    """Of a window in whole percent, not above the threshold where that is possible."""
+    return min(max(100 * threshold // max(window, 1), 1), 100)
+
+
+def _known(window: int | None, title: str) -> int:
+    if window is None:
+        raise ExportError(f"{title} is told a part of the model's window, which is not known here: --window TOKENS")
+    return window
+
+
+def _json(settings: dict[str, object]) -> str:
+    return json.dumps(settings, indent=2) + "\n"
+
+
+COMPACTION_SETTINGS: Final[dict[str, CompactionSetting]] = {
+    each.name: each
+    for each in (
+        CompactionSetting(
+            "claude-code", "Claude Code", lambda window: window - CLAUDE_SUMMARY - CLAUDE_BUFFER, _claude_code
+        ),
+        CompactionSetting("codex", "Codex", lambda window: round(CODEX_SHARE * window), _codex),
+        CompactionSetting("kilo", "Kilo", None, _kilo),
+        CompactionSetting("opencode", "OpenCode", None, _opencode),
+        CompactionSetting("gemini-cli", "Gemini CLI", lambda window: round(GEMINI_SHARE * window), _gemini),
+        CompactionSetting("pi", "pi", lambda window: window - PI_RESERVE, _pi),
+    )
+}
+"""Agents that can be told, by the names of their sessions' formats."""
+
+
+def export_compaction(agent: str, threshold: int, window: int | None) -> Exported:
+    """Write a threshold as the configuration of an agent.
+
+    Args:
+        agent: Its name.
+        threshold: Tokens at which it is to compact.
+        window: The model's context window in tokens; None where unknown.
+
+    Raises:
+        ExportError: There is no such agent here, or it cannot be told that.
+    """
+    if agent not in COMPACTION_SETTINGS:
+        raise ExportError(f"no setting for when {agent} compacts is known; there are: {', '.join(COMPACTION_SETTINGS)}")
+    return COMPACTION_SETTINGS[agent].write(threshold, window)
+
+
+def default_threshold(agent: str, window: int | None) -> int | None:
+    """At how many tokens an agent compacts untold; None where that is not known."""
+    setting = COMPACTION_SETTINGS.get(agent)
+    return None if setting is None or setting.default is None or window is None else setting.default(window)

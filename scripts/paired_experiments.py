@@ -1,0 +1,208 @@
+"""How models answer otherwise where their context is cut, from a public table of tasks that were run both ways.
+
+    paired_experiments.py TABLE [--strategy NAME]
+
+TABLE is `auxiliary-data/experiment_instance_costs_sweagent.csv` of The Complexity Trap (arXiv 2508.21433): 500 tasks
+with five settings of models, each with the whole context, with old tool results masked, and with summaries. It is not
+part of this project: `git clone https://github.com/Recursive-Safeguarding/the-complexity-trap` (MIT) has it.
+
+Of each setting, the tasks that ran both ways are compared: change of all their turns together with the interval that
+holds 95 % of draws of tasks, change of their cost, and which tasks were solved one way alone. Over the settings: the
+same, drawn by task; between which changes those of a setting not among them lie with 95 %; and one task's spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+WHOLE: Final = "Raw Agent"
+MASKED: Final = "Observation Masking"
+
+SETTING: Final = re.compile(r"(.+?)-(?:agent|baseline|t_)")
+"""A setting is what the name of an experiment begins with."""
+
+DRAWS: Final = 10_000
+
+STUDENT_95: Final = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Two-sided 95 % points of Student's t, from one degree of freedom on."""
+
+NEEDED: Final = ("experiment", "strategy", "instance_id", "cost", "turn_count", "outcome")
+
+
+class Run(NamedTuple):
+    """One task, run once."""
+
+    turns: float
+    cost: float
+    is_solved: bool
+
+
+class Pairs(NamedTuple):
+    """Tasks of one setting that ran both ways.
+
+    Attributes:
+        tasks: Their names.
+        whole: Turns with the whole context, float64.
+        cut: Turns with the strategy, float64.
+        cost: Change of their cost as a share.
+        lost: Tasks that were solved with the whole context alone.
+        won: Tasks that were solved with the strategy alone.
+    """
+
+    tasks: Sequence[str]
+    whole: NDArray[np.float64]
+    cut: NDArray[np.float64]
+    cost: float
+    lost: int
+    won: int
+
+    @property
+    def change(self) -> float:
+        """Change of all their turns together, as a share."""
+        return float(self.cut.sum() / self.whole.sum() - 1)
+
+
+class Findings(NamedTuple):
+    """What the settings say together.
+
+    Attributes:
+        change: Change of the turns of all of them together, as a share.
+        low: From here on 95 % of draws of tasks lie.
+        high: And up to here.
+        new_low: From here on a setting that is not among them lies with 95 %; NaN where there is one setting.
+        new_high: And up to here.
+        tenth: A tenth of the tasks take less than so many times the turns.
+        most: And a tenth more than so many times.
+    """
+
+    change: float
+    low: float
+    high: float
+    new_low: float
+    new_high: float
+    tenth: float
+    most: float
+
+
+def read(lines: Iterable[str], strategy: str) -> dict[str, Pairs]:
+    """The pairs of every setting that has any.
+
+    Raises:
+        ValueError: It is no such table.
+    """
+    rows = csv.DictReader(lines)
+    lacks = [name for name in NEEDED if name not in (rows.fieldnames or ())]
+    if lacks:
+        raise ValueError(f"no such table: it has no column {', '.join(lacks)}")
+    runs: defaultdict[tuple[str, str], dict[str, Run]] = defaultdict(dict)
+    for row in rows:
+        named = SETTING.match(row["experiment"])
+        setting = (named[1] if named else row["experiment"]).casefold()
+        run = Run(float(row["turn_count"]), float(row["cost"]), row["outcome"] == "1")
+        runs[setting, row["strategy"]][row["instance_id"]] = run
+    settings = sorted({setting for setting, _ in runs})
+    found = {setting: _paired(runs[setting, WHOLE], runs[setting, strategy]) for setting in settings}
+    return {setting: pairs for setting, pairs in found.items() if pairs.tasks}
+
+
+def _paired(whole: Mapping[str, Run], cut: Mapping[str, Run]) -> Pairs:
+    tasks = sorted(whole.keys() & cut.keys())
+    both = [(whole[task], cut[task]) for task in tasks]
+    spent = sum(each.cost for each, _ in both)
+    return Pairs(
+        tasks,
+        np.array([each.turns for each, _ in both], dtype=np.float64),
+        np.array([each.turns for _, each in both], dtype=np.float64),
+        sum(each.cost for _, each in both) / spent - 1 if spent else float("nan"),
+        sum(before.is_solved and not after.is_solved for before, after in both),
+        sum(after.is_solved and not before.is_solved for before, after in both),
+    )
+
+
+def drawn(settings: Sequence[Pairs], draws: int = DRAWS) -> tuple[float, float]:
+    """Between which changes 95 % of draws of tasks lie; a task is drawn with all its settings."""
+    tasks = sorted({task for pairs in settings for task in pairs.tasks})
+    place = {task: at for at, task in enumerate(tasks)}
+    times = np.random.default_rng(20).multinomial(len(tasks), np.full(len(tasks), 1 / len(tasks)), draws)
+    cut, whole = np.zeros(draws), np.zeros(draws)
+    for pairs in settings:
+        weights = times[:, [place[task] for task in pairs.tasks]]
+        cut += weights @ pairs.cut
+        whole += weights @ pairs.whole
+    low, high = np.percentile(cut / np.maximum(whole, 1) - 1, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def findings(settings: Sequence[Pairs]) -> Findings:
+    """What all settings say together; of one that is not among them, by how these differ from one another."""
+    changes = np.array([pairs.change for pairs in settings])
+    middle, count = float(changes.mean()), len(changes)
+    reach = float("nan")
+    if 1 < count <= len(STUDENT_95) + 1:
+        reach = STUDENT_95[count - 2] * float(changes.std(ddof=1)) * (1 + 1 / count) ** 0.5
+    ratios = np.concatenate([pairs.cut / np.maximum(pairs.whole, 1) for pairs in settings])
+    tenth, most = (float(each) for each in np.percentile(ratios, (10, 90)))
+    change = float(sum(pairs.cut.sum() for pairs in settings) / sum(pairs.whole.sum() for pairs in settings) - 1)
+    return Findings(change, *drawn(settings), middle - reach, middle + reach, tenth, most)
+
+
+def written(found: Mapping[str, Pairs], strategy: str) -> str:
+    """The table and what is under it, in Markdown."""
+    lines = [
+        f"| setting, {strategy.lower()} | pairs | turns | 95 % of draws of tasks | cost | lost | won |",
+        "| --- | ---: | ---: | --- | ---: | ---: | ---: |",
+    ]
+    for name, pairs in found.items():
+        low, high = drawn([pairs])
+        lines.append(
+            f"| {name} | {len(pairs.tasks)} | {pairs.change:+.1%} | {low:+.1%} to {high:+.1%} | {pairs.cost:+.1%} "
+            f"| {pairs.lost} | {pairs.won} |"
+        )
+    settings = list(found.values())
+    all_of = findings(settings)
+    lost, won = sum(pairs.lost for pairs in settings), sum(pairs.won for pairs in settings)
+    pairs_of_all, interval = sum(len(pairs.tasks) for pairs in settings), f"{all_of.low:+.1%} to {all_of.high:+.1%}"
+    lines += [
+        f"| all | {pairs_of_all:,} | {all_of.change:+.1%} | {interval} | | {lost} | {won} |",
+        "",
+        f"A setting not among them: {all_of.new_low:+.1%} to {all_of.new_high:+.1%} turns, with 95 %.",
+        f"One task: {all_of.tenth:.2f} to {all_of.most:.2f} times the turns, eight of ten tasks.",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Read the table and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", type=Path, help="experiment_instance_costs_sweagent.csv")
+    parser.add_argument("--strategy", default=MASKED, help=f"as the table names it ({MASKED}); LLM-Summary is another")
+    options = parser.parse_args()
+    if not options.table.is_file():
+        sys.exit(
+            f"{options.table}: there is no such file. The table is public, and not part of this project:\n{__doc__}"
+        )
+    try:
+        with options.table.open(encoding="utf-8", newline="") as lines:
+            found = read(lines, options.strategy)
+    except (ValueError, KeyError) as error:
+        sys.exit(f"{options.table}: {error}")
+    if not found:
+        sys.exit(f"{options.table}: no task ran both with {WHOLE!r} and with {options.strategy!r}")
+    print(written(found, options.strategy))
+
+
+if __name__ == "__main__":
+    main()
