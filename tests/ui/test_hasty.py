@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,27 @@ async def test_a_screen_answers_only_while_it_is_in_front_and_opens_another_one_
         await pilot.click(first, offset=(0, 0), times=1)
         await pilot.pause()
         assert len(app.screen_stack) == 1
+
+
+async def test_what_a_screen_wants_done_after_a_frame_is_done_though_the_dialog_over_it_goes_before_that() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        below = dialog.ValueDialog("Below", "", "")
+        await app.push_screen(below)
+        await app.push_screen(dialog.ValueDialog("Above", "", ""))
+        await pilot.pause()
+        above = app.screen
+        busy = asyncio.Event()
+
+        def go() -> None:
+            above.dismiss(None)
+            busy.set()
+
+        above.call_later(busy.wait)
+        below.call_after_refresh(app.action_note, "painted")
+        below.call_later(go)
+        await pilot.pause()
+        assert app.told == ["painted"]
 
 
 async def test_the_second_click_of_two_that_opened_a_dialog_does_not_close_it() -> None:
