@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import faulthandler
 import gc
+import multiprocessing
 import os
 import random
 import sys
@@ -23,6 +24,7 @@ import tempfile
 import time
 import traceback
 from contextlib import chdir, contextmanager, nullcontext, suppress
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from unittest import mock
@@ -40,15 +42,20 @@ SIZES: Final = {(80, 24): 24, (120, 36): 8, (200, 60): 2, SMALLEST: 4, LARGEST: 
 """How often the terminal has which size: what a frame takes is even with its cells."""
 SECONDS_OF_HANG = 2.0
 """Of the processor, in the thread that takes input: how long others have it says nothing."""
-MOST_DEEDS = 150
+MOST_DEEDS, DEEDS_OF_SHORT = 150, 45
 SHARE_OF_LONG_RUNS: Final = 0.2
 """Runs that may have as many; the others have up to a third of them: most of what breaks does so early."""
 SHARE_PAINTED: Final = 0.2
 """Runs in which every frame is worked out; in the others one in so many, and the last one."""
 FRAMES_A_PAINTED_ONE: Final = 8
-SECONDS_OF_RUN = 300
-"""After which it hangs, on whatever machine: it says where, and ends."""
-SECONDS_TO_REST = 120.0
+SECONDS_OF_RUN = 3600
+"""After which it hangs, on whatever machine: it says where, and ends. Most wait for their turn on a busy one."""
+SECONDS_TO_REST, SECONDS_OF_WORK = 120.0, 10.0
+"""A run comes to rest within so many seconds, or for as long as it does not have so much of the processor."""
+COLLECTED_AFTER: Final = (1_000_000, 10, 10)
+"""Thresholds of the garbage collector: the end of a process does more for less."""
+RUNS_OF_PROCESS: Final = 6
+"""Each leaves some 30 MB behind."""
 RUNS_TOLD: Final = 50
 """After so many it is told how many there were: a long series may be cut short."""
 
@@ -147,7 +154,7 @@ class Hands(Protocol):
 def keys() -> tuple[str, ...]:
     """Every key that does something anywhere, and some that are only typed; without those that leave."""
     bound = {key for action in BY_NAME.values() for key in action.each_key}
-    return tuple(sorted(bound - LEAVES)) + tuple("abz059 ")
+    return (*sorted(bound - LEAVES), *(key_of(character) for character in "abz059 "))
 
 
 def chords() -> tuple[tuple[str, ...], ...]:
@@ -350,7 +357,7 @@ async def play(seed: str, folder: Path) -> int:
             async with Watch() as watch:
                 done = await do_all(PilotHands(run), files, deeds(chance, length(chance)), run)
                 if not run.is_over:
-                    await run.at_rest(SECONDS_TO_REST)
+                    await come_to_rest(run)
             assert watch.longest < SECONDS_OF_HANG, f"it computed for {watch.longest:.1f} s without a look at its input"
             if not run.is_over:
                 told = run.stale_lines()
@@ -358,6 +365,23 @@ async def play(seed: str, folder: Path) -> int:
                 run.check_figures()
     check_log()
     return done
+
+
+async def come_to_rest(run: Running) -> None:
+    """Wait until nothing is left to do.
+
+    Raises:
+        AssertionError: That never comes, for all of the processor that was to be had.
+    """
+    from textual.pilot import WaitForScreenTimeout
+
+    began, before = time.monotonic(), time.process_time()
+    while True:
+        try:
+            return await run.at_rest(SECONDS_TO_REST)
+        except (AssertionError, WaitForScreenTimeout):
+            if time.process_time() - before > SECONDS_OF_WORK or time.monotonic() - began > SECONDS_OF_RUN / 4:
+                raise
 
 
 def check_log() -> None:
@@ -408,32 +432,102 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.monkey", description="Use the application hastily.")
     parser.add_argument("--runs", type=int, default=100, help="how many; 100 where not given")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
+    parser.add_argument("--jobs", type=int, default=1, help="how many at once, each in a process; 0 for one a core")
+    parser.add_argument("--short", action="store_true", help="runs of few deeds, as in the suite")
     parser.add_argument("--terminal", action="store_true", help="in a real terminal, as a process of its own")
     options = parser.parse_args(arguments)
     first = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
     tell(f"seeds {first} to {first + options.runs - 1}")
-    prepare()
+    prepare(DEEDS_OF_SHORT if options.short else MOST_DEEDS)
     failed, runs, count, started = [], 0, 0, time.monotonic()
-    for seed in range(first, first + options.runs):
-        faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
-        try:
-            count += run_once(str(seed), in_terminal=options.terminal)
+    seeds = range(first, first + options.runs)
+    with suppress(KeyboardInterrupt):
+        for played in in_processes(seeds, options.jobs or cores(), in_terminal=options.terminal):
             runs += 1
-        except BaseException as error:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
-            if isinstance(error, KeyboardInterrupt):
-                break
-            failed.append(seed)
-            runs += 1
-            tell(f"seed {seed}\n{traceback.format_exc()}")
-        if runs % RUNS_TOLD == 0:
-            tell(f"{runs} runs, {count:,} deeds, {len(failed)} failed, the last of seed {seed}")
-    faulthandler.cancel_dump_traceback_later()
+            count += played.deeds
+            if played.failure:
+                failed.append(played.seed)
+                tell(f"seed {played.seed}\n{played.failure}")
+            if runs % RUNS_TOLD == 0:
+                tell(f"{runs} runs, {count:,} deeds, {len(failed)} failed, the last of seed {played.seed}")
     minutes = (time.monotonic() - started) / 60
     tell(
         f"{runs} runs, {count:,} deeds, {minutes:.1f} minutes, {len(failed)} failed{': ' if failed else ''}"
         f"{', '.join(map(str, failed))}"
     )
-    return int(bool(failed))
+    return int(bool(failed) or runs < options.runs)
+
+
+class Played(NamedTuple):
+    """A run that was made.
+
+    Attributes:
+        seed: Its seed.
+        deeds: What was done in it; 0 where it failed.
+        failure: What it failed with; empty where it did not.
+    """
+
+    seed: int
+    deeds: int
+    failure: str = ""
+
+
+def cores() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_processes(seeds: Sequence[int], jobs: int, *, in_terminal: bool) -> Iterator[Played]:
+    """Runs as they end, so many at once, in processes that end after a few and take with them what those left behind.
+
+    To go through what an application leaves when it ends takes longer than to begin another process.
+    """
+    forking = multiprocessing.get_context("fork")
+    parts: list[Sequence[int]] = [
+        seeds[place : place + RUNS_OF_PROCESS] for place in reversed(range(0, len(seeds), RUNS_OF_PROCESS))
+    ]
+    at_work: dict[Connection, tuple[multiprocessing.process.BaseProcess, list[int]]] = {}
+    try:
+        while parts or at_work:
+            while parts and len(at_work) < jobs:
+                here, there = forking.Pipe(duplex=False)
+                left = list(parts.pop())
+                process = forking.Process(
+                    target=play_part, args=(tuple(left), there), kwargs={"in_terminal": in_terminal}
+                )
+                process.start()
+                there.close()
+                at_work[here] = (process, left)
+            for here in wait(list(at_work)):
+                assert isinstance(here, Connection)
+                process, left = at_work[here]
+                try:
+                    played: Played = here.recv()
+                    left.remove(played.seed)
+                    yield played
+                except EOFError:
+                    del at_work[here]
+                    process.join()
+                    if left:
+                        yield Played(left[0], 0, f"its process ended with {process.exitcode}\n")
+                        parts.extend([left[1:]] if left[1:] else [])
+    finally:
+        for process, _ in at_work.values():
+            process.terminate()
+            process.join()
+
+
+def play_part(seeds: Sequence[int], there: Connection, *, in_terminal: bool) -> None:
+    """Some runs one after another; what became of each is sent as it ends."""
+    for seed in seeds:
+        faulthandler.dump_traceback_later(SECONDS_OF_RUN, exit=True, file=sys.__stderr__)
+        try:
+            there.send(Played(seed, run_once(str(seed), in_terminal=in_terminal)))
+        except KeyboardInterrupt:
+            return
+        except BaseException:  # noqa: BLE001  # whatever it is, it is the failure that was looked for
+            there.send(Played(seed, 0, traceback.format_exc()))
+    faulthandler.cancel_dump_traceback_later()
 
 
 def run_once(seed: str, *, in_terminal: bool = False) -> int:
@@ -446,18 +540,21 @@ def run_once(seed: str, *, in_terminal: bool = False) -> int:
             return asyncio.run((play_in_terminal if in_terminal else play)(seed, folder))
 
 
-def prepare() -> None:
+def prepare(most_deeds: int) -> None:
     """Build the tokenizer once, and wait for what is due instead of for a quiet processor.
 
-    What is there by now stays to the end: the garbage of a run is looked for in what it made.
+    Args:
+        most_deeds: As many as a long run has.
     """
     from textual.app import App
 
     import inspector.tokens.counter
     from inspector.tokens.counter import load_counter
-    from tests.conftest import COLLECTED_AFTER
+    from tests.ui.stylesheets import read_once
     from tests.ui.waiting import wait_for_idle
 
+    global MOST_DEEDS  # noqa: PLW0603  # for all runs of this process and of those it begins
+    MOST_DEEDS = most_deeds
     # What failed is told below; drawn with all its variables it takes longer than a run.
     App._fatal_error = App._close_messages_no_wait  # type: ignore[method-assign]
     counter = load_counter()
@@ -465,6 +562,7 @@ def prepare() -> None:
     for module in ("textual.app", "textual.pilot"):
         with suppress(ImportError):
             __import__(module, fromlist=["wait_for_idle"]).wait_for_idle = wait_for_idle
+    read_once().__enter__()
     gc.collect()
     gc.freeze()
     gc.set_threshold(*COLLECTED_AFTER)

@@ -1,5 +1,6 @@
 """Hasty hands on the application: a few runs by chance. `python -m tests.monkey` goes on for longer."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,12 @@ import pytest
 from inspector.tokens.counter import load_counter
 from tests import monkey
 from tests.monkey_terminal import play_in_terminal
+from tests.ui.stylesheets import read_once
 from tests.ui.waiting import use_in_textual
 
 RUNS, RUNS_A_TEST, RUNS_IN_TERMINAL = 30, 10, 1
 """Each run of the first takes half a second of processor."""
-DEEDS = 45
+DEEDS = monkey.DEEDS_OF_SHORT
 
 
 @pytest.mark.parametrize("first", range(0, RUNS, RUNS_A_TEST))
@@ -22,10 +24,25 @@ def test_hasty_hands_break_nothing(first: int, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(monkey, "MOST_DEEDS", DEEDS)
     for seed in range(first, first + RUNS_A_TEST):
         try:
-            monkey.run_once(str(seed))
+            with read_once():
+                monkey.run_once(str(seed))
         except Exception as error:
             error.add_note(f"in the run of seed {seed}")
             raise
+
+
+def test_a_run_whose_process_dies_is_told_and_those_after_it_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def die(seed: str, *, in_terminal: bool) -> int:
+        assert not in_terminal
+        return os._exit(3) if seed == "8" else 5
+
+    monkeypatch.setattr(monkey, "run_once", die)
+    played = monkey.in_processes(range(7, 10), 1, in_terminal=False)
+    assert [(each.seed, each.deeds, bool(each.failure)) for each in played] == [
+        (7, 5, False),
+        (8, 0, True),
+        (9, 5, False),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(RUNS_IN_TERMINAL))
@@ -46,8 +63,8 @@ def test_a_run_that_fails_is_told_with_its_seed(
         return 5
 
     monkeypatch.setattr(monkey, "run_once", fail)
-    monkeypatch.setattr(monkey, "prepare", lambda: None)
-    assert monkey.main(["--runs", "3", "--seed", "7", "--terminal"]) == 1
+    monkeypatch.setattr(monkey, "prepare", lambda most_deeds: None)
+    assert monkey.main(["--runs", "3", "--seed", "7", "--terminal", "--jobs", "2"]) == 1
     told = capsys.readouterr().out
     assert "seed 8\nTraceback" in told
     assert told.splitlines()[-1].endswith("1 failed: 8")

@@ -58,6 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         narrate("there is too little memory for this; where `ulimit -v` limits it, raise the limit")
         return ExitCode.UNREADABLE
     except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
+        from inspector.cli.memory_limit import too_little_memory
+
+        if told := too_little_memory(error):
+            narrate(told)
+            return ExitCode.UNREADABLE
         if os.environ.get(TRACEBACK_VARIABLE):
             raise
         narrate(_bug(error))
@@ -80,6 +85,7 @@ def _settle_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
+    from inspector.cli.memory_limit import make_do, too_little_memory
     from inspector.cli.output import write
 
     command, rest = find_command(arguments)
@@ -89,6 +95,9 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit as ending:  # argparse printed its help or version
         write("")  # flushed here, where a reader that is gone is understood
         return ending.code if isinstance(ending.code, int) else ExitCode.FINE
+    if told := too_little_memory():
+        raise CommandError(told, ExitCode.UNREADABLE)
+    make_do()
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     if command is not None:

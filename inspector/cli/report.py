@@ -100,12 +100,15 @@ def _report_on_folder(options: Namespace) -> int:
 def _report_options(options: Namespace) -> ReportOptions:
     from inspector.report.options import ReportOptions
 
+    comparison = options.format == "html" if options.compare is None else options.compare
     return ReportOptions(
         options.runs_per_day,
         options.next_calls,
         options.explain,
         ledger=options.ledger or options.format in ("csv", "html"),
-        comparison=options.format == "html" if options.compare is None else options.compare,
+        comparison=comparison,
+        # The page says of what it compares which one to use.
+        best_plan=comparison and options.format == "html",
         texts=options.include_text,
         days_per_month=options.days_per_month,
         switch_to=tuple(dict.fromkeys(options.switch)),

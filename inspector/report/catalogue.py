@@ -356,7 +356,8 @@ class CostParts(Struct, frozen=True, kw_only=True):
         figure(
             "system prompt and tools",
             Unit.TOKENS,
-            "Tokens of the system prompt and the tools in every prompt, which the file does not hold.",
+            "Tokens of the newest prompt that the file does not hold, mostly its system prompt and tools: that prompt "
+            "less what is recorded of it, so that it differs from call to call.",
             part_of="peak_prompt_tokens",
         ),
     ]
@@ -713,7 +714,15 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
     """A recorded compaction, and whether it would have happened under the plan. Not part of any total."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
-    trigger_tokens: Annotated[int | None, figure("triggered at", Unit.TOKENS, "The size of prompt that set it off.")]
+    trigger_tokens: Annotated[
+        int | None,
+        figure(
+            "triggered at",
+            Unit.TOKENS,
+            "The size that set it off: what the agent counted, where it says so, or the last prompt before it. An "
+            "agent may count more than its provider reported for that prompt.",
+        ),
+    ]
     asked_for: Annotated[bool, about("A person asked for it: it would have happened whatever the size.")]
     prompt_tokens: Annotated[
         int | None,

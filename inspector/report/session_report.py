@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import inspector
@@ -40,6 +41,7 @@ from inspector.strategies.plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
@@ -62,6 +64,7 @@ def report_of(
     plans: Sequence[Plan] = (),
     options: ReportOptions | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    best: BestPlan | None = None,
 ) -> Report:
     """Replay a session under an empty plan and every given one, and say what came of it.
 
@@ -70,6 +73,7 @@ def report_of(
         plans: What to replay it under.
         options: What to say beside the totals; every detail, and no projection, where not given.
         progress: Told how many of all strategies are compared, or of all plans tried for the best.
+        best: What came of trying all plans, where that is known already.
 
     Raises:
         DetectorMissingError: Texts are wanted, and what finds secrets in them is not installed.
@@ -104,7 +108,7 @@ def report_of(
         ledger=ledger_facts(baseline, planned, misses, uses) if options.ledger and misses else None,
         cost=cost_parts(baseline) if options.details else None,
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
-        best_plan=_best_plan(baseline, progress) if options.best_plan else None,
+        best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
         hours=hour_facts(misses) if options.details and misses else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
@@ -163,7 +167,9 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
     return found
 
 
-def _best_plan(baseline: Replay, progress: Callable[[int, int], None]) -> BestPlanFacts:
+def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int, int], None]) -> BestPlanFacts:
+    if known is not None:
+        return best_plan_facts(known)
     search = BestPlanSearch(baseline, ReuseScan(baseline.history))
     found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  nobody waits
     return best_plan_facts(found)
@@ -202,6 +208,7 @@ def caveats(inputs: ReplayInputs) -> list[str]:
         _skipped(session),
         _usage_caveat(inputs),
         _output(inputs),
+        _billing(inputs),
         inputs.table.counter.advice,
         inputs.pricing.advice(call.model for call in session.calls),
     ]
@@ -245,6 +252,21 @@ def _usage_caveat(inputs: ReplayInputs) -> str:
     return (
         f"nothing was reported for {missing:,} of {total}: their prompts are local estimates, their cache is simulated"
     )
+
+
+def _billing(inputs: ReplayInputs) -> str:
+    """What calls were billed by besides model and tokens, and what of it has no known price."""
+    priced, unpriced = Counter[str](), Counter[str]()
+    for number in inputs.rates.index.tolist():
+        rates = inputs.rates.rates[number]
+        if rates is not None and rates.terms:
+            priced[rates.terms] += 1
+            unpriced.update(rates.unpriced)
+    if not priced:
+        return ""
+    said = "; ".join(f"{IN_TEXT.plural(count, 'call')}: {terms}" for terms, count in priced.items())
+    lacks = f"; nothing here has a price for {', '.join(unpriced)}: name it below [terms] of the price file"
+    return f"billed by more than model and tokens: {said}{lacks if unpriced else ''}"
 
 
 def _output(inputs: ReplayInputs) -> str:

@@ -172,7 +172,7 @@ def _cost(calls: list[Call], pricing: Pricing) -> float | None:
     usages = [call.usage for call in calls if call.usage is not None]
     output = np.array([usage.output for usage in usages], dtype=np.int64)
     times = np.array([call.time if call.time is not None else np.nan for call in calls])
-    rates = pricing.call_rates([call.model for call in calls], times)
+    rates = pricing.call_rates([call.model for call in calls], times, [call.terms for call in calls])
     usd = float(rates.cost(PromptUsage.of(usages), output).sum())
     return None if isnan(usd) else usd
 

@@ -238,6 +238,7 @@ class Thread:
         miss: ReportedMiss | None = None,
         thinking: str = "",
         betas: str | None = None,
+        terms: str = "",
     ) -> int:
         """Add a model's response, and the call that it answers; the message's index.
 
@@ -250,6 +251,7 @@ class Thread:
             miss: Why the provider's cache missed, where it said so.
             thinking: How much the model was asked to think.
             betas: The API's beta features that were asked for.
+            terms: What it is billed by besides model and tokens.
         """
         context = self.open_context()
         prompt_messages = len(context.members)
@@ -266,6 +268,7 @@ class Thread:
                 miss,
                 thinking,
                 betas,
+                terms,
             )
         )
         return index

@@ -227,6 +227,7 @@ class Call(Struct, frozen=True, gc=False):
         thinking: How much the model was asked to think, in the file's words: a level, an effort, a budget; empty where
             it does not say.
         betas: The API's beta features that were asked for, sorted, with commas between; None where nothing says.
+        terms: What it is billed by besides model and tokens, as `BillingTerms.code` has it; empty for the usual.
     """
 
     response: int
@@ -239,6 +240,7 @@ class Call(Struct, frozen=True, gc=False):
     miss: ReportedMiss | None = None
     thinking: str = ""
     betas: str | None = None
+    terms: str = ""
 
 
 class ContextCause(StrEnum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import sleep
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.binding import BindingType
 
+    from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
     from inspector.ui.controller.host_protocols import IsCancelled, Post
@@ -57,8 +59,11 @@ REPORT_FORMS = (
 )
 GROUP = "report"
 """One report is worked out at a time."""
-SHARE_OF_REPLAYS = 0.4
-"""Of the time a page takes, that of replaying every plan; the rest is for drawing its charts."""
+SHARE_OF_SEARCH, SHARE_OF_REPLAYS = 0.3, 0.6
+"""Of the time a page takes, how much is gone once the best plan is found, and once every plan was replayed; the rest is
+for drawing its charts."""
+SECONDS_BETWEEN_LOOKS = 0.05
+"""Whether the tokens of the session are counted by now."""
 NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
 
 
@@ -111,6 +116,7 @@ def suggested_report(session: Path, form: ReportForm, now: datetime, folder: Pat
 def write_report(
     outcome: Outcome,
     plans: Sequence[Plan],
+    search: BestPlanSearch,
     form: ReportForm,
     runs_per_day: RunsPerDay,
     post: Post[ReportProgress | ReportWritten],
@@ -120,7 +126,8 @@ def write_report(
 
     Args:
         outcome: The newest replay: its session, tokens, prices and terms are those of the report.
-        plans: The plans to report on.
+        plans: The plans to report on; where there is none, it is on the best one that is found.
+        search: Finds that one.
         form: The report's form.
         runs_per_day: Such sessions a day.
         post: Takes how far it is, and the report.
@@ -143,13 +150,32 @@ def write_report(
         comparison=form.name == "html",
         days_per_month=(outcome.terms or Assumptions()).days_per_month,
     )
+
+    def searched(seconds: float) -> None:
+        del seconds
+        progress(0, SHARE_OF_SEARCH, search.tried, search.count)
+
     try:
-        report = report_of(outcome.inputs, plans, options, partial(progress, 0, SHARE_OF_REPLAYS))
+        best = None
+        if options.comparison or not plans:
+            best = search.run(is_cancelled, searched)
+            if best is None:
+                return
+        plans = plans or _recommended(best)
+        report = report_of(outcome.inputs, plans, options, partial(progress, SHARE_OF_SEARCH, SHARE_OF_REPLAYS), best)
         post(ReportWritten(written(report, form.name, progress=partial(progress, SHARE_OF_REPLAYS, 1))))
     except ReplayCancelledError:
         return
     except InspectorError as error:
         post(ReportWritten("", str(error)))
+
+
+def _recommended(found: BestPlan | None) -> list[Plan]:
+    if found is None or found.best is None:
+        return []
+    # Who reads the page is to know that nobody chose this plan.
+    which = "the best plan" if found.is_complete else f"the best of {found.tried:,} plans"
+    return [replace(found.best.plan, name=f"{found.best.plan.name}, {which}".lstrip(", "))]
 
 
 class ReportDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
@@ -205,20 +231,33 @@ class ReportWriter:
         if outcome is None:
             controller.host.tell("there is nothing to report on yet")
             return
-        plans, about = _reported_plans(controller, outcome)
+        plans, about = _reported_plans(outcome)
         dialog = ReportDialog(controller.path, about, datetime.now().astimezone())
         answer = await self._app.push_screen_wait(dialog)
         if answer is None:
             return
         form, path = REPORT_FORMS[answer[0]], answer[1]
         self._tell_progress(0.0)
+        counted = await self._counted()
+        if counted is None:
+            return
+        search = controller.answers.search_on(counted)
         controller.host.run(
-            partial(write_report, outcome, plans, form, controller.runs_per_day),
+            partial(write_report, counted, plans, search, form, controller.runs_per_day),
             partial(self._take, form, path),
             group=GROUP,
             description="write the report",
             failed=partial(self._tell_progress, None),
         )
+
+    async def _counted(self) -> Outcome | None:
+        """What is shown once all tokens are counted, for the same figures whenever it is asked for; None if stopped."""
+        while self._waits():
+            await sleep(SECONDS_BETWEEN_LOOKS)
+        return self._controller.outcome if self.is_writing else None
+
+    def _waits(self) -> bool:
+        return self.is_writing and (self._controller.is_counting or self._controller.is_replaying)
 
     def stop(self) -> None:
         """Call off the report that is being worked out."""
@@ -249,13 +288,8 @@ class ReportWriter:
                 tell(f"report saved to {told_path(path)}")
 
 
-def _reported_plans(controller: SessionController, outcome: Outcome) -> tuple[list[Plan], str]:
-    """The plans to report on, and what is said of that."""
+def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:
+    """The plans to report on, none for the best one, and what is said of that."""
     if outcome.plan.strategies:
         return [outcome.plan], "It shows the session with and without your plan."
-    found = controller.answers.best
-    if found is not None and found.best is not None:
-        # Who reads the page is to know that nobody chose this plan.
-        plan = replace(found.best.plan, name=f"{found.best.plan.name}, the best plan".lstrip(", "))
-        return [plan], "No strategy is on: it shows the best plan."
-    return [], "No strategy is on: it shows the session alone."
+    return [], "No strategy is on: it shows the best plan, found first where that is not done yet."

@@ -29,10 +29,12 @@ class Leaving(NamedTuple):
     Attributes:
         study: To this study instead, which stands below, as the main screen's action calls it; empty for the session.
         block: To a block in the timeline; None for where one was.
+        is_boundary: To the row above it, of the compaction it follows.
     """
 
     study: str = ""
     block: int | None = None
+    is_boundary: bool = False
 
 
 class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None]):

@@ -185,6 +185,19 @@ def test_an_edit_of_the_plan_is_the_cause_of_what_it_makes_a_call_miss_and_names
     assert told(miss, session).startswith("told: the answer is old")
 
 
+def test_a_call_that_missed_as_recorded_keeps_its_cause_where_the_plan_edits_its_prompt_too() -> None:
+    late = Call(0, 490.0)
+    session = Script().play(*READS_ALL, Call(20_000, 90.0), late)
+    plan = Plan((PlanEntry(Told(((1, 3, Decision(ReplaceText(""), "the answer is old")),))),))
+
+    recorded, planned = misses_of(session).at(3), misses_of(session, plan).at(3)
+
+    assert recorded is not None
+    assert planned is not None
+    assert recorded.cause is planned.cause is MissCause.TTL_EXPIRED_5M
+    assert MissCause.PLAN_EDIT not in [miss.cause for miss in misses_of(session, plan).all]
+
+
 def test_a_prompt_too_short_to_be_kept_is_the_cause_where_the_next_one_could_have_read_it() -> None:
     script = Script()
     script.add(Role.USER, script.block(BlockKind.USER_TEXT, "u" * 2_500))

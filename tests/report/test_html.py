@@ -19,6 +19,7 @@ from inspector.replay.projection_terms import RunsPerDay
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
+from inspector.report.document import BestPlanFacts, SavingPlanFacts
 from inspector.report.monthly_saving import bands_of, daily_saving, monthly_range, monthly_saving, rounded_to
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
@@ -268,6 +269,31 @@ def test_the_strategy_that_saves_most_is_named_with_its_risks() -> None:
     alternative = section.parts[0].alternative
     assert "best saves most, 33.0 %" in alternative
     assert re.search(r"Its risks: .+ \(\d+\)", alternative)
+
+
+def test_the_page_names_the_best_plan_and_why_the_one_that_saves_most_is_not_it() -> None:
+    report = compared(window=50.0, results=33.0)
+    needed = report.plans[0].needed_later
+    best, most = (
+        SavingPlanFacts(
+            name=name,
+            strategies=[],
+            saved=report.plans[0].saved,
+            needed_later=structs.replace(needed, calls=3, saved_at_least_usd=least),
+        )
+        for name, least in (("results", 1.5), ("window", 2.0))
+    )
+    found = BestPlanFacts(best=best, most=most, tried=69, is_complete=True)
+
+    def said(found: BestPlanFacts) -> str:
+        content = page_content(structs.replace(report, best_plan=found))
+        return next(each for each in content.sections if each.name == "strategies").parts[0].alternative
+
+    assert "results saves 33.0 %, the best plan: at least" in said(found)
+    assert "3 later calls needed cut text, ~$1.50 if all is fetched again" in said(found)
+    assert "window saves 50.0 %, more, but it leaves out what was said, or a provider would reject it." in said(found)
+    less = structs.replace(most, needed_later=structs.replace(needed, saved_at_least_usd=1.0))
+    assert "more, but less if all that later calls needed is fetched again" in said(structs.replace(found, most=less))
 
 
 def test_the_months_range_and_the_saving_stand_at_the_top() -> None:

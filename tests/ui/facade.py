@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 SCREENS = {
     "InspectScreen": "session",
+    "CommandFinder": "palette",
     "CompareScreen": "compare",
     "CompositionScreen": "composition",
     "CostsScreen": "costs",

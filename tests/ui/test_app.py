@@ -523,5 +523,7 @@ async def test_the_detail_of_a_compaction_says_what_followed_it(running) -> None
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 90)) as run:
         await run.press("home", "g", "c")
         await run.until_shown("compaction, manual")
-        await run.until_shown("Then 2 calls, 3 actions, ")
-        await run.until_shown(" of 2 calls elsewhere in this session (medians)")
+        await run.until_shown("removed 132 blocks")
+        await run.press("enter")
+        await run.until_shown("After it: 2 calls, 3 actions, ")
+        await run.until_shown("To compare: 2 calls elsewhere in this session (median of ")

@@ -11,9 +11,17 @@ from inspector.replay.analysis.recoveries import Recoveries
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
 from inspector.strategies.plan import Plan
-from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.best import best_of, headline, why_passed_over
 from inspector.ui.compare.front import front_of, front_table, why
-from inspector.ui.compare.rows import BEST_MARK, NEVER_APPLIED, Contender, PlanKind, compare_table
+from inspector.ui.compare.rows import (
+    BEST_MARK,
+    NEVER_APPLIED,
+    PASSED_OVER_MARK,
+    Contender,
+    PlanKind,
+    about,
+    compare_table,
+)
 from inspector.ui.figure_table.drawing import row_pieces, widths_for
 from inspector.ui.figure_table.table import Sorting
 
@@ -88,6 +96,20 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
     assert headline([BASELINE, window], best_of([BASELINE, window]), 0).said == (
         "no plan saves for sure: window saves most, $6.00 (60 %), but it leaves out what was said"
     )
+
+
+def test_a_plan_that_saves_more_at_least_than_the_best_is_marked_and_says_why_it_is_not_the_best() -> None:
+    window, rejected = contender("window", 6.0, 0), contender("rejected", 5.0, 0, PlanKind.PRESET, REJECTED)
+    assert window.found is not None
+    window = replace(window, found=replace(window.found, leaves_out_words=True))
+    plans = [BASELINE, window, rejected, contender("sound", 4.0, 0), contender("trap", 4.5, 40)]
+    best = best_of(plans)
+    passed_over = {each.key: why for each in plans if (why := why_passed_over(each, best))}
+    assert passed_over == {"window": "it leaves out what was said", "rejected": "a provider would reject it"}
+    marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
+    assert [key for key, mark in marks.items() if mark == PASSED_OVER_MARK] == ["window", "rejected"]
+    told = about(window, BASELINE.found, passed_over=passed_over["window"])
+    assert told[0] == ("not best", "saves more at least, but it leaves out what was said")
 
 
 def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:

@@ -124,7 +124,7 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
 
     assert first.startswith("cost $1.75")
     assert second.startswith(
-        "best plan saves $0.31, at least ~$0.28 (* c)   1 miss $0.30   most: Bash results $0.63 (g $)"
+        "best plan saves $0.31, at least ~$0.28 (* c)   1 miss $0.30 (M)   most: Bash results $0.63 (g $)"
     )
 
 

@@ -1,6 +1,7 @@
 """The cost screen and the explain key, run as users run them."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from inspector.replay.assumptions import Assumptions
 from inspector.ui.actions.screens import SECTION_LETTERS
 from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import CostSection
+from tests.conftest import ROOT
 from tests.ui.recordings import Recording, recording
 from tests.ui.studies import Costs
 
@@ -121,7 +123,7 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
         await run.press("E")
         await run.until_open("explain")
         await run.until_shown("tokens of this row")
-        assert "o200k_base" in run.text()
+        await run.until_shown("o200k_base")
         await run.press("down")
         assert "what every call paid" in run.explanation.lower()
         await run.press("escape")
@@ -236,3 +238,17 @@ async def test_where_responses_were_longer_than_the_file_says_the_cost_is_an_est
     async with running(path) as run:
         await run.until_shown("cost ~$")
         assert "recorded $" not in run.text()
+
+
+async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goes_to_its_row(running, tmp_path):
+    path = shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", tmp_path / "compacted.jsonl")
+    async with running(Path(path), size=(120, 36)) as run:
+        costs = await Costs.opened(run)
+        await run.press("g", "c")
+        await costs.shown()
+        row = costs.table.rows[0]
+        assert row.cells["removed"].text == "132 blocks"
+        await run.until_shown("removed 132 blocks, ")
+        await run.tap("enter")
+        await run.until(lambda: run.on_top != "costs")
+        await run.until_shown("▶── compaction, manual")

@@ -44,6 +44,16 @@ def test_it_says_where_one_is_and_goes_around_the_ends() -> None:
     assert up == [10, 30, 20, 10]
 
 
+def test_the_first_jump_from_below_all_places_says_nothing_of_going_around_and_may_go_to_the_nearest() -> None:
+    wanted = rows(10, 20, 30)
+
+    assert landing(VIEW, wanted, 1, 40).sentence("failure") == "failure 1/3"
+    nearest = landing(VIEW, wanted, 1, 40, is_nearest_first=True)
+    assert (nearest.position, nearest.sentence("compaction")) == (30, "compaction 3/3")
+    again = landing(VIEW, wanted, 1, 30, nearest, is_nearest_first=True)
+    assert again.sentence("compaction") == "compaction 1/3, again from the top"
+
+
 def test_there_is_nowhere_to_go_without_places_or_rows() -> None:
     assert landing(VIEW, rows(), 1, 0) is None
     assert landing(replace(VIEW, visible=rows()), rows(3), 1, -1) is None

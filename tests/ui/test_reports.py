@@ -7,9 +7,17 @@ from threading import Event
 import pytest
 
 from inspector.cli import main
+from inspector.replay.analysis.best_plan import BestPlanSearch
+from inspector.replay.analysis.reuse import ReuseScan
+from inspector.replay.engine.replay import replay_session
 from inspector.report import session_report
 from inspector.report.forms import FORMS
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
 from inspector.ui.reports import REPORT_FORMS
+from tests.conftest import ROOT
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
 
 async def _ask(run, target: Path, *keys: str) -> None:
@@ -67,6 +75,24 @@ async def test_without_a_strategy_on_it_is_said_what_the_report_is_on(running, s
         await run.until_shown("No strategy is on")
 
 
+async def test_without_a_strategy_on_the_report_is_on_the_best_plan_however_early_it_is_asked_for(
+    running, tmp_path: Path
+) -> None:
+    target = tmp_path / "early.json"
+    async with running(SAMPLE) as run:
+        await _ask(run, target, "shift+tab")
+        await run.until(target.exists)
+        await run.until_shown("report saved to")
+
+    baseline = replay_session(open_session(SAMPLE), Plan())
+    found = BestPlanSearch(baseline, ReuseScan(baseline.history)).run(lambda: False, lambda _: None)
+    assert found is not None
+    assert found.best is not None
+    written = json.loads(target.read_text(encoding="utf-8"))
+    assert [plan["name"] for plan in written["plans"]] == [f"{found.best.plan.name}, the best plan"]
+    assert written["best_plan"]["best"]["name"] == found.best.plan.name
+
+
 async def test_a_session_is_never_written_over(running, session_file) -> None:
     before = session_file.path.read_bytes()
     async with running(session_file.path) as run:
@@ -80,11 +106,12 @@ async def test_a_session_is_never_written_over(running, session_file) -> None:
 async def test_a_report_that_takes_long_tells_how_far_it_is_and_can_be_stopped(
     running, session_file, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = Event()
+    begun, stopped = Event(), Event()
 
     def endless(*arguments: object) -> None:
         progress = arguments[3]
         assert callable(progress)
+        begun.set()
         try:
             while True:
                 progress(1, 4)
@@ -97,6 +124,7 @@ async def test_a_report_that_takes_long_tells_how_far_it_is_and_can_be_stopped(
     async with running(session_file.path) as run:
         await _ask(run, target)
         await run.until_shown("writing the report")
+        await run.until(begun.is_set)
         await run.tap("escape")
         await run.until_shown("the report was called off")
         await run.until(stopped.is_set)

@@ -149,3 +149,14 @@ def _prefix(count: int) -> Session:
         ),
         compactions=tuple(Compaction(first, "auto") for first in range(50, count, 50)),
     )
+
+
+def test_results_cleared_right_before_a_compaction_are_told_with_it() -> None:
+    cleared = Compaction(100, "auto", cleared_tool_call_ids=("a", "b"), tokens_saved=34_000)
+    compactions = (cleared, Compaction(100, "auto"))
+    recorded = replace(RECORDED, calls=(), contexts=(Context(tuple(range(60))),), compactions=compactions)
+
+    (boundary,) = Rows.of(History.of(recorded)).boundaries
+
+    assert boundary.label == "compaction, auto, 2 tool results cleared before"
+    assert boundary.cleared == (cleared,)

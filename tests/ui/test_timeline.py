@@ -95,7 +95,7 @@ async def test_rows_show_amounts_and_what_the_plan_did() -> None:
         assert f" {amount.recorded:,} " in row
         assert f" {ON_SCREEN.whole(amount.change)} " in row
         assert "░" in row
-        assert "tiered-stale: stale, tier search" in row
+        assert "stale, tier search · " in row
 
 
 async def test_another_plan_redraws_what_it_changes_and_nothing_else() -> None:
@@ -165,8 +165,8 @@ async def test_another_reason_for_the_same_amount_is_shown() -> None:
         await pilot.press("end")
         app.timeline.view = replace(VIEW, reason=lambda _: "token-budget: over budget")
         await pilot.pause()
-        assert any("token-budget: over budget" in row for row in shown(app.timeline))
-        assert not any("tiered-stale" in row for row in shown(app.timeline))
+        assert any("over budget · " in row for row in shown(app.timeline))
+        assert not any("stale, tier" in row for row in shown(app.timeline))
 
 
 async def test_a_boundary_has_a_row_of_its_own() -> None:

@@ -58,6 +58,7 @@ On half of these the first alone is the best, and on average the first six save 
 _TRIED_FIRST = 12
 """Plans that are tried before it is told how long all of them will take."""
 _GROWTH = 0.1
+_SECONDS_OF_WAIT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +161,23 @@ class BestPlanSearch:
 
         Args:
             is_cancelled: Asked again and again; True ends the search for now.
-            give_way: Called after each plan with the seconds it took; may wait, for others to go first.
+            give_way: Called after each plan with the seconds it took; may wait, for others to go first. Called with 0
+                again and again while another thread tries plans.
             tell: Called with what was found so far whenever there is a better plan.
 
         Returns:
             What was found; None where it was called off.
         """
-        with self._turn:
+        while not self._turn.acquire(timeout=_SECONDS_OF_WAIT):
+            if is_cancelled():
+                return None
+            give_way(0.0)
+        try:
             if self._result is None:
                 self._result = self._search(is_cancelled, give_way, tell)
             return self._result
+        finally:
+            self._turn.release()
 
     def _search(
         self,

@@ -18,7 +18,9 @@ from inspector.replay.analysis.resend_cost import prompt_rates
 from inspector.replay.cache.cache_models import NO_PREFIX
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCause
 from inspector.replay.engine.recorded_calls import recorded_calls
+from inspector.replay.engine.replay import replay as replay_of
 from inspector.replay.figure import Figure, HowKnown, weakest
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -183,7 +185,7 @@ def cache_misses(replay: Replay) -> CacheMisses:
     lost = np.where(compared, could_read - read, 0)
     missed = is_miss(could_read, read)
     first_unread = first & caches_at_all(replay) & (unread > 0)
-    evidence = MissEvidence(replay)
+    evidence = MissEvidence(replay, _missed_anyway(replay))
     read_rate, other_rate = prompt_rates(replay)
     known = replay.figures.cache_read_tokens.known
 
@@ -217,6 +219,14 @@ def cache_misses(replay: Replay) -> CacheMisses:
         beyond_tokens=int(-lost[lost < 0].sum()),
         uncompared_tokens=int(unread[~compared & ~first].sum()),
     )
+
+
+def _missed_anyway(replay: Replay) -> NDArray[np.bool_]:
+    """Per call, whether it missed the cache with nothing cut, too, bool; False for all where the plan edits nothing."""
+    if not replay.edits.by_plan.any():
+        return np.zeros(len(replay.ledger.cache_read), dtype=np.bool_)
+    baseline = replay_of(replay.inputs, Plan())
+    return is_miss(readable_tokens(baseline), baseline.ledger.cache_read)
 
 
 def readable_tokens(replay: Replay) -> Integers:

@@ -58,9 +58,15 @@ class Evidence:
 class MissEvidence:
     """Finds what speaks for the cause of a miss, call by call."""
 
-    def __init__(self, replay: Replay) -> None:
-        """Look at a replay, and at what the session recorded around it."""
+    def __init__(self, replay: Replay, missed_anyway: NDArray[np.bool_]) -> None:
+        """Look at a replay, and at what the session recorded around it.
+
+        Args:
+            replay: The replay.
+            missed_anyway: Per call, whether it missed the cache with nothing cut, too: the plan is not why.
+        """
         self._replay = replay
+        self._missed_anyway = missed_anyway
         inputs = replay.inputs
         self._previous = inputs.previous_call
         self._gaps = inputs.gap_seconds
@@ -87,10 +93,9 @@ class MissEvidence:
             return MissCause.MODEL_CHANGED, nothing, ""
         if inputs.restarts[call]:
             return (*self._departure(call, previous), "")
-        changed = int(replay.ledger.first_changed[call])
-        if changed >= 0:
-            by_plan, rule = self._edit(call, changed)
-            return MissCause.PLAN_EDIT if by_plan else MissCause.CLEARING, (changed, changed), rule
+        edited = self._edited(call)
+        if edited is not None:
+            return edited
         if 0 < lifetime < self._gaps[call]:
             return _expired(lifetime), nothing, ""
         messages, calls = replay.history.session.messages, replay.history.session.calls
@@ -126,6 +131,16 @@ class MissEvidence:
             return MissCause.TOOLS_CHANGED if is_tools else MissCause.SYSTEM_PROMPT_CHANGED, (parts[0], parts[1])
         cause = MissCause.COMPACTION if context.cause is ContextCause.COMPACTION else MissCause.REWIND
         return cause, (parts[0], parts[1])
+
+    def _edited(self, call: int) -> tuple[MissCause, tuple[int, int], str] | None:
+        """The edit that parts a prompt from the one before; None for none, or one of the plan that changed nothing."""
+        changed = int(self._replay.ledger.first_changed[call])
+        if changed < 0:
+            return None
+        by_plan, rule = self._edit(call, changed)
+        if by_plan and self._missed_anyway[call]:
+            return None
+        return MissCause.PLAN_EDIT if by_plan else MissCause.CLEARING, (changed, changed), rule
 
     def _edit(self, call: int, block: int) -> tuple[bool, str]:
         """Whether the plan, not the recorded agent, changed a block at a call, and what it says of that."""

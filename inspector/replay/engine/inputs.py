@@ -135,6 +135,11 @@ class ReplayInputs:
         return bool(self.output_is_least.any())
 
     @property
+    def lacks_prices(self) -> bool:
+        """Nothing tells what something costs that some call was billed by: the session cost more than is known."""
+        return bool(self.rates.is_least.any())
+
+    @property
     def looks_back(self) -> bool:
         """A prompt cache of the session finds entries only so many positions back."""
         return any(cache.lookback is not None for cache in self.cache_models.values())
@@ -212,7 +217,7 @@ class ReplayInputs:
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
             same_model=(previous >= 0) & (models.code == models.code[previous]) if len(calls) else previous >= 0,
-            rates=pricing.call_rates(models, history.call_time[:-1]),
+            rates=pricing.call_rates(models, history.call_time[:-1], facts.terms),
             pricing=pricing,
             caches=CacheColumns.of([cache_models[name] for name in models.names]).rows(models.code),
             cache_models=cache_models,

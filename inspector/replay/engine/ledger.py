@@ -183,7 +183,13 @@ class Figures:
 
 
 def figures_of(
-    ledger: Ledger, tokens: HowKnown, output: HowKnown, served: HowKnown, *, lacks_output: bool = False
+    ledger: Ledger,
+    tokens: HowKnown,
+    output: HowKnown,
+    served: HowKnown,
+    *,
+    lacks_output: bool = False,
+    lacks_prices: bool = False,
 ) -> Figures:
     """Totals of a ledger.
 
@@ -193,6 +199,7 @@ def figures_of(
         output: How the output column is known.
         served: How it is known what caches held.
         lacks_output: Some response was longer than its row says.
+        lacks_prices: Some call was billed by something whose price is not known.
     """
     costs = ledger.cost
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
@@ -205,7 +212,7 @@ def figures_of(
         uncached_tokens=Figure(int(ledger.uncached.sum()), served),
         output_tokens=Figure(int(ledger.output.sum()), output, lacks_output),
         cache_breaks=Figure(int(ledger.is_break.sum()), tokens),
-        cost_usd=Figure(cost, weakest(tokens, output, served), lacks_output),
+        cost_usd=Figure(cost, weakest(tokens, output, served), lacks_output or lacks_prices),
     )
 
 

@@ -27,6 +27,7 @@ class RecordedCalls:
 
     Attributes:
         models: The models' names as recorded.
+        terms: What they are billed by besides, as `BillingTerms.code` has it.
         response: The message each call produced, int64.
         usage: Prompt tokens the provider reported; zeros where it reported nothing.
         output: Response tokens it reported, -1 where it reported nothing, int64.
@@ -35,6 +36,7 @@ class RecordedCalls:
     """
 
     models: Categorical
+    terms: Categorical
     response: NDArray[np.int64]
     usage: PromptUsage
     output: NDArray[np.int64]
@@ -46,11 +48,14 @@ class RecordedCalls:
 def recorded_calls(history: History) -> RecordedCalls:
     """The columns of a history's calls."""
     growing = history.growing
-    numbers = growing.numbers("models")
-    table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers))
-    model, response, uncached, cache_read, cache_write_5m, cache_write_1h, output, reasoning, is_placeholder = table.T
+    numbers, terms = growing.numbers("models"), growing.numbers("billing terms")
+    table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers, terms=terms))
+    model, term, response, uncached, cache_read, cache_write_5m, cache_write_1h, output, reasoning, is_placeholder = (
+        table.T
+    )
     return RecordedCalls(
         models=Categorical.renumbered(tuple(numbers), model),
+        terms=Categorical.renumbered(tuple(terms), term),
         response=response,
         usage=PromptUsage(uncached, cache_read, cache_write_5m, cache_write_1h),
         output=output,
@@ -59,13 +64,13 @@ def recorded_calls(history: History) -> RecordedCalls:
     )
 
 
-def _rows(calls: Sequence[Call], numbers: dict[str, int]) -> NDArray[np.int64]:
-    """A row a call, its model as a number; one that `numbers` has none for is given the next."""
+def _rows(calls: Sequence[Call], numbers: dict[str, int], terms: dict[str, int]) -> NDArray[np.int64]:
+    """A row a call, its model and terms as numbers; what has none yet is given the next."""
     rows = [
-        (numbers.setdefault(call.model, len(numbers)), call.response, 0, 0, 0, 0, -1, 0, 0)
+        (*_numbers(call, numbers, terms), call.response, 0, 0, 0, 0, -1, 0, 0)
         if (usage := call.usage) is None
         else (
-            numbers.setdefault(call.model, len(numbers)),
+            *_numbers(call, numbers, terms),
             call.response,
             usage.uncached,
             usage.cache_read,
@@ -77,4 +82,8 @@ def _rows(calls: Sequence[Call], numbers: dict[str, int]) -> NDArray[np.int64]:
         )
         for call in calls
     ]
-    return np.array(rows, dtype=np.int64).reshape(-1, 9)
+    return np.array(rows, dtype=np.int64).reshape(-1, 10)
+
+
+def _numbers(call: Call, models: dict[str, int], terms: dict[str, int]) -> tuple[int, int]:
+    return models.setdefault(call.model, len(models)), terms.setdefault(call.terms, len(terms))

@@ -274,13 +274,16 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
 def _rate_inputs(replay: Replay) -> Iterator[Input]:
     """The rates of every model, as of its first call; those for short prompts."""
     inputs = replay.inputs
-    first = {call.model: call for call in reversed(inputs.history.session.calls)}
-    for model in sorted(first, key=list(inputs.cache_models).index):
-        rates = inputs.pricing.rates(model, first[model].time)
+    first = {(call.model, call.terms): call for call in reversed(inputs.history.session.calls)}
+    models = list(inputs.cache_models)
+    for model, terms in sorted(first, key=lambda each: (models.index(each[0]), each[1])):
+        rates = inputs.pricing.rates(model, first[model, terms].time, terms)
         if rates is None:
             yield Input(f"{model or 'a model without a name'}", None, PER_MILLION)
             continue
         named = f"{rates.model}{f' of {rates.provider}' if rates.provider else ''}"
+        if rates.terms:
+            named = f"{named}, {rates.terms}{''.join(f' ({each} unpriced)' for each in rates.unpriced)}"
         yield Input(f"{named}: input", rates.input, PER_MILLION)
         yield Input(f"{named}: cache read", rates.cache_read, PER_MILLION)
         yield Input(f"{named}: cache write", rates.cache_write_5m, PER_MILLION)

@@ -17,7 +17,7 @@ from inspector.replay.pricing.rates import RateRow, Rates
 from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from decimal import Decimal
 
     from genai_prices.types import ModelInfo, ModelPrice, Provider, TieredPrices
@@ -61,9 +61,22 @@ class ListedModel:
         """The context window in tokens, as far as the table lists it."""
         return self._info.context_window
 
-    def rates(self, time: float) -> Rates | None:
-        """The rates at a time in seconds since the epoch; None where the table has neither input nor output."""
-        price = self._info.get_prices(datetime.fromtimestamp(time, UTC))
+    def has_price_for(self, key: str, value: str, time: float) -> bool:
+        """Whether the table has prices of their own for calls with a context such as `speed` `fast`, at a time."""
+        moment = datetime.fromtimestamp(time, UTC)
+        return any(
+            variant.when.get(key) == value and (variant.constraint is None or variant.constraint.active(moment))
+            for variant in self._info.price_variants or ()
+        )
+
+    def rates(self, time: float, context: Mapping[str, str] | None = None) -> Rates | None:
+        """The rates at a time in seconds since the epoch; None where the table has neither input nor output.
+
+        Args:
+            time: When.
+            context: What besides the usual was asked for, in the table's words.
+        """
+        price = self._info.get_prices(datetime.fromtimestamp(time, UTC), dict(context) if context else None)
         if price.input_mtok is None and price.output_mtok is None:
             return None
         return Rates(self.model, self.provider, tuple(_rows(price)), _per_call(price))

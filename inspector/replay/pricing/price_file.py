@@ -16,6 +16,10 @@ It is TOML, by default `prices.toml` in the folder where this platform keeps set
     window = 200000                    # tokens of its context window; left out: what the bundled table lists.
                                        # A model with nothing but a window keeps the table's prices
 
+    [terms]                            # what calls cost beside the usual, by the word their records have for it
+    fast = 6                           # every price of a token times that
+    web_search = 0.01                  # dollars of a search the provider makes
+
     [[models."gpt-5.3-codex-spark".tiers]]
     above = 272000                     # prompts longer than this pay these rates for every token
     input = 3.5
@@ -60,6 +64,7 @@ class PriceFile:
         aliases: Model names by the name they stand in for, both in lower case.
         windows: Context windows in tokens by model name in lower case.
         factor: What every price is multiplied by.
+        terms: Factors of terms by their word in lower case, and dollars of a `web_search`.
         date: Day the file was last changed, empty when there is none.
     """
 
@@ -68,6 +73,7 @@ class PriceFile:
     aliases: Mapping[str, str] = field(default_factory=dict)
     windows: Mapping[str, int] = field(default_factory=dict)
     factor: float = 1.0
+    terms: Mapping[str, float] = field(default_factory=dict)
     date: str = ""
 
 
@@ -103,7 +109,7 @@ class _Reader:
     path: Path
 
     def price_file(self, content: dict[str, object], changed: str) -> PriceFile:
-        self._only(content, ("factor", "aliases", "models"), "the file")
+        self._only(content, ("factor", "aliases", "models", "terms"), "the file")
         models = {
             name.lower(): self._rates(name, table)
             for name, table in self._table(content.get("models", {}), "models").items()
@@ -114,12 +120,14 @@ class _Reader:
             if not isinstance(target, str):
                 raise self._error(f"aliases.{name}", target, "a model's name in quotes")
         factor = self._number(content.get("factor", 1.0), "factor")
+        terms = self._table(content.get("terms", {}), "terms")
         return PriceFile(
             path=self.path,
             models=models,
             windows=self._windows(self._table(content.get("models", {}), "models")),
             aliases={name.lower(): str(target).lower() for name, target in aliases.items()},
             factor=factor,
+            terms={word.lower(): self._number(value, f"terms.{word}") for word, value in terms.items()},
             date=changed,
         )
 

@@ -7,7 +7,7 @@ over time, and always comes from the prices.
 from __future__ import annotations
 
 import time as clock
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from inspector.replay.pricing.bundled_prices import listed_model, nearest_name, table_source
 from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
 from inspector.replay.pricing.rates import CallRates, Rates
+from inspector.replay.pricing.surcharges import SEARCH_PRICES, WEB_SEARCH, WEB_SEARCHES, surcharge
+from inspector.session.billing_terms import BillingTerms
 from inspector.tokens.model_names import Categorical, parse_model_name
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.pricing.bundled_prices import ListedModel
+
+SPEED, TIER, PROCESSING, BATCH = "speed", "service_tier", "processing", "batch"
+"""What the bundled table calls what a price depends on, and the one tier that is a way of processing there."""
 
 _MOST_ALIASES = 8
 _DAY = 86_400
@@ -54,7 +59,7 @@ class Pricing:
     model: str | None = None
     given: Rates | None = None
     today: float = field(default_factory=clock.time)
-    _known: dict[tuple[str, float], Rates | None] = field(default_factory=dict, compare=False, repr=False)
+    _known: dict[tuple[str, float, str], Rates | None] = field(default_factory=dict, compare=False, repr=False)
     _meant: dict[str, _Found] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -79,40 +84,84 @@ class Pricing:
         own = read_price_file(price_file)
         return cls(own=own, factor=factor * own.factor, model=model, given=rates)
 
-    def rates(self, model: str, time: float | None = None) -> Rates | None:
+    def rates(self, model: str, time: float | None = None, terms: str = "") -> Rates | None:
         """The rates of a model at a time, without the factor; None where nothing knows its price.
 
         Args:
             model: The name as recorded.
             time: Seconds since the epoch; None or NaN for today.
+            terms: What a call is billed by besides, as `BillingTerms.code` has it. Rates that are given hold for all.
         """
         name, own, listed = self._found(model)
-        if own is not None or listed is None:
-            return own
-        time = self.today if time is None or time != time else time
-        moment = float(time // 1 if listed.changes_within_day else time // _DAY * _DAY)
-        key = (name, moment)
+        if listed is None:
+            moment = 0.0
+        else:
+            time = self.today if time is None or time != time else time
+            moment = float(time // 1 if listed.changes_within_day else time // _DAY * _DAY)
+        key = (name, moment, terms)
         if key not in self._known:
-            self._known[key] = listed.rates(moment)
+            said = BillingTerms.of_code("" if self.given is not None else terms)
+            self._known[key] = self._under(said, own, listed, moment)
         return self._known[key]
 
-    def call_rates(self, models: Sequence[str] | Categorical, times: NDArray[np.float64]) -> CallRates:
+    def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, moment: float) -> Rates | None:
+        """The rates under some terms: those of the table where it has any, else the usual ones times a factor."""
+        asked = ((SPEED, terms.speed), (TIER, terms.tier), ("", terms.region))
+        context, factor, unpriced = {}, 1.0, []
+        usual = own if own is not None or listed is None else listed.rates(moment)
+        if usual is None:
+            return None
+        for key, word in asked:
+            if not word:
+                continue
+            wanted = (PROCESSING, word) if word == BATCH else (key, word)
+            is_listed = own is None and listed is not None and listed.has_price_for(*wanted, moment)
+            if word not in self.own.terms and is_listed:
+                context[wanted[0]] = word
+                continue
+            more = self.own.terms.get(word, surcharge(usual.provider, usual.model, word))
+            if more is None:
+                unpriced.append(word)
+            else:
+                factor *= more
+        rates = listed.rates(moment, context) if context and listed is not None else usual
+        if rates is None:
+            return None
+        search = self.own.terms.get(WEB_SEARCH, SEARCH_PRICES.get(rates.provider))
+        if terms.web_searches and search is None:
+            unpriced.append(WEB_SEARCHES)
+        per_call = rates.per_call + terms.web_searches * (search or 0.0)
+        rates = rates if factor == 1 else rates.times(factor)
+        return replace(rates, per_call=per_call, terms=terms.label, unpriced=tuple(unpriced))
+
+    def call_rates(
+        self,
+        models: Sequence[str] | Categorical,
+        times: NDArray[np.float64],
+        terms: Sequence[str] | Categorical | None = None,
+    ) -> CallRates:
         """The rates of every call, to price any number of replays of the same calls.
 
         Args:
             models: Per call, the model's name as recorded.
             times: Per call, seconds since the epoch, NaN where unknown.
+            terms: Per call, what it is billed by besides, as `BillingTerms.code` has it; the usual where not given.
         """
         names, code = Categorical.of(models)
+        said, said_code = Categorical.of(["" for _ in code] if terms is None else terms)
         if not len(code):
             return CallRates.of((None,), np.zeros(0, dtype=np.int32), self.factor)
         within_day = np.array([self._changes_within_day(model) for model in names], dtype=np.bool_)
         moment = np.floor(np.where(np.isnan(times), self.today, times))
         moment = np.where(within_day[code], moment, np.floor(moment / _DAY) * _DAY).astype(np.int64)
+        code = code * len(said) + said_code
         first = int(moment.min())
         span = int(moment.max()) - first + 1
         keys, index = np.unique(code * span + (moment - first), return_inverse=True)
-        rates = tuple(self.rates(names[key // span], float(key % span + first)) for key in keys.tolist())
+        rates = tuple(
+            self.rates(names[key // span // len(said)], float(key % span + first), said[key // span % len(said)])
+            for key in keys.tolist()
+        )
         return CallRates.of(rates, index.astype(np.int32), self.factor)
 
     def provider(self, model: str) -> str:

@@ -6,7 +6,7 @@ its tokens and for its output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from inspector.errors import InspectorError
+from inspector.replay.pricing.surcharges import LESS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,12 +46,21 @@ class Rates:
         provider: Who serves it at these prices: `anthropic`, `openai`, `aws`; empty when unknown.
         rows: One row for every length of prompt priced apart, shortest first; the first is for any prompt.
         per_call: Dollars for the call itself, whatever its length.
+        terms: What besides the usual these are the rates for, for people; empty for the usual.
+        unpriced: What of it nothing has a price for: the rates are those without it.
     """
 
     model: str
     provider: str
     rows: tuple[RateRow, ...]
     per_call: float = 0.0
+    terms: str = ""
+    unpriced: tuple[str, ...] = ()
+
+    def times(self, factor: float) -> Rates:
+        """The same with every price of a token so many times as high."""
+        rows = tuple(RateRow(row.above, *(price * factor for price in row[1:])) for row in self.rows)
+        return replace(self, rows=rows)
 
     def at(self, prompt_tokens: float) -> RateRow:
         """The row a prompt of so many tokens, cached ones included, is billed by."""
@@ -170,6 +180,14 @@ class CallRates:
         for starts in self._starts_of_calls:
             row = row + (prompt > starts)
         return self._table[row]
+
+    @cached_property
+    def is_least(self) -> NDArray[np.bool_]:
+        """Per call, whether it cost more than these rates say: something was asked for that has no known price."""
+        more = np.array(
+            [entry is not None and not LESS.issuperset(entry.unpriced) for entry in self.rates], dtype=np.bool_
+        )
+        return more[self.index] if len(more) else np.zeros(len(self.index), dtype=np.bool_)
 
     @cached_property
     def _of_calls(self) -> NDArray[np.float64]:

@@ -16,9 +16,11 @@ from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import compaction_rows, uncertainty_rows
 
 if TYPE_CHECKING:
-    from inspector.report.document import Report
+    from inspector.report.document import Report, SavingPlanFacts
     from inspector.report.pages.model import Part
 
+
+BEST_OF = "the best plan: at least, it saves most of those that leave out nothing that was said"
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens", "figures.cost_usd")
 """What strategies are compared by, beside when and how often they act."""
@@ -164,21 +166,49 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     )
     alternative = (
         f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone"
-        f"{', and the plan of this page' if report.plans else ''}. {_best(report.comparison[order[0]])}"
+        f"{', and the plan of this page' if report.plans else ''}. {_best(report, report.comparison[order[0]])}"
     )
     tables = (table, needed) if missed else (table,)
     return Section("strategies", "Strategies compared", (Chart("comparison", alternative), *tables))
 
 
-def _best(plan: PlanFacts) -> str:
-    """Which strategy saves most, and what may go wrong with it."""
+def _best(report: Report, most: PlanFacts) -> str:
+    """Which strategy is the best plan, what may go wrong with it, and which one saves most if that is another."""
+    found = None if report.best_plan is None else report.best_plan.best
+    best = next((each for each in report.comparison if found is not None and each.name == found.name), None)
+    if found is None or best is None:
+        needed = "Whether later calls needed what it cuts is told of a page's own plan."
+        return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
+    needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_at_least(found.needed_later)}"
+    said = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
+    if best is most:
+        return said
+    return f"{said} {_saves(most)}, more, but {_why_not(report, found, most)}."
+
+
+def _saves(plan: PlanFacts) -> str:
+    return f"{plain(plan.name)} saves {IN_TEXT.percent(plan.saved.percent)}"
+
+
+def _risks_of(plan: PlanFacts) -> str:
     risks = [f"{hazard_label(name)} ({count:,})" for name, count in (plan.hazards or {}).items() if count]
-    known = f"Its risks: {'; '.join(risks)}" if risks else "No risk of it was found"
-    needed = plan.needed_later
-    least = None if needed is None or not needed.calls else needed.saved_at_least_usd
-    said = "" if needed is None else f" {needed_words(needed.calls, IN_TEXT).capitalize()}"
-    said += "" if least is None else f": it saves at least {IN_TEXT.dollars(least)} if all of it is fetched again"
-    return f"{plain(plan.name)} saves most, {IN_TEXT.percent(plan.saved.percent)}. {known}.{said}{'.' if said else ''}"
+    return f"Its risks: {'; '.join(risks)}." if risks else "No risk of it was found."
+
+
+def _at_least(needed: NeededLaterFacts) -> str:
+    if not needed.calls or needed.saved_at_least_usd is None:
+        return ""
+    return f", {IN_TEXT.marked(IN_TEXT.dollars(needed.saved_at_least_usd), 'estimated')} if all is fetched again"
+
+
+def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
+    """Why the plan that saves most is not the best one."""
+    found = None if report.best_plan is None else report.best_plan.most
+    if found is not None and found.name == most.name:
+        least, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
+        if least is not None and of_best is not None and least <= of_best:
+            return "less if all that later calls needed is fetched again"
+    return "it leaves out what was said, or a provider would reject it"
 
 
 def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:

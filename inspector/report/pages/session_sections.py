@@ -62,7 +62,7 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
                     figures.cell(*found, "prompt_tokens"),
                     Cell(f" prompt tokens over {IN_TEXT.plural(report.session.calls, 'call')}"),
                     *_cost_cells(figures, *found),
-                    Cell(". No plan was tried on it."),
+                    Cell(f". {_tried(report)}"),
                 )
             ),
         )
@@ -72,6 +72,14 @@ def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
         for line in (_saving(report, figures, index), _needed(report, index), _monthly_saving(report, index))
         if line is not None
     )
+
+
+def _tried(report: Report) -> str:
+    """Why a page is on no plan."""
+    found = report.best_plan
+    if found is None or not found.is_complete:
+        return "No plan was tried on it."
+    return f"None of {found.tried:,} plans saves for sure." if found.best is None else "This page is on no plan."
 
 
 def _needed(report: Report, index: int) -> Line | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.json.codec import json_in
 from inspector.session.json.nodes import Fields
 from inspector.session.json.values import mapping, objects, string
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 DONE = "[DONE]"
 
-REPLY = ("id", "model", "usage", "created", "diagnostics")
+REPLY = ("id", "model", "usage", "created", "diagnostics", SERVICE_TIER)
 """Fields beside an answer that say something of the call."""
 
 STARTS = ("id", "model", "role", "usage", "diagnostics")
@@ -132,7 +133,7 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _take_chunk(answer: dict[str, Any], calls: dict[int, dict[str, Any]], chunk: dict[str, Any]) -> None:
-    answer.update({name: chunk[name] for name in ("id", "model", "usage") if chunk.get(name)})
+    answer.update({name: chunk[name] for name in ("id", "model", "usage", SERVICE_TIER) if chunk.get(name)})
     for choice in objects(chunk.get("choices"))[:1]:
         delta = mapping(choice.get("delta"))
         for name in ("content", "reasoning_content", "refusal"):

@@ -186,8 +186,9 @@ def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMi
     replay = outcome.replay
     if (known is not None and known.replay is replay) or replay is outcome.baseline:
         return tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT or replay is not outcome.baseline)
-    ledger = replay.ledger
-    edited = ledger.is_break & ~outcome.baseline.ledger.is_break & is_miss(readable_tokens(replay), ledger.cache_read)
+    recorded = outcome.baseline
+    missed, missed_anyway = (is_miss(readable_tokens(each), each.ledger.cache_read) for each in (replay, recorded))
+    edited = replay.ledger.is_break & ~recorded.ledger.is_break & missed & ~missed_anyway
     others = tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT)
     return (*others, *(MarkedMiss(call, MissCause.PLAN_EDIT) for call in np.flatnonzero(edited).tolist()))
 

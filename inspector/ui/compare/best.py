@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
+LEAVES_OUT_WORDS: Final = "it leaves out what was said"
+IS_REJECTED: Final = "a provider would reject it"
 
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
 """Of plans that save the same, one that comes with the program is the best, and not its copy."""
@@ -58,6 +60,17 @@ def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) 
     return max(saving, key=share, default=None)
 
 
+def why_passed_over(each: Contender, best: Contender | None) -> str:
+    """Why a plan is not the best one although it saves more at least; empty where it does not."""
+    if each is best or each.is_baseline or (each.share_at_least or 0.0) < WORTHWHILE:
+        return ""
+    if best is not None and (each.share_at_least or 0.0) <= (best.share_at_least or 0.0):
+        return ""
+    if _leaves_out_words(each):
+        return LEAVES_OUT_WORDS
+    return IS_REJECTED if _is_rejected(each) else ""
+
+
 def _is_rejected(each: Contender) -> bool:
     """Whether a provider would reject one of its prompts."""
     hazards = () if each.found is None else each.found.hazards
@@ -92,7 +105,7 @@ def headline(contenders: Sequence[Contender], best: Contender | None, waiting: i
     if most is None:
         return Headline("no plan saves anything on this session", "no plan saves anything")
     needed = 0 if most.recoveries is None else most.recoveries.needed
-    why = "it leaves out what was said" if _leaves_out_words(most) else "a provider would reject it"
+    why = LEAVES_OUT_WORDS if _leaves_out_words(most) else IS_REJECTED
     risk = _risk(most)[0] if needed else why
     name, saving = one_line(most.name), _saving(most)
     return Headline(

@@ -19,7 +19,7 @@ from inspector.strategies.registry import STRATEGIES
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from inspector.replay.analysis.comparison import ComparedPlan
     from inspector.replay.analysis.hazards import Hazard
@@ -31,6 +31,8 @@ NOTHING_CUT: Final = "nothing cut"
 CURRENT: Final = "current plan"
 CURRENT_MARK: Final = "●"
 BEST_MARK: Final = "★"
+PASSED_OVER_MARK: Final = "✗"
+ABOUT_PASSED_OVER: Final = f"{PASSED_OVER_MARK} saves more, not recommended"
 NEVER_APPLIED: Final = "never applied"
 """Key of the row that stands for all plans that changed nothing."""
 FOLDED, UNFOLDED = "▸", "▾"
@@ -146,12 +148,15 @@ def current_name(plan: Plan) -> str:
     return f"{CURRENT}: {names}" if names else CURRENT
 
 
-def compare_table(contenders: Sequence[Contender], best: str = "", *, is_unfolded: bool = False) -> Table:
+def compare_table(
+    contenders: Sequence[Contender], best: str = "", passed_over: Collection[str] = (), *, is_unfolded: bool = False
+) -> Table:
     """The table of everything known so far. Plans that are equal in what it is sorted by stand by what they save.
 
     Args:
         contenders: The plans.
         best: Key of the plan that is marked as the best.
+        passed_over: Keys of plans that save more than that, at least, and are marked as not to be recommended.
         is_unfolded: Plans that changed nothing have rows of their own.
     """
     known = [each.found for each in contenders if each.found is not None]
@@ -160,7 +165,8 @@ def compare_table(contenders: Sequence[Contender], best: str = "", *, is_unfolde
     idle = [each for each in contenders if each.is_idle]
     shown = [each for each in contenders if is_unfolded or not each.is_idle]
     shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
-    rows = [_row(each, baseline, most, is_best=each.key == best) for each in shown]
+    marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {best: BEST_MARK}
+    rows = [_row(each, baseline, most, marks.get(each.key, "")) for each in shown]
     if idle:
         rows.append(
             FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))
@@ -185,8 +191,9 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float], *, is_best: bool) -> FigureRow:
-    mark = BEST_MARK if is_best else CURRENT_MARK if each.is_current else " "
+def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float], verdict: str) -> FigureRow:
+    is_best = verdict == BEST_MARK
+    mark = verdict or (CURRENT_MARK if each.is_current else " ")
     found = each.found
     kind = Cell(each.kind.value, style="table--name" if each.kind is PlanKind.PRESET else "", order=each.kind.value)
     if found is None:
@@ -292,7 +299,7 @@ def _pays_off(found: ComparedPlan) -> Cell:
 
 
 def about(
-    each: Contender, baseline: ComparedPlan | None, why: str = "", *, is_best: bool = False
+    each: Contender, baseline: ComparedPlan | None, why: str = "", passed_over: str = "", *, is_best: bool = False
 ) -> list[tuple[str, str]]:
     """The details of one plan, line by line: a label and a text, which may hold a user's.
 
@@ -300,7 +307,8 @@ def about(
         each: The plan.
         baseline: The session with nothing cut.
         why: Why it is the best one, or not.
-        is_best: It is.
+        passed_over: Why it is not the best one although it saves more at least; empty where it does not.
+        is_best: It is the best one.
     """
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -313,7 +321,9 @@ def about(
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
     lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
-    if why:
+    if passed_over:
+        lines.insert(0, ("not best", f"saves more at least, but {passed_over}"))
+    elif why:
         lines.insert(0, ("best" if is_best else "why not", why))
     if each.kind in _TOLD:
         lines.append(("kind", _TOLD[each.kind]))

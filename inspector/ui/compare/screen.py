@@ -22,9 +22,10 @@ from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
-from inspector.ui.compare.best import best_of, headline
+from inspector.ui.compare.best import best_of, headline, why_passed_over
 from inspector.ui.compare.front import front_of, front_table, why
 from inspector.ui.compare.rows import (
+    ABOUT_PASSED_OVER,
     NEVER_APPLIED,
     NOTHING_CUT,
     Contender,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from inspector.ui.explain.dialog import Explained
 
 BASELINE, CURRENT = "nothing cut", "current plan"
-STILL_REPLAYING = "still replaying plans: ↓ chooses one, * goes to the best of them"
+STILL_REPLAYING = "still replaying plans: wait for ★ the best, or choose one with ↓"
 SECONDS_BETWEEN_RUNS = 2.0
 """A session that grows is compared anew, but not all the time."""
 
@@ -277,10 +278,11 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
+        passed_over = [each.key for each in contenders if why_passed_over(each, self._best)]
         if self._shows_front:
             self.plans.table = front_table(contenders, self._best)
         else:
-            self.plans.table = compare_table(contenders, best, is_unfolded=self._is_unfolded)
+            self.plans.table = compare_table(contenders, best, passed_over, is_unfolded=self._is_unfolded)
         self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
         done, count = len(contenders) - len(self._waiting), len(contenders)
         self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
@@ -294,7 +296,8 @@ class CompareScreen(StudyScreen):
             away = f" · {folded} never applied, folded" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        pane.say_below(legend_of(self.plans.table))
+        about_marks = [ABOUT_PASSED_OVER] if passed_over and not self._shows_front else []
+        pane.say_below("  ".join([*about_marks, legend_of(self.plans.table)]))
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
@@ -309,7 +312,8 @@ class CompareScreen(StudyScreen):
         others = front_of(self._contenders.values(), self._best) if is_best or self._shows_front else ()
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
-        facts.facts = tuple(about(each, self._contenders[BASELINE].found, reason, is_best=is_best))
+        passed_over = why_passed_over(each, self._best)
+        facts.facts = tuple(about(each, self._contenders[BASELINE].found, reason, passed_over, is_best=is_best))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
@@ -367,6 +371,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         if each.is_baseline and self._waiting:
+            self._begins = True  # nothing was chosen yet
             self.tell(STILL_REPLAYING)
         elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")

@@ -44,7 +44,8 @@ GROUPINGS = tuple(Grouping)
 
 DIVIDES = "g, then a letter, divides by"
 
-NO_BLOCK = "sent with every call, and not in the file"
+NO_BLOCK = "not recorded: this prompt less what the file holds"
+NO_BLOCK_TO_SHOW = "the file holds none of it: what prompts were reported to hold beyond the session's blocks"
 
 
 class Parts(FigureTable):
@@ -236,8 +237,11 @@ class CompositionScreen(StudyScreen):
         self.controller.look_further(step)
 
     def action_enter(self) -> None:
-        """To the blocks of the part."""
-        self.blocks.focus()
+        """To the blocks of the part, where the file holds any."""
+        if self.blocks.rows:
+            self.blocks.focus()
+        elif self.divided is not None:
+            self.tell(NO_BLOCK_TO_SHOW)
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """What explains the block under the cursor, or the prompt."""

@@ -179,6 +179,14 @@ class SpendingAnswers:
         if self.is_searching:
             self._timers.append(self._host.later(SECONDS_TO_IDLE, partial(self._look_for_best, outcome)))
 
+    def search_on(self, outcome: Outcome) -> BestPlanSearch:
+        """The search for the best plan of a session, as far as it came: for who wants what it finds."""
+        from inspector.replay.analysis.best_plan import BestPlanSearch
+
+        if self._search is None or not self._search.serves(outcome.baseline):
+            self._search = BestPlanSearch(outcome.baseline, self._uses_of(outcome.replay.history))
+        return self._search
+
     def _add_up(self, outcome: Outcome) -> None:
         def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
             from inspector.replay.explain.spending import spending_of

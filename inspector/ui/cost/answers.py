@@ -180,8 +180,13 @@ def _missed(misses: CacheMisses | None) -> Line:
 
 
 def _causes_of(missed: Line) -> Line:
-    """Of what is said of cache misses, how many there were and the dearest cause."""
-    return tuple(each for each in missed[:2] if each.rank < RANK_OF_TOKENS)
+    """Of what is said of cache misses, how many there were, the key that says why, and the dearest cause."""
+    found = tuple(each for each in missed[:2] if each.rank < RANK_OF_TOKENS)
+    if not found or not missed[-1].right:
+        return found
+    key = ((" (", _TEXT), (KEY_OF_MISSES, _FIGURE), (")", _TEXT))
+    first = found[0]
+    return (first._replace(said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key)), *found[1:])
 
 
 def _cost_of(row: CauseTotal) -> tuple[str, str]:

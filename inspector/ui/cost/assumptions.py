@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.projection_terms import RunsPerDay
+    from inspector.session.model import Call
 
 AS_RECORDED: Final = "as recorded"
 LARGEST_WINDOW: Final = 1_000_000_000
@@ -159,20 +160,27 @@ def term_lines(
     return (*lines, *_sources(inputs))
 
 
+def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, str]:
+    """The rates of a model, under the terms of one of its calls."""
+    rates = inputs.pricing.rates(call.model, call.time, call.terms)
+    key = ("source", "rates", call.model, call.terms)
+    if rates is None:
+        return key, f"  {one_line(call.model)}", "no price", ""
+    written = f"/{rates.cache_write_1h:g}" if rates.cache_write_1h != rates.cache_write_5m else ""
+    said = (
+        f"{rates.input:g} in, {rates.cache_read:g} read, {rates.cache_write_5m:g}{written} written, "
+        f"{rates.output:g} out"
+    )
+    terms = f", {rates.terms}" if rates.terms else ""
+    return key, f"  {one_line(call.model) or 'a model without a name'}{terms}", said, ""
+
+
 def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
     yield ("source", "prices"), "prices from", f"{inputs.pricing.source}; in dollars", ""
-    first = {call.model: call for call in reversed(inputs.history.session.calls)}
+    first = {(call.model, call.terms): call for call in reversed(inputs.history.session.calls)}
     for model, cache in inputs.cache_models.items():
-        rates = inputs.pricing.rates(model, first[model].time)
-        if rates is None:
-            yield ("source", "rates", model), f"  {one_line(model)}", "no price", ""
-        else:
-            written = f"/{rates.cache_write_1h:g}" if rates.cache_write_1h != rates.cache_write_5m else ""
-            said = (
-                f"{rates.input:g} in, {rates.cache_read:g} read, {rates.cache_write_5m:g}{written} written, "
-                f"{rates.output:g} out"
-            )
-            yield ("source", "rates", model), f"  {one_line(model) or 'a model without a name'}", said, ""
+        for terms in sorted(terms for name, terms in first if name == model):
+            yield _rates_line(inputs, first[model, terms])
         yield ("source", "cache", model), "    its prompt cache", cache.title, ""
     window = inputs.window
     size = "unknown" if window.size is None else f"{ON_SCREEN.whole(window.size)} tokens, {window.tokens.known.value}"

@@ -1,4 +1,6 @@
-"""What the cost screen says: the figures of a plan in sections, as rows of a table. Every row's key has an explanation.
+"""What the cost screen says: the figures of a plan in sections, as rows of a table.
+
+Every row's key has an explanation, but for parts the plan did not change and results the agent itself cleared.
 
 Sections are tables of their own columns: totals, parts of prompts, tiers, single results, recorded compactions, what is
 projected, and the assumptions behind all of it.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
@@ -31,6 +34,7 @@ from inspector.report.monthly_saving import about, between
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell, number_cell
+from inspector.ui.timeline.boundaries import cleared_line, effect_lines
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
+    from inspector.session.model import Compaction
+    from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.rows import Rows
 
 
@@ -96,7 +102,9 @@ _RESULT_COLUMNS: Final = (
 
 _COMPACTION_COLUMNS: Final = (
     Column("name", "", 14, 20, is_text=True, falls=False),
-    Column("trigger", "triggered at", 11),
+    Column("removed", "removed", 14, rank=3),
+    Column("kept", "kept", 10, rank=2),
+    Column("trigger", "triggered at", 12),
     Column("prompt", "with the plan", 13, short="with plan"),
     Column("reached", "reached at call", 15, 18, short="reached"),
     Column("avoided", "avoided", 8, rank=1),
@@ -144,7 +152,8 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
         case CostSection.RESULTS:
             return "Results that cost most to resend"
         case CostSection.COMPACTIONS:
-            return "Recorded compactions" + (" under the plan, no part of any total" if is_plan else "")
+            said = " under the plan, no part of any total" if is_plan else ""
+            return f"Recorded compactions{said} · ⏎ to its row" + ("" if is_plan else ", g c there to the next")
         case CostSection.FORECAST:
             return "Forecast" + ("" if is_plan else ", as recorded")
         case CostSection.ASSUMPTIONS:
@@ -169,7 +178,11 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
     if not sheet.is_recorded or section is CostSection.ASSUMPTIONS:
         return table
     columns = (replace(each, title=_RECORDED) if each.name == "before" else each for each in table.columns)
-    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]))
+    made = table.rows
+    if section is CostSection.COMPACTIONS:
+        shown = {each.name for each in table.columns}.difference(_OF_PLAN[section])
+        made = tuple(replace(row, cells={name: row.cells[name] for name in shown & row.cells.keys()}) for row in made)
+    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]), rows=made)
 
 
 def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
@@ -183,7 +196,7 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
         case CostSection.RESULTS:
             return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
         case CostSection.COMPACTIONS:
-            return Table(_COMPACTION_COLUMNS, tuple(_compaction(each) for each in sheet.compactions))
+            return Table(_COMPACTION_COLUMNS, tuple(_compactions(sheet, rows)))
         case CostSection.FORECAST:
             return Table(_BAND_COLUMNS, tuple(_ahead(sheet)))
         case CostSection.ASSUMPTIONS:
@@ -345,7 +358,55 @@ def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> FigureRow:
     )
 
 
-def _compaction(each: CompactionForecast) -> FigureRow:
+def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
+    """What a row of the section of compactions is about; None for any other row."""
+    match key:
+        case ("compaction", int(index)):
+            compaction = sheet.planned.history.session.compactions[index]
+            return next((each for each in rows.boundaries if each.compaction == compaction), None)
+        case ("cleared", int(block), int()):
+            return next((each for each in rows.boundaries if each.block == block), None)
+    return None
+
+
+def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
+    """What a recorded compaction removed and kept, a safe line each; empty for any other row."""
+    boundary = boundary_at(key, sheet, rows)
+    if boundary is None:
+        return ""
+    cleared = [cleared_line(each) for each in boundary.cleared]
+    if isinstance(key, tuple) and key[0] == "cleared" and cleared:
+        return cleared[key[2]]
+    return "\n".join([*effect_lines(boundary, sheet.planned.inputs.table), *cleared]) or boundary.label
+
+
+def _compactions(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
+    """Recorded compactions, before each the results that were cleared right before it."""
+    found: list[tuple[int, FigureRow]] = []
+    for boundary in rows.boundaries:
+        own = boundary.compaction
+        cleared = (own,) if own is not None and own.is_partial else boundary.cleared
+        call = min(int(rows.history.enters[boundary.block]), rows.history.call_count)
+        found += [(call, _cleared((boundary.block, place), call, each)) for place, each in enumerate(cleared)]
+    for forecast in sheet.compactions:
+        boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
+        found.append((forecast.call, _compaction(forecast, boundary_of)))
+    return [row for _, row in sorted(found, key=itemgetter(0))]
+
+
+def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:
+    results = ON_SCREEN.plural(len(each.cleared_tool_call_ids), "result")
+    cells = {
+        "name": Cell(f"before call {call + 1:,}", style="table--faint", order=call - 0.5),
+        "removed": Cell(results, order=float(len(each.cleared_tool_call_ids))),
+        "kept": Cell("the rest", style="table--faint"),
+    }
+    return FigureRow(("cleared", *key), cells, style="table--faint")
+
+
+def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRow:
+    effect = None if boundary is None else boundary.effect
+    sizes = {} if effect is None else {"removed": len(effect.removed), "kept": len(effect.kept)}
     reached = "as it was" if each.reached_at == each.call else ""
     if each.asked_for:
         reached = "asked for"
@@ -359,6 +420,10 @@ def _compaction(each: CompactionForecast) -> FigureRow:
         ("compaction", each.compaction),
         {
             "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
+            **{
+                name: Cell(ON_SCREEN.plural(count, "block"), ON_SCREEN.whole(count), order=float(count))
+                for name, count in sizes.items()
+            },
             "trigger": figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short),
             "prompt": Cell("·")
             if each.asked_for

@@ -13,7 +13,16 @@ from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
-from inspector.ui.cost.rows import CostSection, nothing_in, own_sorting, section_table, section_title, term_table
+from inspector.ui.cost.rows import (
+    CostSection,
+    boundary_at,
+    nothing_in,
+    own_sorting,
+    section_table,
+    section_title,
+    term_table,
+    told_of_compaction,
+)
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
 from inspector.ui.figure_table.table import legend_of
@@ -37,6 +46,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.cost.assumptions import Term
+    from inspector.ui.timeline.boundaries import Boundary
 
 SECTIONS = tuple(CostSection)
 
@@ -50,7 +60,8 @@ class CostFigures(FigureTable):
     TITLE_IN_HELP = "Figures"
 
     HELP = """Every figure the replay knows, in seven sections. Below stands how the one under the cursor is calculated;
-    E shows all of it. ~ stands before what is estimated or projected, ≥ before what is at least so much.
+    E shows all of it. Of a recorded compaction it says what was removed and kept, and enter goes to its row.
+    ~ stands before what is estimated or projected, ≥ before what is at least so much.
     Assumptions can be changed: how many runs a day and days a month, how many calls more, what prices are multiplied
     by, as which model or at which rates calls are priced, which prompt cache serves them, how large the window is. The
     command line has the same as options of report and compare."""
@@ -155,7 +166,12 @@ class CostsScreen(StudyScreen):
         self.query_one("#how", Static).update(self._text())
 
     def _text(self) -> Content:
-        explanation = self._explanation()
+        explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
+        if sheet is not None and rows is not None and (sheet.is_recorded or explanation is None):
+            # Without a plan nothing became of a compaction: what it did is worth more.
+            told = told_of_compaction(self.figures.cursor_key, sheet, rows)
+            if told:
+                return Content(told)
         if explanation is not None:
             return explanation_content(explanation, in_lines=False)
         if self.sheet is not None and not self.figures.rows:
@@ -214,8 +230,14 @@ class CostsScreen(StudyScreen):
             self._ask(term)
         elif isinstance(key, tuple) and key[0] == "result":
             self.dismiss(Leaving(block=key[1]))
+        elif (boundary := self._boundary(key)) is not None:
+            self.dismiss(Leaving(block=boundary.block, is_boundary=True))
         else:
             self.action_explain()
+
+    def _boundary(self, key: Hashable) -> Boundary | None:
+        sheet, rows = self.sheet, self.controller.rows
+        return None if sheet is None or rows is None else boundary_at(key, sheet, rows)
 
     def action_explain(self) -> None:
         """Explain the figure under the cursor in full, with its section's others."""

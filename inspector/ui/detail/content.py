@@ -18,7 +18,7 @@ from inspector.session.model import BlockKind, ContextCause
 from inspector.session.related import full_output
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
-from inspector.ui.timeline.boundaries import aftermath_lines, effect_lines
+from inspector.ui.timeline.boundaries import aftermath_lines, cleared_line, effect_lines
 from inspector.ui.timeline.previews import media_label
 
 if TYPE_CHECKING:
@@ -364,8 +364,9 @@ def detail_of_boundary(
     lead = effect_lines(boundary, table)
     if not lead:
         return content
-    if aftermath is not None:
-        lead = (lead[0], *aftermath_lines(aftermath), "", *lead[1:])
+    cleared = tuple(cleared_line(each) for each in boundary.cleared)
+    followed = () if aftermath is None else aftermath_lines(aftermath)
+    lead = (*lead, *cleared, *followed)
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 

@@ -99,7 +99,7 @@ class RowJumps:
         rows = self._pane.view.rows
         found = np.flatnonzero(rows.is_boundary & (rows.thread == 0))
         says = partial(self._says_of_boundary, rows)
-        landed = self._jump("compaction", found, step, "nothing was compacted", says=says)
+        landed = self._jump("compaction", found, step, "nothing was compacted", says=says, is_nearest_first=True)
         effect = None if landed is None else rows.boundaries[rows.boundary[landed.row]].effect
         if effect is not None:
             self._controller.look_at_place(effect.after)
@@ -197,6 +197,7 @@ class RowJumps:
         says: Callable[[int], str] = lambda _: "",
         link: str = " · ",
         tells: bool = True,
+        is_nearest_first: bool = False,
     ) -> Landing | None:
         """Go to the next of some rows, around the end, and say which of them it is.
 
@@ -208,6 +209,7 @@ class RowJumps:
             says: What is said of a block.
             link: What stands before that.
             tells: Say anything at all.
+            is_nearest_first: Where there is none that way, the first such jump goes to the nearest the other way.
 
         Returns:
             Where it ended; None where there is no such row.
@@ -219,7 +221,8 @@ class RowJumps:
             return None
         self._awaited_step = 0
         before = self._landed[1] if self._landed is not None and self._landed[0] == noun else None
-        found = landing(view, wanted, step, self._pane.timeline.cursor, before)
+        cursor = self._pane.timeline.cursor
+        found = landing(view, wanted, step, cursor, before, is_nearest_first=is_nearest_first)
         self._landed = None if found is None else (noun, found)
         if found is not None:
             self._pane.timeline.move_to(found.position)

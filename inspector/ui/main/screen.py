@@ -294,7 +294,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return key.name != "session.open-parent" or self.related.parent is not None
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key does nothing."""
+        """Call off a study that waits, as this key is for what is seen; say why a key does nothing."""
+        self._awaited_study = None
         if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
             is_awaited = self.controller.state == "waiting"
             way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
@@ -310,6 +311,9 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def on_timeline_pane_detail_asked(self) -> None:
         """The text of the row under the cursor is to be read."""
         self.pane_focus.give_to("detail")
+        if not self.pane_focus.zooms:
+            self.zoom("detail-pane")
+            self.tell("esc goes back to the rows")
 
     def on_timeline_highlighted(self) -> None:
         """The cursor is on another block."""
@@ -391,7 +395,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._awaited_study = None
         if outcome is None:
             self._awaited_study = name, over
-            asking.tell("the session is still being replayed: this opens once it is")
+            asking.tell("still being counted: this opens once it is, unless another key is pressed")
         elif name in OF_CALLS and not outcome.replay.history.call_count:
             asking.tell("no call was made yet: there is nothing a plan could have changed")
         else:
@@ -434,7 +438,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """A study was left, for something that is done here."""
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
-            self.timeline.timeline.move_to_block(leaving.block)
+            self.timeline.timeline.move_to_block(leaving.block, boundary=leaving.is_boundary)
 
     def commands(self) -> Iterator[PaletteCommand]:
         """What the command palette offers here besides what keys do; only what applies now."""

@@ -33,6 +33,7 @@ class Boundary:
         is_compaction: The agent compacted here, wholly or in part.
         cause: What is said of it where no compaction was recorded.
         compaction: The recorded compaction, None for none.
+        cleared: Partial compactions right before a full one, with no call between them.
     """
 
     history: History
@@ -40,6 +41,7 @@ class Boundary:
     is_compaction: bool
     cause: str = ""
     compaction: Compaction | None = None
+    cleared: tuple[Compaction, ...] = ()
 
     @cached_property
     def effect(self) -> CompactionEffect | None:
@@ -53,14 +55,17 @@ class Boundary:
         happened = () if self.effect is None else _happened(self.history, self.effect)
         if self.compaction is None:
             return ", ".join((self.cause, *happened))
-        return compaction_label(self.compaction, happened)
+        return compaction_label(self.compaction, (*happened, *(f"{_cleared(each)} before" for each in self.cleared)))
 
 
 def boundaries_of(history: History) -> tuple[Boundary, ...]:
     """Every boundary of a session, in order of their blocks. One that nothing follows yet is left out."""
     session = history.session
     found: dict[int, tuple[bool, str, Compaction | None]] = {}
-    compacted = {compaction.message: compaction for compaction in session.compactions}
+    by_message: dict[int, list[Compaction]] = {}
+    for each in session.compactions:
+        by_message.setdefault(each.message, []).append(each)
+    compacted = {message: among[-1] for message, among in by_message.items()}
     for context in session.contexts:
         if context.cause is ContextCause.START:
             if context.thread and context.members:
@@ -80,7 +85,8 @@ def boundaries_of(history: History) -> tuple[Boundary, ...]:
         if 0 <= message < len(session.messages):
             block = int(history.message_first_block[message])
             if block < block_count:
-                placed.append(Boundary(history, block, *found[message]))
+                cleared = tuple(each for each in by_message.get(message, ())[:-1] if each.is_partial)
+                placed.append(Boundary(history, block, *found[message], cleared))
     return tuple(placed)
 
 
@@ -116,6 +122,7 @@ def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
 
 
 PROMPTS = "prompts"
+SUMMARY_IS_NOT_THERE = "the file does not hold the summary"
 LISTED = 8
 """Kinds of what was removed that are told one by one."""
 
@@ -142,8 +149,12 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
     removed, kept, added = (
         ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
     )
+    again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
+    tokens = f"{_about(tokens_of(table, effect.removed))} tokens (local count)"
+    lacks_summary = boundary.is_compaction and not len(effect.added)
+    new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     return (
-        f"removed {removed}, {_about(tokens_of(table, effect.removed))} tokens · kept {kept} · new {added}",
+        f"removed {removed}, {tokens} · kept {kept}{again} · {new}",
         *_aligned(named),
         "",
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
@@ -156,12 +167,13 @@ def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     after, other = found.after, found.elsewhere
     until = "until the next edit or finished step" if found.reached else "and no edit or finished step"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
-    said = f"Then {calls}, {_work(after, found)} {until}; {after.rereads:g} of {reads} were of files it had had before."
+    again = f"; {after.rereads:g} of {reads} were of files it had had before" if after.reads else ""
+    said = f"After it: {calls}, {_work(after, found)} {until}{again}."
     if other is None:
         return (said,)
-    windows = f"{ON_SCREEN.plural(found.windows, 'window')} of {calls} elsewhere in this session"
     again = f"{other.rereads:g} {'re-read' if other.rereads == 1 else 're-reads'}"
-    return (said, f"{windows} (medians): {_work(other, found)}, {again}.")
+    elsewhere = f"To compare: {calls} elsewhere in this session (median of {ON_SCREEN.whole(found.windows)} stretches)"
+    return (said, f"{elsewhere}: {_work(other, found)}, {again}.")
 
 
 def _work(done: WorkStretch, found: CompactionAftermath) -> str:
@@ -196,6 +208,21 @@ def _about(tokens: int) -> str:
     return f"{ABOUT}{ON_SCREEN.whole(tokens)}" if tokens else "0"
 
 
+def cleared_line(compaction: Compaction) -> str:
+    """What a partial compaction did, with no call between it and the full one after it; a safe sentence."""
+    saved = compaction.tokens_saved
+    amount = "" if saved is None else f", {ON_SCREEN.whole(saved)} tokens by its own count"
+    return f"Right before it the agent cleared {_results(compaction)}{amount}; no call was made in between."
+
+
+def _cleared(compaction: Compaction) -> str:
+    return f"{_results(compaction)} cleared"
+
+
+def _results(compaction: Compaction) -> str:
+    return ON_SCREEN.plural(len(compaction.cleared_tool_call_ids), "tool result")
+
+
 def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> str:
     """What is known of a recorded compaction, in one line that is safe to show.
 
@@ -205,7 +232,7 @@ def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> 
     """
     parts = ["compaction"]
     if compaction.is_partial:
-        parts = [f"{ON_SCREEN.plural(len(compaction.cleared_tool_call_ids), 'tool result')} cleared"]
+        parts = [_cleared(compaction)]
     if compaction.trigger:
         parts.append(one_line(compaction.trigger, 40))
     parts += happened

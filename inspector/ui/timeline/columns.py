@@ -302,6 +302,8 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
         told.append((one_line(view.reason_at(row.index), 200) or cell.amount.action.label, "timeline--reason"))
     for text, style in told:
         if text:
+            if style == "timeline--reason":
+                text = _beside_preview(text, preview, width)
             text = clip_cells(text, width)
             left = width - cell_width(text) - 3
             if left < LEAST_PREVIEW or not preview:
@@ -309,6 +311,14 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
             pieces += [(text, style), (" · ", preview_class)]
             width = left
     return [*pieces, (fit_cells(preview, width), preview_class)]
+
+
+def _beside_preview(reason: str, preview: str, width: int) -> str:
+    """Why a row is not sent whole, without the strategy's name where what the row holds has no room beside it."""
+    why = reason.partition(": ")[2]
+    if not why or not preview or width - cell_width(reason) - 3 >= LEAST_PREVIEW:
+        return reason
+    return clip_cells(why, max(width - 3 - LEAST_PREVIEW, LEAST_PREVIEW))
 
 
 def _miss_told(view: TimelineView, row: int, width: int) -> str:

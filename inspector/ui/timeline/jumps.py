@@ -46,7 +46,7 @@ class Landing(NamedTuple):
         total: How many of them there are to go through.
         hidden: How many more there are that are not among the rows shown.
         is_near: None is among the rows shown, and the position is that of the row nearest to it.
-        is_around: It was gone around the end.
+        is_around: It was gone around the end, after another such jump.
     """
 
     position: int
@@ -70,7 +70,13 @@ class Landing(NamedTuple):
 
 
 def landing(
-    view: TimelineView, wanted: NDArray[np.integer[Any]], step: int, cursor: int, before: Landing | None = None
+    view: TimelineView,
+    wanted: NDArray[np.integer[Any]],
+    step: int,
+    cursor: int,
+    before: Landing | None = None,
+    *,
+    is_nearest_first: bool = False,
 ) -> Landing | None:
     """Where a jump ends that begins at the cursor: at the next row shown, around the end.
 
@@ -82,6 +88,7 @@ def landing(
         step: 1 for the next one below, -1 for the one above, 0 for the first from the cursor on.
         cursor: The position of the cursor.
         before: Where the last such jump ended; two that are near the same row are told apart by it.
+        is_nearest_first: Where there is none that way, the first such jump goes to the nearest the other way.
 
     Returns:
         The place; None where there is none, or nothing is shown at all.
@@ -92,12 +99,16 @@ def landing(
     positions = np.unique(places[places >= 0])
     if len(positions):
         found, is_around = _next_of(positions, cursor, step)
+        if is_around and before is None:
+            is_around = False
+            found = len(positions) - 1 - found if is_nearest_first else found
         position = int(positions[found])
         row = int(wanted[np.flatnonzero(places == position)[0]])
         hidden = int((places < 0).sum())
         return Landing(position, row, found + 1, len(positions), hidden, is_around=is_around)
     here = before.row if before is not None and before.position == cursor else view.row_at(cursor)
     found, is_around = _next_of(wanted, here, step)
+    is_around = is_around and before is not None
     row = int(wanted[found])
     return Landing(view.position_of(row), row, found + 1, len(wanted), len(wanted), is_near=True, is_around=is_around)
 

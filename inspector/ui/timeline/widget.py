@@ -237,10 +237,10 @@ class Timeline(LineView):
         """Index of the block under the cursor, -1 for none."""
         return int(self.view.rows.block[self.cursor_row]) if self.view is not None and self.cursor >= 0 else -1
 
-    def move_to_block(self, block: int) -> None:
-        """Put the cursor on a block's row, or the nearest shown."""
+    def move_to_block(self, block: int, *, boundary: bool = False) -> None:
+        """Put the cursor on a block's row, or on the boundary's before it, or the nearest shown."""
         if self.view is not None and self.view.count:
-            self.move_to(self.view.position_of(self.view.rows.index_of(block)))
+            self.move_to(self.view.position_of(self.view.rows.index_of(block, boundary=boundary)))
 
     def move_to(self, position: int) -> None:
         """Put the cursor on a position among the rows shown. Anywhere but on the last, following stops."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual import events, messages
 from textual._callback import invoke
 from textual.await_complete import AwaitComplete
+from textual.dom import DOMNode
 from textual.screen import Screen
 
 from inspector.ui.toolkit.failures import Failure, outliving
@@ -95,6 +96,19 @@ class AnsweredScreen(Screen[Answer]):
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
         # All that wait for a frame are called in one go, which one that fails would end.
         super()._invoke_later(lambda: outliving(invoke(callback)), sender)
+
+    def on_unmount(self) -> None:
+        """Leave what others want done after a frame to the screen that is shown now.
+
+        Textual keeps it with whatever screen is in front when it is asked for, and it would be lost with that.
+        """
+        waiting, self._callbacks = self._callbacks, []
+        for callback, sender in waiting:
+            if self.app.is_running and sender.is_running and not self._holds(sender) and self.app.screen is not self:
+                self.app.screen._invoke_later(callback, sender)  # noqa: SLF001  what it would have been asked itself
+
+    def _holds(self, pump: MessagePump) -> bool:
+        return pump is self or (isinstance(pump, DOMNode) and self in pump.ancestors)
 
     def _screen_resized(self, size: Size) -> None:  # noqa: ARG002  Textual tells it
         # What is told of a size may come after the terminal has another one: laid out for both in turn, a screen below

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from inspector.session.billing_terms import BillingTerms, searches_of, word_of
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
@@ -86,6 +87,16 @@ def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_pr
     if is_placeholder == usage.output_is_placeholder:
         return usage
     return structs.replace(usage, output_is_placeholder=is_placeholder)
+
+
+def _terms_of(record: ClaudeCodeRecord) -> str:
+    reported = record.message.usage if record.message is not None else None
+    if reported is None:
+        return ""
+    tools = reported.server_tool_use
+    searches = searches_of(tools.web_search_requests) if tools is not None else 0
+    speed, tier, region = map(word_of, (reported.speed, reported.service_tier, reported.inference_geo))
+    return BillingTerms(speed, tier, region, searches).code
 
 
 def _miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
@@ -374,9 +385,9 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             usage = with_placeholder_noted(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
-        miss = _miss_of(record) or call.miss
-        if usage is not call.usage or miss != call.miss:
-            self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss)
+        miss, terms = _miss_of(record) or call.miss, _terms_of(record) or call.terms
+        if usage is not call.usage or miss != call.miss or terms != call.terms:
+            self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss, terms=terms)
 
     def _summarise(self, record: ClaudeCodeRecord, blocks: list[Block], thread: ClaudeCodeThread, turn: int) -> int:
         if not thread.awaits_summary and thread.context is not None and thread.context.members:

@@ -53,6 +53,12 @@ class CacheCreation(Struct, gc=False):
     ephemeral_1h_input_tokens: int | None = None
 
 
+class ServerToolUse(Struct, gc=False):
+    """How often tools of the API's own were used."""
+
+    web_search_requests: int | None = None
+
+
 class ReportedUsage(Struct, gc=False):
     """`message.usage`, as the API reports it."""
 
@@ -61,6 +67,10 @@ class ReportedUsage(Struct, gc=False):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation: CacheCreation | None = None
+    speed: str | None = None
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    server_tool_use: ServerToolUse | None = None
 
 
 class MissReason(Struct, gc=False):

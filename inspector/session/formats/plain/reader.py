@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
+from inspector.session.billing_terms import SERVICE_TIER, terms_of
 from inspector.session.blocks import TextBlock
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import CallMatcher, ToolNames
@@ -70,7 +71,7 @@ COUNTER = "x-anthropic-billing-header:"
 """How a system text begins that Claude Code writes anew for every request; the API does not count it."""
 
 TIMES = ("timestamp", "created", "created_at", "time")
-ABOUT = (*TIMES, "model", "usage", "id", "diagnostics")
+ABOUT = (*TIMES, "model", "usage", "id", "diagnostics", SERVICE_TIER)
 """Fields of a message, or of what stands around it, that say something of the call."""
 
 
@@ -250,8 +251,16 @@ class RequestLog:
             model, usage = string(sent.about.get("model")), usage_of(sent.about.get("usage"))
             miss = miss_of(sent.about.get("diagnostics"))
             asked = thinking_asked(sent.about), betas_asked(sent.about)
+            terms = terms_of(sent.about.get("usage"), sent.about.get(SERVICE_TIER)).code
             index = thread.respond(
-                message, model=model, usage=usage, is_sent=False, miss=miss, thinking=asked[0], betas=asked[1]
+                message,
+                model=model,
+                usage=usage,
+                is_sent=False,
+                miss=miss,
+                thinking=asked[0],
+                betas=asked[1],
+                terms=terms,
             )
         else:
             index = thread.add(message, is_sent=False)
@@ -367,7 +376,8 @@ class RequestLog:
         if isinstance(model, str):
             thread.note_model(model)
         if calls[-1].usage is None:
-            calls[-1] = structs.replace(calls[-1], usage=usage_of(about.get("usage")))
+            terms = terms_of(about.get("usage"), about.get(SERVICE_TIER)).code
+            calls[-1] = structs.replace(calls[-1], usage=usage_of(about.get("usage")), terms=terms)
 
 
 class _Apart(NamedTuple):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import Fields
@@ -199,7 +200,7 @@ def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
     fields = node.fields()
     if "body" in fields:
         return _response(fields["body"])
-    reply = fields.values_of("model", "usage", "id", "created")
+    reply = fields.values_of("model", "usage", "id", "created", SERVICE_TIER)
     if (answer := _message_of_choices(fields)) is not None:
         return answer, reply
     value = node.value()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import SERVICE_TIER, terms_of
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
@@ -195,6 +196,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 usage=usage_of(about.get("usage")),
                 time=next((seconds_of_any(about[name]) for name in TIMES if name in about), None),
                 identifier=identifier or made.identifier,
+                terms=terms_of(about.get("usage"), about.get(SERVICE_TIER)).code,
             )
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:

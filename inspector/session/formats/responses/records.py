@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.streamed_answers import events_of
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, objects, string
@@ -76,7 +77,17 @@ LISTS = ("input", "items", "input_items")
 WRAPPERS = ("request", "response", "body", "body_raw")
 """Fields that hold a request or response: an object, or a string of it or of the events in which it came."""
 
-ABOUT = ("model", "created_at", "created", "timestamp", "time", "usage", "id", "previous_response_id")
+ABOUT = (
+    "model",
+    "created_at",
+    "created",
+    "timestamp",
+    "time",
+    "usage",
+    "id",
+    "previous_response_id",
+    SERVICE_TIER,
+)
 
 
 @dataclass

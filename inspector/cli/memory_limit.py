@@ -1,0 +1,48 @@
+"""The address space a process may have at most (`ulimit -v`), where that is too little for the program.
+
+The libraries it stands on are in part written in languages that end the process where they get no memory, or say that
+they could not be imported; so what they need is asked for before they are.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+from typing import Final
+
+MEMORY_NEEDED: Final = 192 << 20
+"""Bytes in which a command can work."""
+LITTLE_MEMORY: Final = 2 * MEMORY_NEEDED
+"""Bytes below which a library that cannot be imported had too little."""
+
+
+def memory_limit() -> int | None:
+    """Bytes of address space this process may have; None for as much as there is."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def too_little_memory(error: Exception | None = None) -> str:
+    """What to tell of a limit that is too small, in a line; empty where there is none.
+
+    Args:
+        error: What something failed with; None before anything did.
+    """
+    limit = memory_limit()
+    is_of_memory = isinstance(error, ImportError | SystemError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )
+    if limit is None or limit >= (LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED):
+        return ""
+    enough = LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED
+    return (
+        f"the limit of {limit >> 20} MB on memory is too small; at least {enough >> 20} MB are needed: "
+        f"`ulimit -v {enough >> 10}`, or `ulimit -v unlimited`"
+    )
+
+
+def make_do() -> None:
+    """Where memory is limited, have numpy's arithmetic reserve it for one thread instead of one a core."""
+    if memory_limit() is not None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

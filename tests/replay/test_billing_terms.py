@@ -1,0 +1,157 @@
+"""What changes a price besides model and tokens: read from records, priced where a price is known, said where not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.price_file import PriceFileError, read_price_file
+from inspector.replay.pricing.prices import Pricing
+from inspector.report.session_report import caveats
+from inspector.session.billing_terms import BillingTerms, terms_of
+from inspector.session.open import open_session
+from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
+from inspector.tokens.token_table import TokenTable
+from tests.session.claude_lines import Script
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.replay.pricing.rates import Rates
+
+NOON = 1_795_176_000.0
+OPUS, OLD = "claude-opus-4-8", "claude-opus-4-5"
+USAGE = {"input_tokens": 1_000, "cache_read_input_tokens": 50_000, "output_tokens": 200}
+
+
+def rates(model: str, pricing: Pricing | None = None, **terms: Any) -> Rates:
+    found = (pricing or Pricing(today=NOON)).rates(model, NOON, BillingTerms(**terms).code)
+    assert found is not None
+    return found
+
+
+def inputs_of(path: Path, usages: list[dict[str, Any]]) -> ReplayInputs:
+    script = Script()
+    for number, usage in enumerate(usages):
+        script.prompt(f"question {number}")
+        script.block(f"m{number}", {"type": "text", "text": "An answer."}, usage={**USAGE, **usage})
+    session = open_session(script.write(path / "session.jsonl"))
+    return ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing(today=NOON))
+
+
+def test_fast_calls_and_batches_cost_what_the_table_has_for_them() -> None:
+    usual = rates(OPUS)
+    fast, batch = rates(OPUS, speed="fast"), rates(OPUS, tier="batch")
+    assert fast.input > usual.input
+    assert fast.output > usual.output
+    assert batch.input == pytest.approx(usual.input / 2)
+    assert (fast.terms, fast.unpriced) == ("fast", ())
+    assert rates("gpt-5", tier="priority").input > rates("gpt-5").input > rates("gpt-5", tier="flex").input
+
+
+def test_inference_in_the_us_alone_costs_a_tenth_more_from_4_6_on() -> None:
+    usual, there = rates(OPUS), rates(OPUS, region="us")
+    for column in ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output"):
+        assert getattr(there, column) == pytest.approx(getattr(usual, column) * 1.1)
+    assert rates(OPUS, region="us", speed="fast").input == pytest.approx(rates(OPUS, speed="fast").input * 1.1)
+    assert rates(OLD, region="us").unpriced == ("us",)
+
+
+def test_searches_are_paid_for_one_by_one() -> None:
+    assert rates(OPUS, web_searches=3).per_call == pytest.approx(0.03)
+    assert rates("gpt-5", web_searches=3).unpriced == ("web searches",)
+
+
+def test_what_has_no_price_is_named_and_a_price_file_gives_it_one(tmp_path: Path) -> None:
+    assert rates(OLD, speed="fast").unpriced == ("fast",)
+    assert rates(OLD, speed="fast").input == rates(OLD).input
+    path = tmp_path / "prices.toml"
+    path.write_text("[terms]\nfast = 6\nus = 1.2\nweb_search = 0.02\n", encoding="utf-8")
+    mine = Pricing(own=read_price_file(path), today=NOON)
+    assert rates(OLD, mine, speed="fast").input == pytest.approx(6 * rates(OLD).input)
+    assert rates(OPUS, mine, region="us").input == pytest.approx(1.2 * rates(OPUS).input)
+    assert rates("gpt-5", mine, web_searches=2).per_call == pytest.approx(0.04)
+    path.write_text('[terms]\nfast = "six"\n', encoding="utf-8")
+    with pytest.raises(PriceFileError, match=r"terms\.fast"):
+        read_price_file(path)
+
+
+def test_rates_that_are_given_hold_under_all_terms() -> None:
+    given_rates = rates(OPUS)
+    pricing = Pricing(given=given_rates)
+    assert pricing.rates(OPUS, NOON, BillingTerms("fast", web_searches=2).code) == given_rates
+
+
+def test_every_call_of_a_session_is_priced_under_its_own_terms(tmp_path: Path) -> None:
+    said = [
+        {"speed": "standard", "service_tier": "standard", "inference_geo": "not_available"},
+        {"speed": "fast"},
+        {"speed": "fast", "server_tool_use": {"web_search_requests": 2, "web_fetch_requests": 9}},
+        {"speed": None, "service_tier": None, "server_tool_use": None},
+    ]
+    inputs = inputs_of(tmp_path, said)
+    cost = replay(inputs, Plan()).ledger.cost
+    usual, fast = cost[0], cost[1]
+    rate, quick = (inputs.pricing.rates(OPUS, inputs.history.session.calls[0].time, each) for each in ("", "fast///0"))
+    assert rate is not None
+    assert quick is not None
+    assert usual == pytest.approx((1_000 * rate.input + 50_000 * rate.cache_read + 200 * rate.output) / 1e6)
+    assert fast == pytest.approx((1_000 * quick.input + 50_000 * quick.cache_read + 200 * quick.output) / 1e6)
+    assert cost[2] == pytest.approx(fast + 0.02)
+    assert cost[3] == pytest.approx(usual)
+    assert not inputs.lacks_prices
+
+
+def test_a_cost_with_a_part_nobody_has_a_price_for_is_at_least_so_much_and_a_report_says_what(tmp_path: Path) -> None:
+    inputs = inputs_of(tmp_path, [{}, {"speed": "turbo"}])
+    figure = replay(inputs, Plan()).figures.cost_usd
+    assert figure.is_least
+    notes = " ".join(caveats(inputs))
+    assert "1 call: turbo" in notes
+    assert "nothing here has a price for turbo" in notes
+    (less := tmp_path / "less").mkdir()
+    assert not replay(inputs_of(less, [{"service_tier": "flex"}]), Plan()).figures.cost_usd.is_least
+
+
+def test_the_tier_an_openai_response_names_counts_and_not_the_one_its_request_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    lines = [
+        {
+            "request": {"model": "gpt-5", "service_tier": "auto", "messages": [{"role": "user", "content": "go"}]},
+            "response": {
+                "id": "r1",
+                "model": "gpt-5",
+                "service_tier": "priority",
+                "choices": [{"message": {"role": "assistant", "content": "done"}}],
+                "usage": {"prompt_tokens": 100, "completion_tokens": 5},
+            },
+        }
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    (call,) = open_session(path).calls
+    assert BillingTerms.of_code(call.terms).label == "priority"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=5,
+    ),
+    st.sampled_from(["speed", "service_tier", "inference_geo", "server_tool_use"]),
+)
+def test_whatever_stands_there_is_terms_or_nothing(value: object, name: str) -> None:
+    for usage in (value, {name: value}, {"server_tool_use": {"web_search_requests": value}}):
+        found = terms_of(usage, value)
+        assert BillingTerms.of_code(found.code) == found
+        pricing = Pricing(today=NOON)
+        priced = pricing.call_rates([OPUS, OPUS], np.array([NOON, NOON]), ["", found.code])
+        assert len(priced.index) == 2
