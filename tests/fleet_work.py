@@ -6,14 +6,16 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from inspector.cli import folder_report, tuning_pool
+from inspector.cli import before_after, folder_report, tuning_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from inspector.cli.before_after import _Read
     from inspector.cli.folder_report import Done
     from inspector.cli.kept_results import ReadFrom
     from inspector.cli.session_tasks import SessionTask
+    from inspector.replay.tuning.compaction_costs import CompactionTerms, ThresholdCosts
     from inspector.replay.tuning.trial import Trial, TrialTerms
     from inspector.strategies.plan import Plan
 
@@ -39,6 +41,18 @@ def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tupl
     """What a search has done, with such sessions among them."""
     perish(task.path)
     return tuning_pool._tried(task, plans, terms)
+
+
+def cost_at(task: SessionTask, thresholds: tuple[float, ...], terms: CompactionTerms) -> ThresholdCosts:
+    """What sessions cost at other thresholds, with such sessions among them."""
+    perish(task.path)
+    return tuning_pool._costs(task, thresholds, terms)
+
+
+def read_in_set(task: SessionTask) -> _Read:
+    """What a comparison of two sets has read, with such sessions among them."""
+    perish(task.path)
+    return before_after._read(task)
 
 
 def squared(number: int) -> int:

@@ -27,6 +27,7 @@ from textual.events import (
     Resize,
 )
 from textual.geometry import Size
+from textual.notifications import Notify
 from textual.widgets import Input, Static
 from textual.worker import Worker, WorkerState
 
@@ -794,8 +795,8 @@ class Running:
 
     @property
     def toasts(self) -> list[str]:
-        """What pops up at the edge of the screen."""
-        return [each.message for each in self._app._notifications]
+        """What has popped up at the edge of the screen, whether it is still there or not."""
+        return [each.notification.message for each in self._messages if isinstance(each, Notify)]
 
     @property
     def has_no_color(self) -> bool:
