@@ -434,6 +434,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
     parser.add_argument("--jobs", type=int, default=1, help="how many at once, each in a process; 0 for one a core")
     parser.add_argument("--short", action="store_true", help="runs of few deeds, as in the suite")
+    parser.add_argument(
+        "--again", type=int, default=0, help="how often to repeat what failed, to fail only if it does again"
+    )
     parser.add_argument("--terminal", action="store_true", help="in a real terminal, as a process of its own")
     options = parser.parse_args(arguments)
     first = options.seed if options.seed is not None else random.randrange(1 << 32)  # noqa: S311  # nothing secret
@@ -455,7 +458,17 @@ def main(arguments: list[str] | None = None) -> int:
         f"{runs} runs, {count:,} deeds, {minutes:.1f} minutes, {len(failed)} failed{': ' if failed else ''}"
         f"{', '.join(map(str, failed))}"
     )
+    if options.again:
+        failed = [seed for seed in failed if fails_again(seed, options.again, in_terminal=options.terminal)]
     return int(bool(failed) or runs < options.runs)
+
+
+def fails_again(seed: int, times: int, *, in_terminal: bool) -> bool:
+    """Whether a run that failed does so again, in a few tries: what it came to may have been the machine's."""
+    played = [each for _ in range(times) for each in in_processes([seed], 1, in_terminal=in_terminal)]
+    count = sum(bool(each.failure) for each in played)
+    tell(f"seed {seed} again: failed {count} of {times} times")
+    return count > 0
 
 
 class Played(NamedTuple):
