@@ -1,4 +1,4 @@
-"""Thresholds of compaction and two sets of sessions, worked out wherever that is: the same, whatever ends in the middle."""
+"""Thresholds of compaction and two sets of sessions: the same wherever they are worked out, whatever ends midway."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 OPUS, SONNET = "claude-opus-4-8", "claude-sonnet-4-5"
 SESSIONS = 6
 JSON = ("--format", "json", "--no-kept-results")
+TELL = ProgressLine.__call__
 
 
 def write_compacted(file: Path, number: int, model: str) -> None:
@@ -70,6 +71,20 @@ def compared(capsys: pytest.CaptureFixture[str], folder: Path, *asked: str) -> b
     return outcome.raw
 
 
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch, at: int, of: int) -> None:
+    """Press ctrl-c once so much is told of work of so many parts."""
+    told = 0
+
+    def interrupted(self: ProgressLine, done: int, total: int) -> None:
+        nonlocal told
+        told += total == of
+        if told == at:
+            signal.raise_signal(signal.SIGINT)
+        TELL(self, done, total)
+
+    monkeypatch.setattr(ProgressLine, "__call__", interrupted)
+
+
 def test_thresholds_are_the_same_to_the_bit_in_this_process_and_in_others(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -104,27 +119,16 @@ def test_ctrl_c_tells_the_thresholds_that_are_known_and_how_many_sessions_are_mi
     shutil.copytree(folder, both)
     for number in range(SESSIONS):
         write_compacted(both / f"other-{number}.jsonl", SESSIONS + number, SONNET)
-    told, tell = 0, ProgressLine.__call__
-    last = 0
-
-    def interrupted(self: ProgressLine, done: int, total: int) -> None:
-        nonlocal told
-        told += total == SESSIONS
-        if told == last:
-            signal.raise_signal(signal.SIGINT)
-        tell(self, done, total)
-
-    monkeypatch.setattr(ProgressLine, "__call__", interrupted)
-    last = 3 * SESSIONS + 2
-    outcome = run_here(capsys, "tune", "--compaction", both, *JSON, "--processes", processes)
     missing = f"{SESSIONS} of {2 * SESSIONS} sessions are missing: ctrl-c"
+    press_ctrl_c(monkeypatch, at=3 * SESSIONS + 2, of=SESSIONS)
+    outcome = run_here(capsys, "tune", "--compaction", both, *JSON, "--processes", processes)
     assert outcome.code == 130
     assert missing in " ".join(outcome.err.split())
     found = json.loads(outcome.raw)
     assert missing in found["warnings"][0]
     assert [group["sessions"] for group in found["compaction"]] == [SESSIONS]
 
-    told, last = 0, 2
+    press_ctrl_c(monkeypatch, at=2, of=SESSIONS)
     outcome = run_here(capsys, "tune", "--compaction", both, *JSON, "--processes", processes)
     assert outcome.code == 130
     assert f"{2 * SESSIONS} of {2 * SESSIONS} sessions are missing" in " ".join(outcome.err.split())
@@ -148,6 +152,22 @@ def test_two_sets_are_the_same_to_the_bit_in_this_process_and_in_others_whatever
     assert found["after"]["figures"] == json.loads(here)["after"]["figures"]
 
 
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_ctrl_c_compares_the_sets_as_far_as_they_were_read_and_says_how_many_sessions_are_missing(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch, processes: str
+) -> None:
+    first, *others = sorted(folder.glob("*.jsonl"))
+    asked = ("compare", "--before", first, *(part for path in others for part in ("--after", path)))
+    press_ctrl_c(monkeypatch, at=4, of=SESSIONS)
+    outcome = run_here(capsys, *asked, "--processes", processes, *JSON)
+    found = json.loads(outcome.raw)
+
+    assert outcome.code == 130
+    assert f"2 of {SESSIONS} sessions are missing: ctrl-c" in " ".join(outcome.err.split())
+    assert any(warning in outcome.err for warning in found["warnings"])
+    assert found["before"]["sessions"] + found["after"]["sessions"] == SESSIONS - 2
+
+
 def test_a_cluster_gives_the_same_thresholds_and_sets_to_the_bit(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,12 +175,11 @@ def test_a_cluster_gives_the_same_thresholds_and_sets_to_the_bit(
     from inspector.cli.cluster_executor import ClusterExecutor
 
     expected = compacted(capsys, folder), compared(capsys, folder)
-    with ClusterExecutor.local(2) as cluster:
-        with monkeypatch.context() as patched:
-            patched.setattr(cluster, "_close", lambda: None)
-            for module in (before_after, tune_compaction):
-                patched.setattr(module, "executor_of", lambda options, sessions: cluster)
-            assert (compacted(capsys, folder), compared(capsys, folder)) == expected
+    with ClusterExecutor.local(2) as cluster, monkeypatch.context() as patched:
+        patched.setattr(cluster, "_close", lambda: None)
+        for module in (before_after, tune_compaction):
+            patched.setattr(module, "executor_of", lambda options, sessions: cluster)
+        assert (compacted(capsys, folder), compared(capsys, folder)) == expected
 
 
 def test_strategies_are_compared_on_one_session_which_is_not_worked_on_like_many(

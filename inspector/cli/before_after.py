@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from inspector.cli.executors import Job, Lost
-from inspector.cli.exit_codes import CommandError
+from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import executor_of, missing
-from inspector.cli.output import ProgressLine
+from inspector.cli.output import ProgressLine, narrate
 from inspector.cli.reading import pricing_of, read_session, terms_of
 from inspector.cli.resolve_paths import is_list
 from inspector.cli.session_tasks import SessionTask, SessionTerms
@@ -78,7 +78,7 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
     named, doubly = _named(options)
     found, ended = _read_all(list(named), options)
     if not found:
-        raise CommandError(missing(len(named), len(named), ended))
+        raise CommandError(missing(len(named), len(named), ended), ExitCode.INTERRUPTED)
     unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in found.items() if not one.row]
     if len(unread) == len(found):
         raise CommandError(unread[0].problem)
@@ -101,6 +101,7 @@ def compare_sets(options: Namespace) -> tuple[BeforeAfterReport, bool]:
     warnings = [f"{IN_TEXT.plural(count, 'session')} {what}" for count, what in said if count]
     if ended:
         warnings.append(missing(len(named) - len(found), len(named), ended))
+        narrate(warnings[-1])
     if copied:
         warnings.append(f"{IN_TEXT.plural(copied, 'call')} copied from another session, counted with that one alone")
     paths = (options.before, options.after) if options.at is None else ([options.path], [options.path])
@@ -168,7 +169,7 @@ def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Re
         for task in again:
             del done[task.path]
         done |= _run(executor, again, progress)
-    return {path: done[path] for path in paths if path in done}, executor.ended
+    return {path: done[path] for path in paths if path in done}, executor.ended if len(done) < len(paths) else ""
 
 
 def _run(executor: SessionExecutor, tasks: Sequence[SessionTask], progress: ProgressLine) -> dict[Path, _Read]:

@@ -97,7 +97,8 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
         replays = _Replays({header.path: header.size for header in found}, terms, executor, results)
         replays.run()
     results.close()
-    done, ended = replays.done, executor.ended
+    done = replays.done
+    ended = executor.ended if len(done) < len(found) else ""
     rows = [msgspec.json.decode(one.row, type=SessionRow) for one in done.values() if one.row]
     unread = [UnreadSession(path=shown_path(path), problem=one.problem) for path, one in done.items() if not one.row]
     notes = [missing(len(found) - len(done), len(found), ended)] if ended else []
