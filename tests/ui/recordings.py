@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,13 @@ class Recording:
         path: The file.
         model: The model that answers.
         turns: Turns written so far.
+        hour: In which it is recorded, UTC.
     """
 
     path: Path
     model: str = "claude-opus-4-8"
     turns: int = 0
+    hour: str = "2026-05-01T10"
     last: str | None = field(default=None, repr=False)
 
     def say(self, text: str) -> None:
@@ -68,13 +71,18 @@ class Recording:
             "version": "2.1.0",
             "isSidechain": False,
             "userType": "external",
-            "timestamp": f"2026-05-01T10:{number // 60 % 60:02}:{number % 60:02}.000Z",
+            "timestamp": f"{self.hour}:{number // 60 % 60:02}:{number % 60:02}.000Z",
             "message": message,
             **more,
         }
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         self.last = uuid
+
+
+def this_hour() -> str:
+    """The present hour, for what is to be live: of a file whose records are older, it is known that it is a copy."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H")
 
 
 def recording(path: Path, turns: int = 30, **fields: Any) -> Recording:

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +12,8 @@ from inspector.ui.settings import Settings, load_settings
 from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
-from tests.ui.recordings import recording
+from tests.ui.recordings import recording, this_hour
 from tests.ui.studies import SessionList
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def test_a_session_is_shown_estimated_then_counted_then_replayed(running, session_file) -> None:
@@ -421,7 +418,8 @@ async def test_two_plans_are_compared_with_one_key(running, session_file) -> Non
         assert run.plan.entries[0].strategy.confirmation == 12
 
 
-async def test_a_session_that_is_being_written_is_opened_at_its_end(running, session_file) -> None:
+async def test_a_session_that_is_being_written_is_opened_at_its_end(running, tmp_path: Path) -> None:
+    session_file = recording(tmp_path / "session.jsonl", hour=this_hour())
     async with running(session_file.path) as run:
         timeline = run.timeline
         assert timeline.is_followed

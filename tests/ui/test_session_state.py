@@ -10,6 +10,7 @@ from inspector.strategies.plan import Plan
 from inspector.ui.controller.saved_state import SessionState, load_state, save_state, state_path
 from tests.conftest import ROOT
 from tests.terminal import TerminalProgram
+from tests.ui.recordings import recording, this_hour
 
 ONE = Plan.from_specs(["tiered-stale:data=40"])
 OTHER = Plan.from_specs(["tiered-stale:data=50,enabled=false", "clear-old"])
@@ -81,7 +82,8 @@ async def test_filter_order_view_and_focus_are_there_again_the_next_time(running
         assert "largest first" in run.text()
 
 
-async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same(running, session_file) -> None:
+async def test_a_session_that_is_being_written_is_opened_at_its_end_all_the_same(running, tmp_path: Path) -> None:
+    session_file = recording(tmp_path / "session.jsonl", hour=this_hour())
     async with running(session_file.path) as run:
         await run.press("[", "home")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from inspector.report.session_summary import SessionSummary
 from inspector.session.discovery import Header
 from tests.session.growing import GROWING
-from tests.ui.recordings import recording
+from tests.ui.recordings import recording, this_hour
 from tests.ui.studies import SessionList
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ async def test_the_list_follows_its_folder_while_it_is_open(
         await run.tap("ctrl+l")
         await run.until_shown(f"there      {folder}")
         await run.tap("escape")
-        codex.write(folder / "rollout-1.jsonl", 2)
+        codex.write(tmp_path / "rollout.jsonl", 2)
+        written = re.sub(r"\d{4}-\d\d-\d\dT\d\d", this_hour(), (tmp_path / "rollout.jsonl").read_text(encoding="utf-8"))
+        (folder / "rollout-1.jsonl").write_text(written, encoding="utf-8")
         await run.until_shown("1 shown of 1 session")
         assert "●" in run.text(), "it is being written"
         codex.write(folder / "rollout-2.jsonl", 2)

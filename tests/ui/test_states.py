@@ -127,7 +127,7 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
     async with running(path, ready=False, size=size) as run:
         await run.until(lambda: run.state == "waiting")
         await run.until(lambda: "strategy" not in run.status_line)
-        for key in "1ptcv$E[]a+fnNgr_d":
+        for key in "1ptcv$E[]a+fnNgr_*":
             run.forget_notice()
             await run.tap(NAMES.get(key, key))
             await run.pause()

@@ -236,7 +236,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("_", shows="never applied, folded")
     act("compare.best", "*", changes=ROW)
     act("compare.front", "F", shows="Saving against needed later")
-    program.go("F", hides="Saving against needed later")
+    program.go("F", shows="Compare ")
     act("compare.read-on", "tab", hides="saves most at least, of plans that leave out")
     program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
