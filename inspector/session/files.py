@@ -28,6 +28,9 @@ SEPARATOR = "#"
 CLOCK_SECONDS = 0.05
 """Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
 
+LIVE_SECONDS = 300.0
+"""A file left alone for longer is followed all the same, but no longer called live."""
+
 COPIED_SECONDS = 3600.0
 """A file that changed this long after its newest record was made was copied then, and not written by an agent."""
 
@@ -115,6 +118,16 @@ def time_of_writing(changed: float, recorded: float | None) -> float:
         recorded: When its newest record was made; None where records have no time.
     """
     return changed if recorded is None or changed - recorded < COPIED_SECONDS else recorded
+
+
+def is_live(written: float | None, now: float) -> bool:
+    """Whether a session is taken for one that is being written: in the header, in tabs and in lists alike.
+
+    Args:
+        written: As `time_of_writing` has it; None where unknown.
+        now: Seconds since the epoch.
+    """
+    return written is not None and now - written <= LIVE_SECONDS
 
 
 def open_for_reading(path: Path) -> BinaryIO:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePath
+from time import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -15,6 +16,7 @@ from textual.app import InvalidModeError, SystemCommand
 from textual.reactive import Reactive
 
 from inspector.safe_text import one_line
+from inspector.session.files import is_live
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.frame_batching import PaintingApp
 from inspector.ui.performance.gc_scheduler import CollectingApp
@@ -24,7 +26,7 @@ from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.terminal_end import EndingApp
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.answered_screen import run_dialog
-from inspector.ui.toolkit.header import SessionHeader, is_recent
+from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.input_gate import GatedApp
 
 if TYPE_CHECKING:
@@ -221,8 +223,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         header = next(iter(screen.query(SessionHeader)), None) if isinstance(screen, InspectScreen) else None
         heading = None if header is None else header.heading
         title = heading.title if heading is not None and heading.title else tab.path.stem
-        is_live = heading is not None and heading.state == "live" and is_recent(heading.changed)
-        return TabTitle(tab.mode, title, tab.mode == self.current_mode, is_live)
+        has_news = heading is not None and heading.state == "live" and is_live(heading.changed, time())
+        return TabTitle(tab.mode, title, tab.mode == self.current_mode, has_news)
 
     @on(InspectScreen.BesideWanted)
     def _beside_wanted(self, event: InspectScreen.BesideWanted) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from inspector.session.files import LIVE_SECONDS
 from inspector.tokens.token_table import TokenTable
 from inspector.ui.settings import Settings
-from inspector.ui.toolkit.header import SECONDS_TO_IDLE
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.recordings import recording
 
@@ -95,7 +95,7 @@ async def test_rows_that_are_appended_appear(running, session_file) -> None:
 
 async def test_a_session_of_long_ago_in_a_new_file_is_not_live_until_it_is_written(running, session_file) -> None:
     # What is recorded is months old, as in a copy; the file was made a moment ago.
-    assert time.time() - session_file.path.stat().st_mtime < SECONDS_TO_IDLE
+    assert time.time() - session_file.path.stat().st_mtime < LIVE_SECONDS
     async with running(session_file.path) as run:
         await run.until_shown("○ idle")
         assert "live" not in run.text()

@@ -11,6 +11,7 @@ from time import monotonic, time
 from typing import TYPE_CHECKING
 
 from inspector.replay.projection_terms import RunsPerDay
+from inspector.session.files import is_live
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers
 from inspector.ui.controller.changes import Change, ChangeListeners
@@ -56,8 +57,6 @@ SECONDS_TO_SETTLE = 1.0
 """Key presses on one control with no longer pause between them are one change to take back."""
 SECONDS_TO_STAND = 0.06
 """A plan that lasts as long is assessed; the next of many changes comes sooner, and would be held up."""
-SECONDS_TO_IDLE = 300
-"""A file left alone for longer is followed all the same, but the cursor does not go on to what is added."""
 SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
 
 
@@ -226,7 +225,7 @@ class SessionController:
     @property
     def is_being_written(self) -> bool:
         """Whether the file changed a moment ago."""
-        return self.changed is not None and time() - self.changed < SECONDS_TO_IDLE
+        return is_live(self.changed, time())
 
     def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
         """Show how far some work has come, 0 to 1, None for done, and how to stop it."""

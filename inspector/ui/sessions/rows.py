@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.report.numbers import ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
+from inspector.session.files import is_live
 from inspector.session.session_name import named
 from inspector.ui.figure_table.table import Cell, Column, FigureRow
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from inspector.session.discovery import Header
     from inspector.ui.sessions.book import SessionLine
-
-LIVE_SECONDS: Final = 120
-"""A session written to within this time counts as being written."""
 
 LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
@@ -49,7 +47,6 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
     """
     entry = line.entry
     header, summary = entry.header, entry.summary
-    is_live = now - entry.written < LIVE_SECONDS
     waits = "table--waiting"
     cells = {
         "age": Cell(age(now - entry.written)),
@@ -77,7 +74,7 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
             )
         elif summary.tokens is not None:
             cells["cost"] = Cell(NO_PRICE, style="table--faint")
-    return FigureRow(header.path, cells, mark=LIVE if is_live else " ")
+    return FigureRow(header.path, cells, mark=LIVE if is_live(entry.written, now) else " ")
 
 
 def agent_of(header: Header) -> str:

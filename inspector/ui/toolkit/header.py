@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from inspector.report.numbers import ABOUT, ON_SCREEN, age, elapsed, window_size
 from inspector.safe_text import clip_cells, one_line
+from inspector.session.files import LIVE_SECONDS
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -24,8 +25,6 @@ LOST = {"vanished": "file is gone", "replaced": "file was replaced", "unreadable
 LONGEST_TITLE = 48
 SECONDS_COLD = 86_400
 """A cache that has been cold for longer is not told of: nobody expects it to be warm."""
-SECONDS_TO_IDLE = 300
-"""A file left alone for longer is followed all the same, but no longer called live."""
 
 
 class Heading(NamedTuple):
@@ -58,11 +57,6 @@ class Heading(NamedTuple):
     cold_at: float | None = None
     warm_call: str = ""
     cold_call: str = ""
-
-
-def is_recent(changed: float | None) -> bool:
-    """Whether a file that was changed then, in seconds since the epoch, is one that is being written."""
-    return changed is not None and time() - changed <= SECONDS_TO_IDLE
 
 
 def cache_in_words(heading: Heading, now: float) -> tuple[str, str]:
@@ -138,7 +132,7 @@ class SessionHeader(Widget):
         heading = self.heading
         seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
         match heading.state:
-            case "live" if seconds > SECONDS_TO_IDLE:
+            case "live" if seconds > LIVE_SECONDS:
                 return Content.assemble((STILL, self.get_visual_style("header--faint")), f" idle {age(seconds)}")
             case "live":
                 return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {age(seconds)}")
