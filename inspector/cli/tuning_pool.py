@@ -17,6 +17,7 @@ from inspector.cli.kept_results import is_as_seen, number, source_of
 from inspector.cli.output import ProgressLine
 from inspector.cli.reading import read_session
 from inspector.cli.session_tasks import SessionTask
+from inspector.errors import InspectorError
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session, threshold_costs
 from inspector.replay.tuning.fleet import FleetSession
@@ -92,15 +93,17 @@ _Facts = tuple[str, str, int, float, str, int, float, tuple[bytes, ...]]
 _Trials = dict[bytes, Trial | None]
 
 
-class LostSessionError(Exception):
+class LostSessionError(InspectorError):
     """A session cannot be worked on any more.
 
     Attributes:
         path: Which.
     """
 
+    advice = "whatever reads it ends; is there too little memory?"
+
     def __init__(self, path: Path) -> None:
-        super().__init__(path)
+        super().__init__(f"{path} cannot be worked on any more")
         self.path = path
 
 

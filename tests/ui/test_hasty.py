@@ -15,6 +15,7 @@ from inspector.ui.dialogs import dialog, picker
 from inspector.ui.dialogs.choice import DialogChoice
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
 from inspector.ui.toolkit.input_gate import GatedApp
+from tests.ui.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +57,7 @@ async def test_keys_sent_at_once_go_to_the_dialog_they_open_and_then_to_what_is_
     app = Asking()
     async with app.run_test() as pilot:
         send(app, "v", "x", "7", "enter", "x", "p", "t", "w", "enter", "p", "down", "enter", "x")
-        await pilot.pause()
+        await until(pilot, lambda: len(app.told) == 5)
         assert app.told == ["x7", "x", "two", "two", "x"]
 
 
@@ -65,10 +66,11 @@ async def test_a_dialog_answers_once_whatever_is_pressed_how_often() -> None:
     async with app.run_test() as pilot:
         for keys in (["enter"] * 3, ["escape"] * 3, ["enter", "escape", "enter"]):
             send(app, "v")
-            await pilot.pause()
+            await until(pilot, lambda: app.screen.query(Input))
             for key in keys:
                 app.screen.post_message(Input.Submitted(app.screen.query_one(Input), key))
                 app.screen.call_later(app.screen.dismiss, key)
+            await until(pilot, lambda: len(app.screen_stack) == 1)
             await pilot.pause()
         assert app.told == ["enter", "escape", "enter"]
         assert len(app.screen_stack) == 1
@@ -79,11 +81,11 @@ async def test_of_two_dialogs_asked_for_at_once_the_first_is_opened() -> None:
     async with app.run_test() as pilot:
         app.action_value()
         app.action_picker()
+        await until(pilot, lambda: isinstance(app.screen, dialog.ValueDialog))
         await pilot.pause()
-        assert isinstance(app.screen, dialog.ValueDialog)
         assert len(app.screen_stack) == 2
         send(app, "5", "enter")
-        await pilot.pause()
+        await until(pilot, lambda: app.told)
         assert app.told == ["5"]
 
 
@@ -131,7 +133,7 @@ async def test_what_a_screen_wants_done_after_a_frame_is_done_though_the_dialog_
         above.call_later(busy.wait)
         below.call_after_refresh(app.action_note, "painted")
         below.call_later(go)
-        await pilot.pause()
+        await until(pilot, lambda: app.told)
         assert app.told == ["painted"]
 
 
