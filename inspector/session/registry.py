@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from inspector.session.format import Format
 
 MODULES = (
+    "own",
     "claude_code",
     "codex",
     "pi",

@@ -16,6 +16,7 @@ from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
+from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
 from tests.session.run_files import encoded
 from tests.session.test_responses import growing as responses_log
@@ -268,6 +269,7 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 
 GROWING: dict[str, Growing] = {
+    "inspector-lines": Growing("inspector-lines", "s.jsonl", "lines", _encoded_lines(own)),
     "claude-code": Growing("claude-code", "s.jsonl", "lines", _lines(claude), 5_000),
     "claude-code printed": Growing("claude-code", "s.jsonl", "lines", _lines(claude_printed)),
     "codex": Growing("codex", "rollout.jsonl", "lines", _lines(codex), 900),
