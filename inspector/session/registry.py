@@ -33,6 +33,7 @@ MODULES = (
     "hermes",
     "goose",
     "opencode",
+    "spans",
     "claude_trace",
     "cline",
     "atif",
