@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "own",
+    "qwen",
     "claude_code",
     "codex",
     "pi",

@@ -18,6 +18,7 @@ from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
 from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
+from tests.session.qwen_lines import qwen
 from tests.session.run_files import encoded
 from tests.session.span_lines import export_document, export_lines, flat_lines
 from tests.session.test_responses import growing as responses_log
@@ -270,6 +271,7 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 
 GROWING: dict[str, Growing] = {
+    "qwen-code": Growing("qwen-code", "s.jsonl", "lines", _encoded_lines(qwen), 900),
     "otel": Growing("otel", "spans.jsonl", "lines", _encoded_lines(flat_lines), 60),
     "otel exports": Growing("otel", "exports.jsonl", "lines", _encoded_lines(export_lines), 60),
     "otel document": Growing("otel", "export.json", "document", _document(export_document, 1), 60),
