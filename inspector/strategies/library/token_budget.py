@@ -192,7 +192,9 @@ class TruncateAfterUse(Batching):
 
     keep: int = whole(500, "Characters kept of a result that was answered.", "characters", maximum=100_000)
     unit: str = limit_unit("what is kept")
-    marker: str = written(MARKER, "What stands at the end of a cut result.")
+    marker: str = written(
+        MARKER, "What stands at the end of a cut result; {recall} in it is the command that prints the whole."
+    )
 
     def schedule(self, history: History) -> Schedule:
         """A result is cut at the call of its thread after the one that first sent it, or when it comes answered."""
