@@ -17,6 +17,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
+from inspector.session.files import Locator
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.core.parameters import ParameterError
@@ -84,10 +85,12 @@ def test_every_command_in_every_notice_of_ours_leads_to_the_original_in_real_ses
             for command, block in list(commands_of(session, name))[:6]:
                 _, verb, asked = shlex.split(command.replace(" -- ", " "))
                 assert verb == "recall"
-                search = find(asked, [session.path])
-                assert search.is_clear, (command, session.path)
-                (place,) = search.found
-                assert place.session.text(place.session.blocks[place.block]) == session.text(session.blocks[block])
+                file = Locator.of(session.path).file
+                search = find(asked, [file])
+                texts = [place.session.text(place.session.blocks[place.block]) for place in search.found]
+                assert session.text(session.blocks[block]) in texts, (command, session.path)
+                # A file of several sessions that number their events alike has several results of that name.
+                assert search.is_clear or file != session.path, (command, session.path)
                 seen[name] += 1
     assert min(seen[name] for name in OURS) > 10, seen
 
