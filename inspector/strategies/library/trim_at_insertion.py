@@ -203,6 +203,11 @@ class TrimAtInsertion(Parametrized):
         kind = str(meaning_of(tool))
         return kind if self.per_tool and kind in PROFILES else "default"
 
+    def profile_or_exempt(self, tool: str) -> str:
+        """Its profile, or `exempt` for a tool that is left alone."""
+        exempt = meaning_mask((tool,), (), self.exempt_tools)
+        return _EXEMPT if exempt[0] else self.profile_of(tool)
+
     def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
         """Asked call by call where the threshold depends on what the plan has sent."""
         return _AdaptiveTrim(self) if self.adaptive == "remaining" else self
