@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from inspector.hook.records import Trim
 
 AGENTS = ("claude-code", "hermes", "opencode")
+USUAL_TOOLS = {
+    "claude-code": ("Bash", "PowerShell", "Grep"),
+    "hermes": ("terminal", "read_file", "search_files", "web_extract"),
+    "opencode": ("bash", "read", "grep", "webfetch"),
+}
 LATEST = 10
 
 
@@ -59,6 +64,8 @@ def run(options: Namespace) -> int:
 def _checked_plan(options: Namespace) -> str:
     """The plan as the hook is to be told of it, read once to see that it can be, with what of it does not run there."""
     from inspector.hook.compiled import cuts_of, left_out, read_plan
+    from inspector.hook.rules import cuts_for
+    from inspector.recall.originals import state_folder
     from inspector.strategies.plan import PlanError
     from inspector.strategies.presets import PRESETS
 
@@ -78,7 +85,11 @@ def _checked_plan(options: Namespace) -> str:
         raise CommandError(
             f"--plan {options.plan}: nothing in it trims results as they are inserted; add trim-at-insertion"
         )
-    return options.plan if is_ready else str(path.absolute())
+    named = options.plan if is_ready else str(path.absolute())
+    for tool in USUAL_TOOLS[options.agent]:
+        # So that the first result of a session need not wait for it.
+        cuts_for(named, tool, state_folder())
+    return named
 
 
 def _make(changes: list[Change], options: Namespace, nothing: str) -> int:

@@ -166,9 +166,7 @@ def test_hermes_gets_a_plugin_that_hands_results_to_the_hook(plan: Path, private
     assert not list(folder.glob("*.*"))
 
 
-def test_opencode_gets_a_plugin_file_that_hands_results_to_the_hook(
-    plan: Path, private_home: Path, tmp_path: Path
-) -> None:
+def test_opencode_gets_a_plugin_that_hands_results_to_the_hook(plan: Path, private_home: Path, tmp_path: Path) -> None:
     run_program("hook", "install", "--agent", "opencode", "--plan", plan, "--yes")
     file = private_home / "xdg_config_home" / "opencode" / "plugin" / "inspector.js"
     text = file.read_text()
