@@ -123,6 +123,20 @@ COMMANDS = {
             "inspector.cli.recall",
         ),
         Command(
+            "hook",
+            "a plan applied to tool results as they are born, in a live agent",
+            "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it reads "
+            "the event on standard input, trims the result as the plan's strategies of insertion do, and answers in "
+            "the agent's own form; any error leaves the result as it is. `install` shows what it would change in the "
+            "agent's settings and asks; `uninstall` takes it back; `stats` says what was trimmed.",
+            (
+                "inspector hook install --agent claude-code --plan tuned.toml",
+                "inspector hook stats",
+                "inspector hook uninstall --agent claude-code",
+            ),
+            "inspector.cli.hook",
+        ),
+        Command(
             "export",
             "a plan as another agent's own configuration",
             "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "
