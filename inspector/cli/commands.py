@@ -137,6 +137,22 @@ COMMANDS = {
             "inspector.cli.hook",
         ),
         Command(
+            "files",
+            "what a session did to its files, and what each held at any turn",
+            "Lists the files that a session's tools read, edited, wrote and patched; of one file, what was done to it, "
+            "its content as the agent knew it at a turn, with what is not known said as such, and what differs between "
+            "two turns. --changelog says what was changed and what for: by the intent that a call records, else by "
+            "what the agent wrote before it, else by the difference. Nothing is read but the session's own records.",
+            (
+                "inspector files session.jsonl",
+                "inspector files session.jsonl src/app/router.py",
+                "inspector files session.jsonl router.py --at 50",
+                "inspector files session.jsonl router.py --diff 10 50",
+                "inspector files session.jsonl --changelog --format md",
+            ),
+            "inspector.cli.files",
+        ),
+        Command(
             "export",
             "a plan as another agent's own configuration",
             "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "
