@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import Grouping, Scope
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -105,7 +105,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
-    is_faint = not len(part.blocks) and part.name in (NOT_RECORDED, AROUND_TEXTS)
+    is_faint = not len(part.blocks) and part.name in (EARLIER, NOT_RECORDED, AROUND_TEXTS)
     return FigureRow(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
@@ -154,6 +154,8 @@ def _short_name(part: str) -> str:
     """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
     if part == NOT_RECORDED:
         return "system and tools"
+    if part == EARLIER:
+        return "earlier, unseen"
     if part == AROUND_TEXTS:
         return "framing"
     _, slash, name = part.rpartition("/")
