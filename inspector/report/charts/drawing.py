@@ -5,11 +5,11 @@ vl-convert is an optional part of the installation. It carries Vega, Vega-Lite a
 
 from __future__ import annotations
 
-import resource
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
+from inspector.tokens.address_space import address_space_limit
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -44,8 +44,8 @@ def load_drawing() -> ModuleType:
     Raises:
         ChartsMissingError: It is not installed, or has too little address space.
     """
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE_NEEDED:
+    limit = address_space_limit()
+    if limit is not None and limit < ADDRESS_SPACE_NEEDED:
         needed, allowed = (f"{size / 2**30:.3g} GB" for size in (ADDRESS_SPACE_NEEDED, limit))
         message = f"charts need {needed} of address space, and the limit is {allowed}"
         raise AddressSpaceError(message)
