@@ -234,6 +234,14 @@ COMMANDS = {
             ("inspector clean", "inspector clean results recall --yes"),
             "inspector.cli.clean",
         ),
+        Command(
+            "completions",
+            "a script that lets your shell complete what is typed",
+            "Prints a script for bash, zsh or fish that completes commands, options, files, plans, strategies and "
+            "their parameters; without a shell, how to use it.",
+            ('eval "$(inspector completions bash)"', "inspector completions zsh"),
+            "inspector.cli.completions",
+        ),
     )
 }
 """By name, in the order help lists them."""
