@@ -216,6 +216,14 @@ COMMANDS = {
             "inspector.cli.formats",
         ),
         Command(
+            "help",
+            "help about a command, or a page of the documentation",
+            "Prints the help of a command, a page of the documentation, or what a strategy or ready plan does; without "
+            "a topic, what there is. On a terminal pages are drawn and shown through its pager.",
+            ("inspector help", "inspector help figures", "inspector help tiered-stale"),
+            "inspector.cli.help",
+        ),
+        Command(
             "doctor",
             "what is wrong with this terminal or machine, and what to do",
             "Looks at the terminal (colours, encoding, width of characters), the folders the program writes to, file "

@@ -169,6 +169,10 @@ def _describe(parser: ArgumentParser) -> None:
             from inspector.report.export import TARGETS
 
             action.choices = list(TARGETS)
+        elif action.dest == "topic":
+            from inspector.cli.help import INDEX, pages
+
+            action.choices = [*COMMANDS, INDEX, *(page.name for page in pages())]
         elif kind == "file":
             vars(action)["complete"] = shtab.FILE  # where shtab looks for it
         elif kind:
