@@ -30,6 +30,16 @@ TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
 
 
+UNSUPPORTED = "win32"
+"""The platform on which the commands do not run."""
+
+ON_WINDOWS = (
+    "inspector runs on Linux and macOS, and on Windows within WSL: wsl --install, then install it there; sessions of "
+    "agents outside of it are below /mnt/c: inspector /mnt/c/Users/NAME/.claude/projects. Without WSL the library can "
+    "be imported, though that was not tried on Windows itself: from inspector import compact"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
@@ -48,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from inspector.cli.output import forget, narrate, prepare_streams
 
     prepare_streams()
+    if sys.platform == UNSUPPORTED:
+        narrate(ON_WINDOWS)
+        return ExitCode.WRONG_USAGE
     _settle_home()
     try:
         return _run(arguments)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
-from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
+from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
 from inspector.report.forms import FORMS, tune_written
@@ -147,8 +147,6 @@ def _check(options: Namespace) -> None:
     if options.export is not None and options.export not in targets:
         message = f"--export {options.export}: no such system{suggestion(options.export, targets)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    if options.format == "html":
-        tell_missing_charts()
 
 
 def _check_compaction(options: Namespace) -> None:
