@@ -183,8 +183,6 @@ COMPOSITION: Table = (
         "menu('g')",
         "go to",
         "Divide the prompt by role, tool, file …",
-        is_shown=True,
-        rank=1,
         is_looked_up=False,
     ),
     *(
