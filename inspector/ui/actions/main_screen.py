@@ -287,7 +287,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "cache misses",
         "Show why the prompt cache was missed, and what that cost",
         is_shown=True,
-        rank=5,
+        rank=4,
         named=Named(
             "Show the cache misses", "Why calls were not read from the prompt cache, and what that cost", has_outcome
         ),

@@ -36,7 +36,7 @@ CAUSE_COLUMNS: Final = (
 
 CALL_COLUMNS: Final = (
     Column("number", "call", 6, falls=False),
-    Column("cause", "cause", 18, 24, is_text=True, falls=False),
+    Column("cause", "cause", 19, 24, is_text=True, falls=False),
     Column("tokens", "tokens re-cached", 9, 16, short="re-cached", rank=2),
     Column("cost", "cost", 8, rank=3),
     Column("extra", "extra cost", 10),
@@ -160,10 +160,10 @@ def _instead(cost: NextCallCost) -> tuple[str, ...]:
     compact = f"compact first {dollars(cost.compact_first_usd)}"
     pays = cost.compact_pays_after
     when = "never pays" if pays is None else f"pays after {ON_SCREEN.plural(pays, 'call')}"
-    short = f"{fresh}; {compact}, {when}"
+    short = f"instead: {fresh}; {compact}, {when}"
     sizes = f"prompts of {ON_SCREEN.short(cost.fresh_tokens)} and {ON_SCREEN.short(cost.compacted_tokens)} tokens"
-    longer = f"instead of a cold call: {short}"
-    return f"{longer} ({sizes})", longer, short
+    longer = short.replace("instead:", "instead of a cold call:")
+    return f"{longer} ({sizes})", longer, short, short.removeprefix("instead: ")
 
 
 def _size(figure: Figure) -> Figure:
