@@ -68,7 +68,7 @@ def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     """The columns for one prompt, or those for all of them."""
     if scope is Scope.WINDOW:
         return columns
-    kept = [replace(column, title="cost", short="") if column.name == "cost" else column for column in columns]
+    kept = [replace(column, title="cost", short="", most=0) if column.name == "cost" else column for column in columns]
     return tuple(
         replace(column, title=_CARRIED, short="█") if column.is_bar else column
         for column in kept

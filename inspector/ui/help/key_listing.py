@@ -95,8 +95,8 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
 
 
 def _is_ours(node: DOMNode) -> bool:
-    """Whether a widget has keys with names; keys it has from a Textual widget it is made of are no use there."""
-    return isinstance(node, Widget) and not isinstance(node, Screen) and type(node).__module__.startswith("inspector.")
+    """Whether a part has keys with names; those it has from what Textual makes it of are no use there."""
+    return type(node).__module__.startswith("inspector.")
 
 
 def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
