@@ -286,8 +286,9 @@ class CompareScreen(StudyScreen):
         else:
             self.plans.table = compare_table(contenders, best, passed_over, is_unfolded=self._is_unfolded)
         self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
-        done, count = len(contenders) - len(self._waiting), len(contenders)
-        self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
+        done = len(contenders) - len(self._waiting)
+        self.status.progress = WorkProgress("replaying plans", done / len(contenders)) if self._waiting else None
+        count = sum(not (each.is_baseline or each.is_current) for each in contenders)
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
         if self.shows_front:
