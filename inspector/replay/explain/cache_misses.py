@@ -32,7 +32,7 @@ def told(miss: CacheMiss, session: Session) -> str:
     """
     shown = miss.evidence
     # What was read all the same is told first: it differs from call to call, and where there is little room is seen.
-    parts = [f"{miss.read:,} tokens at the beginning were still read"] if miss.cause in _UNSEEN and miss.read else []
+    parts = [f"{miss.read:,} tokens still read"] if miss.cause in _UNSEEN and miss.read else []
     parts.append(_by_cause(miss) or _by_setting(miss, session))
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause says so of the two lifetimes that have names.

@@ -78,7 +78,7 @@ class PlansTable(FigureTable):
     is fetched again, with a call more for each. F shows the front alone: the plans of which no other saves more and
     is needed less, from the most careful one to the boldest, each with the band between what it saves at least and at
     most. ★ is the plan that saves most at least, of those that leave out nothing
-    that people or the model said. Misses are calls whose prompt differs from the one before it ahead of its end, and is
+    that people or the model said. Changed is calls whose prompt differs from the one before it ahead of its end, and is
     cached anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
     Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a

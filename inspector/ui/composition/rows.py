@@ -33,7 +33,7 @@ PART_COLUMNS: Final = (
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█░ cut", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
     Column("carried", "token-calls", 11, rank=5),
-    Column("cost", COST_SO_FAR, 9, 15, short="all calls", rank=3),
+    Column("cost", COST_SO_FAR, 15, rank=3),
 )
 
 BLOCK_COLUMNS: Final = (
@@ -44,7 +44,7 @@ BLOCK_COLUMNS: Final = (
     Column("bar", "█ sent ░ cut", 6, 24, is_bar=True, short="█░ cut", rank=4),
     Column("calls", "calls", 6, rank=3),
     Column("carried", "token-calls", 11, rank=7),
-    Column("cost", COST_SO_FAR, 9, 15, short="all calls", rank=2),
+    Column("cost", COST_SO_FAR, 9, 15, short="cost", rank=2),
     Column("what", "what", 12, 200, is_text=True, falls=False, rank=1),
 )
 
@@ -68,7 +68,10 @@ def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     """The columns for one prompt, or those for all of them."""
     if scope is Scope.WINDOW:
         return columns
-    kept = [replace(column, title="cost", short="", most=0) if column.name == "cost" else column for column in columns]
+    kept = [
+        replace(column, title="cost", short="", width=9, most=0) if column.name == "cost" else column
+        for column in columns
+    ]
     return tuple(
         replace(column, title=_CARRIED, short="█") if column.is_bar else column
         for column in kept

@@ -215,9 +215,8 @@ class CompositionScreen(StudyScreen):
         consumers = consumers_of(divided.composition, blocks, divided.carriage, MOST_BLOCKS)
         self.blocks.table = block_table(divided.composition, consumers, rows)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
-        self.query_one("#blocks-pane", Pane).border_title = Content(
-            one_line(f"{part.name}: {ON_SCREEN.plural(len(part.blocks), 'block')}{more}")
-        )
+        count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
+        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))
         placeholder = self.query_one(Placeholder)
         placeholder.display = not consumers
         if not consumers and self.blocks.has_focus:

@@ -36,7 +36,7 @@ CAUSE_COLUMNS: Final = (
 
 CALL_COLUMNS: Final = (
     Column("number", "call", 6, falls=False),
-    Column("cause", "cause", 19, 24, is_text=True, falls=False),
+    Column("cause", "cause", 18, 24, is_text=True, falls=False),
     Column("tokens", "tokens re-cached", 9, 16, short="re-cached", rank=2),
     Column("cost", "cost", 8, rank=3),
     Column("extra", "extra cost", 10),
