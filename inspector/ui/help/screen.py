@@ -35,7 +35,10 @@ SIGNS = (
         "who speaks: system, user, assistant, its thinking, a tool's result; R! is an error, · was never sent",
     ),
     ("▸ ▾ •", "a message that is folded, one that is unfolded, a row that is pinned"),
-    ("─ ! ░ * •", "the session from top to bottom, right of the rows: compactions and rewinds, most errors, cuts, matches, pins"),
+    (
+        "─ ! ░ * •",
+        "the session from top to bottom, right of the rows: compactions and rewinds, most errors, cuts, matches, pins",
+    ),
     ("▲ △ ◇", "in the chart: a compaction, where the plan first cuts, the call of the row the cursor is on"),
     (" ".join(mark.glyph for mark in MARKS), f"cache misses, by why: {', '.join(mark.label for mark in MARKS)}"),
     ("FOLLOW", "new rows are gone to as they come; end turns it on, any move off"),

@@ -220,7 +220,8 @@ def _dense(positions: NDArray[np.int32], header: int, line_count: int, height: i
         return positions
     cells = (positions + header).astype(np.int64) * height // line_count
     counts = np.bincount(cells, minlength=height)
-    return positions[counts[cells] > counts.mean()]
+    kept: NDArray[np.int32] = positions[counts[cells] > counts.mean()]
+    return kept
 
 
 def cells_of(lines: NDArray[np.int32], line_count: int, height: int) -> NDArray[np.int64]:

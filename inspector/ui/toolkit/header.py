@@ -17,8 +17,6 @@ from inspector.ui.toolkit.one_line import one_line as line_of
 
 LIVE, STILL, GONE = "●", "○", "✕"
 COLD = "cold"
-AGE_CELLS = 6
-"""Cells of the longest age: the title beside it stays as it is while time goes on."""
 LEAST_OF_TITLE = 20
 """Cells of a title that stay before another part of the line gives way."""
 
@@ -135,13 +133,9 @@ class SessionHeader(Widget):
         seconds = self.now - heading.changed if heading.changed is not None and self.now else 0.0
         match heading.state:
             case "live" if seconds > LIVE_SECONDS:
-                return Content.assemble(
-                    (STILL, self.get_visual_style("header--faint")), f" idle {age(seconds):<{AGE_CELLS}}"
-                )
+                return Content.assemble((STILL, self.get_visual_style("header--faint")), f" idle {age(seconds)}")
             case "live":
-                return Content.assemble(
-                    (LIVE, self.get_visual_style("header--live")), f" live {age(seconds):<{AGE_CELLS}}"
-                )
+                return Content.assemble((LIVE, self.get_visual_style("header--live")), f" live {age(seconds)}")
             case state if state in LOST:
                 return Content.assemble((GONE, self.get_visual_style("header--gone")), f" {LOST[state]}")
             case "":
