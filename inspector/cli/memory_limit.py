@@ -8,19 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 from typing import Final
+
+from inspector.tokens.address_space import address_space_limit
 
 MEMORY_NEEDED: Final = 192 << 20
 """Bytes in which a command can work."""
 LITTLE_MEMORY: Final = 2 * MEMORY_NEEDED
 """Bytes below which a library that cannot be imported had too little."""
-
-
-def memory_limit() -> int | None:
-    """Bytes of address space this process may have; None for as much as there is."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def too_little_memory(error: Exception | None = None) -> str:
@@ -29,7 +24,7 @@ def too_little_memory(error: Exception | None = None) -> str:
     Args:
         error: What something failed with; None before anything did.
     """
-    limit = memory_limit()
+    limit = address_space_limit()
     is_of_memory = isinstance(error, ImportError | SystemError) or (
         isinstance(error, OSError) and error.errno == errno.ENOMEM
     )
@@ -44,5 +39,5 @@ def too_little_memory(error: Exception | None = None) -> str:
 
 def make_do() -> None:
     """Where memory is limited, have numpy's arithmetic reserve it for one thread instead of one a core."""
-    if memory_limit() is not None:
+    if address_space_limit() is not None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -443,6 +443,16 @@ class Session:
         return tuple(starts)
 
     @cached_property
+    def repeated_call_ids(self) -> frozenset[str]:
+        """Ids that several tool calls have, so that one of them does not tell which is meant."""
+        once: set[str] = set()
+        again: set[str] = set()
+        for block in self.all_blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                (again if block.tool_call_id in once else once).add(block.tool_call_id)
+        return frozenset(again)
+
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """Every model that answered a call, in order of first use."""
         return tuple(dict.fromkeys(call.model for call in self.calls if call.model))

@@ -64,13 +64,13 @@ NO_FILE = "(no file)"
 
 NO_RESULT = "texts and calls"
 
-SUMMARY, INJECTED = "summaries", "injected by the agent"
+SUMMARY, INJECTED = "summaries", "injected"
 
 HIDDEN_THINKING = "thinking (not recorded)"
 """Thinking of which the file holds neither a text nor a signature."""
 
 _ROLES = {
-    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.SYSTEM_TEXT: "system messages",
     BlockKind.USER_TEXT: "user",
     BlockKind.ASSISTANT_TEXT: "assistant",
     BlockKind.THINKING: "thinking",
