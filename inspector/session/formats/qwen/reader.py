@@ -35,7 +35,7 @@ INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "noti
 
 
 @dataclass
-class Node:
+class QwenNode:
     """A record of the main conversation's tree.
 
     Attributes:
@@ -104,7 +104,7 @@ class QwenInterpreter(RecordInterpreter):
         self.builder.agent = "Qwen Code"
         self._path = path
         self._threads: dict[str, QwenThread] = {}
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, QwenNode] = {}
         self._leaf = ""
 
     @staticmethod
@@ -128,7 +128,7 @@ class QwenInterpreter(RecordInterpreter):
         if identifier and identifier in self._nodes:
             self._go_on_with(thread, value, origin, self._nodes[identifier])
             return
-        node = Node(parent)
+        node = QwenNode(parent)
         if identifier:
             if self._nodes and parent != self._leaf:
                 self._branch(thread, parent, record)
@@ -150,7 +150,7 @@ class QwenInterpreter(RecordInterpreter):
         if origin := clean_string(mapping(value.get("forkedFrom")).get("sessionId")):
             builder.link(SessionLink(LinkKind.CONTINUED, origin))
 
-    def _say(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: Node | None) -> None:
+    def _say(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode | None) -> None:
         """Add what a record says; of a compression, begin what is sent from then on."""
         chats = said(value)
         if string(value.get("subtype")) == COMPRESSION and chats and chats[0].role.value != "other":
@@ -162,7 +162,7 @@ class QwenInterpreter(RecordInterpreter):
             if node is not None and chat.role.value != "other":
                 node.sent.append(index)
 
-    def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: Node) -> None:
+    def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
         """Take another part of a message whose record was there before; its usage is what was reported last."""
         chats = said(value)
         if not node.sent or len(chats) != 1:
