@@ -34,6 +34,7 @@ MODULES = (
     "hermes",
     "goose",
     "opencode",
+    "agents_sdk",
     "spans",
     "claude_trace",
     "cline",
