@@ -30,6 +30,16 @@ TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
 
 
+UNSUPPORTED = "win32"
+"""The platform on which the commands do not run."""
+
+ON_WINDOWS = (
+    "inspector runs on Linux and macOS, and on Windows within WSL: wsl --install, then install it there; sessions of "
+    "agents outside of it are below /mnt/c: inspector /mnt/c/Users/NAME/.claude/projects. Without WSL the library can "
+    "be imported, though that was not tried on Windows itself: from inspector import compact"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line.
 
@@ -48,8 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from inspector.cli.output import forget, narrate, prepare_streams
 
     prepare_streams()
-    _settle_home()
     try:
+        _refuse_other_systems()
+        _settle_home()
         return _run(arguments)
     except CommandError as error:
         narrate(error.message)
@@ -75,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         narrate(_bug(error))
         return ExitCode.BUG
+
+
+def _refuse_other_systems() -> None:
+    if sys.platform == UNSUPPORTED:
+        raise CommandError(ON_WINDOWS, ExitCode.WRONG_USAGE)
 
 
 def _settle_home() -> None:

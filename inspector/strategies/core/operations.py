@@ -291,9 +291,9 @@ class RemoveBlock:
 
     leaves_message: bool = False
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Remove whatever is sent so far."""
-        return EMPTIED if self.leaves_message else REMOVED
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every block alike
+        """Remove whatever is sent so far; a message that another strategy has removed does not come back empty."""
+        return EMPTIED if self.leaves_message and rendition != REMOVED else REMOVED
 
 
 def leaves_out(operation: Operation | None) -> bool:
