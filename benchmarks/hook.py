@@ -23,9 +23,9 @@ PROMISE = "an answer of the hook"
 RUNS = 25
 PYTHON_SECONDS = 0.02
 """What starting Python takes where the promise of 50 ms beyond it was made: a ratio says the same elsewhere."""
-HOW = """Python doing nothing, and the hook on a result of 200 characters and on one of 60,000, are started in turn, each
-in a process of its own. The plan was asked about the tool before, as it is when it is installed. The large result is cut,
-its original kept and a line of telemetry written."""
+HOW = """Python doing nothing, and the hook on a result of 200 characters and on one of 60,000, are started in turn,
+each in a process of its own. The plan was asked about the tool before, as it is when it is installed. The large result
+is cut, its original kept and a line of telemetry written."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
