@@ -16,6 +16,7 @@ from keys import key_sections
 from strategy_pictures import picture
 
 from inspector.cli.commands import COMMANDS
+from inspector.cli.variables import VARIABLES
 from inspector.session.registry import all_formats
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.actions.main_screen import MAIN
@@ -147,6 +148,11 @@ def settings() -> str:
     return table(("setting", "default", "what it takes", "what it does"), rows)
 
 
+def variables() -> str:
+    """Which variables of the environment count."""
+    return table(("variable", "what it does"), [(f"`{each.name}`", each.text) for each in VARIABLES])
+
+
 def themes() -> str:
     """The themes that come with the program."""
     return table(("theme", "what it is like"), [(f"`{name}`", words) for name, words in THEME_WORDS.items()])
@@ -162,6 +168,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "settings": settings,
     "themes": themes,
+    "variables": variables,
     "format-table": format_table,
     "formats": formats,
     "strategies": strategies,

@@ -72,7 +72,7 @@ class TerminalProgram:
         **variables: str,
     ) -> None:
         homes = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}
-        env = environment(TERM="xterm-256color", HOME=str(folder), **homes, **variables)
+        env = environment(**{"TERM": "xterm-256color", "HOME": str(folder), **homes, **variables})
         program, *words = (*command, *arguments)
         self.written = b""
         self._text: str | None = None

@@ -16,6 +16,7 @@ from inspector.cli import main
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
 from inspector.replay.engine.replay import replay_session
 from inspector.report.charts.palette import PAGE
+from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.specifications import folder_charts
 from inspector.report.csv_text import folder_csv
 from inspector.report.folder import FolderReport, UnreadSession, folder_report
@@ -97,6 +98,7 @@ def test_pages_and_sheets_show_the_figures_of_the_json(report: FolderReport):
     page = Page(html(folder_content(report), folder_charts(report, PAGE)))
 
     assert len(page.figures) > 60
+    assert all("<rect" in plain_svg(chart) for chart in folder_charts(report, PAGE).values())
     for pointer, value, _ in page.figures:
         found = at(document, pointer)
         assert (value is None and found is None) or float(value or "nan") == found, pointer

@@ -28,7 +28,7 @@ def imported_by(*arguments: str) -> set[str]:
 def test_version_is_the_packages():
     outcome = run_program("--version")
 
-    assert (outcome.code, outcome.out, outcome.err) == (0, f"inspector {inspector.__version__}\n", "")
+    assert (outcome.code, outcome.out.splitlines()[0], outcome.err) == (0, f"inspector {inspector.__version__}", "")
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["report", "--help"], ["reprot"]])

@@ -17,6 +17,7 @@ from inspector.cli.output import ProgressLine
 from inspector.replay.tuning import search
 from inspector.report.catalogue import quantities
 from inspector.report.charts.palette import PAGE
+from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
 from inspector.report.forms import tune_written
 from inspector.report.json_document import schema_text
@@ -128,6 +129,7 @@ def test_the_front_and_the_curves_are_drawn(tuned: tuple[TuneReport, Path]) -> N
     assert set(drawn) == {"front-1", *(f"curve-1-{index + 1}" for index in range(len(group.curves)))}
     assert len(drawn["front-1"]["data"]["values"]) == len(group.front)
     assert "<svg" in tune_written(tuned[0], "html", answers_pointer=False)
+    assert all(plain_svg(chart).count("<title>") > 1 for chart in drawn.values())
 
 
 def test_the_agents_own_configuration_is_added(tuned: tuple[TuneReport, Path]) -> None:

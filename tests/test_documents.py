@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from inspector.cli.commands import COMMANDS, command_parser, find_command, screen_parser
+from inspector.cli.help import pages
 from inspector.replay.pricing.price_file import read_price_file
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
+from tests.program import run_here
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -46,7 +48,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The folder of scripts, as when one of them is run."""
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield
-    for name in ("update_readme", "keys", "running"):
+    for name in ("update_readme", "keys", "running", "man_page"):
         sys.modules.pop(name, None)
 
 
@@ -56,6 +58,50 @@ def test_what_the_program_knows_itself_is_current(scripts: None) -> None:
     for path in update_readme.FILES:
         text = path.read_text(encoding="utf-8")
         assert update_readme.current(text) == text, f"{identifier(path)}: run python scripts/update_readme.py"
+
+
+def test_the_man_page_says_what_the_program_says(scripts: None) -> None:
+    import man_page
+
+    assert man_page.MAN_PAGE.read_text(encoding="utf-8") == man_page.man_page(), "run python scripts/man_page.py"
+
+
+def test_every_page_of_the_index_is_installed_and_shown_as_help() -> None:
+    included = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    installed = set(included["wheel"]["force-include"])
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    named = re.findall(r"^- \[[^\]]+\]\(([a-z-]+)\.md\)", index, re.MULTILINE)
+    assert [name for name in ("index", *named) if f"docs/{name}.md" not in installed] == []
+    assert [page.name for page in pages()] == named
+
+
+@pytest.mark.parametrize(
+    ("topic", "said"),
+    [
+        ("report", "--strategy"),
+        ("settings", "# Settings"),
+        ("tiered-stale", "confirmation"),
+        ("careful", "careful"),
+        ("inspector", "--last"),
+    ],
+)
+def test_a_topic_is_a_command_a_page_a_strategy_or_a_plan(
+    topic: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = run_here(capsys, "help", topic)
+    assert outcome.code == 0
+    assert said in outcome.out
+
+
+def test_a_topic_that_is_none_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run_here(capsys, "help", "setings")
+    assert outcome.code == 2
+    assert "did you mean settings?" in outcome.complaint
+
+
+def test_every_topic_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = run_here(capsys, "help")
+    assert all(f"  {name} " in outcome.out for name in (*COMMANDS, *(page.name for page in pages())))
 
 
 def test_the_readme_names_every_command() -> None:

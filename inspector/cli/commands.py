@@ -10,7 +10,6 @@ import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Protocol, cast
 
-from inspector import __version__
 from inspector.cli.exit_codes import CommandError, ExitCode
 
 if TYPE_CHECKING:
@@ -121,6 +120,20 @@ COMMANDS = {
                 'inspector recall --search "rate limit retry"',
             ),
             "inspector.cli.recall",
+        ),
+        Command(
+            "hook",
+            "a plan applied to tool results as they are born, in a live agent",
+            "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it reads "
+            "the event on standard input, trims the result as the plan's strategies of insertion do, and answers in "
+            "the agent's own form; any error leaves the result as it is. `install` shows what it would change in the "
+            "agent's settings and asks; `uninstall` takes it back; `stats` says what was trimmed.",
+            (
+                "inspector hook install --agent claude-code --plan tuned.toml",
+                "inspector hook stats",
+                "inspector hook uninstall --agent claude-code",
+            ),
+            "inspector.cli.hook",
         ),
         Command(
             "files",
@@ -242,6 +255,41 @@ COMMANDS = {
             ("inspector formats", "inspector formats session.jsonl"),
             "inspector.cli.formats",
         ),
+        Command(
+            "help",
+            "help about a command, or a page of the documentation",
+            "Prints the help of a command, a page of the documentation, or what a strategy or ready plan does; without "
+            "a topic, what there is. On a terminal pages are drawn and shown through its pager.",
+            ("inspector help", "inspector help figures", "inspector help tiered-stale"),
+            "inspector.cli.help",
+        ),
+        Command(
+            "doctor",
+            "what is wrong with this terminal or machine, and what to do",
+            "Looks at the terminal (colours, encoding, width of characters), the folders the program writes to, file "
+            "events, the vocabulary, prices, settings, and which agents' sessions are found. What it prints can be "
+            "pasted into a bug report: homes are shown as ~, and nothing of what sessions say is read. Exit code 3 "
+            "where something is to be mended.",
+            ("inspector doctor",),
+            "inspector.cli.doctor",
+        ),
+        Command(
+            "clean",
+            "remove what the program keeps and can work out again",
+            "Says what each of the program's caches holds and how much that is, asks, and removes it: counts of "
+            "tokens, what the list says of sessions, results of tune, the index of recall --search. Nothing else is "
+            "touched: not sessions, settings or plans, and not files in those folders that others put there.",
+            ("inspector clean", "inspector clean results recall --yes"),
+            "inspector.cli.clean",
+        ),
+        Command(
+            "completions",
+            "a script that lets your shell complete what is typed",
+            "Prints a script for bash, zsh or fish that completes commands, options, files, plans, strategies and "
+            "their parameters; without a shell, how to use it.",
+            ('eval "$(inspector completions bash)"', "inspector completions zsh"),
+            "inspector.cli.completions",
+        ),
     )
 }
 """By name, in the order help lists them."""
@@ -258,6 +306,18 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise the error argparse found."""
         raise CommandError(f"{message}; see: {self.prog} --help", ExitCode.WRONG_USAGE)
+
+
+class VersionAction(argparse.Action):
+    """Prints the version; what is installed is looked up only then."""
+
+    def __call__(self, parser: ArgumentParser, *_: object) -> NoReturn:
+        """Print it, and end."""
+        from inspector.cli.optional_parts import version_text
+        from inspector.cli.output import write
+
+        write(version_text())
+        parser.exit()
 
 
 def find_command(arguments: Sequence[str]) -> tuple[Command | None, list[str]]:
@@ -311,7 +371,9 @@ def screen_parser() -> Parser:
     parser.add_argument(
         "--last", action="store_true", help="open the newest session, of a directory or of this machine's agents"
     )
-    parser.add_argument("--version", action="version", version=f"inspector {__version__}")
+    parser.add_argument(
+        "--version", action=VersionAction, nargs=0, help="print the version and which optional parts are installed"
+    )
     _add_color_option(parser)
     return parser
 

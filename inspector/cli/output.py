@@ -270,16 +270,6 @@ def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered
     return ExitCode.FINE
 
 
-def tell_missing_charts() -> None:
-    """Say why a page comes without charts, and how to get them, before a big file is read."""
-    from inspector.report.charts.drawing import ChartsMissingError, load_drawing
-
-    try:
-        load_drawing()
-    except ChartsMissingError as error:
-        narrate(f"the page is written without charts: {error.explanation}")
-
-
 def check_detector() -> None:
     """Tell that what finds secrets is not installed, before a big file is read.
 

@@ -11,7 +11,7 @@ from inspector.cli.arguments import add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
-from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, narrate, tell_missing_charts
+from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, narrate
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list
@@ -66,8 +66,6 @@ def run(options: Namespace) -> int:
         plan_of(request)  # a wrong plan is told before a big file is read
     check_output(options)
     check_switch(options)
-    if options.format == "html":
-        tell_missing_charts()
     if options.include_text:
         check_detector()
     if is_folder(options.path) and is_list(options.path):

@@ -84,7 +84,7 @@ def _check(options: Namespace) -> None:
         raise CommandError(f"no theme {options.theme!r}; there are {', '.join(THEMES)}", ExitCode.WRONG_USAGE)
     if options.mask:
         check_detector()
-    if options.chart or (options.output is not None and options.output.suffix.lower() == ".png"):
+    if options.output is not None and options.output.suffix.lower() == ".png":
         load_drawing()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import LARGEST_WINDOW, add_price_arguments, add_uncertainty_argument
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, executor_of, kept_results, missing
-from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save, tell_missing_charts
+from inspector.cli.output import ProgressLine, check_target, deliver, narrate, save
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.resolve_paths import is_list, resolve_targets
 from inspector.report.forms import FORMS, tune_written
@@ -120,8 +120,15 @@ def run(options: Namespace) -> int:
     else:
         report, tuned, is_interrupted = _tuned(sessions, options, results)
     results.close()
-    form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
+    from inspector.report.path_redaction import shown_path
+
     plan_file, options.output = options.output, options.report
+    form = partial(
+        tune_written,
+        form=options.format,
+        answers_pointer=not options.no_script,
+        plan_file="" if plan_file is None else shown_path(plan_file),
+    )
     deliver(report, options, form)
     if plan_file is not None:
         _save_plans(plan_file, tuned)
@@ -147,8 +154,6 @@ def _check(options: Namespace) -> None:
     if options.export is not None and options.export not in targets:
         message = f"--export {options.export}: no such system{suggestion(options.export, targets)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    if options.format == "html":
-        tell_missing_charts()
 
 
 def _check_compaction(options: Namespace) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import resource
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
+from inspector.tokens.address_space import address_space_limit
 from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
 
 if TYPE_CHECKING:
@@ -128,11 +129,11 @@ def too_little_memory() -> str:
 
     It is written in a language that ends the process where it gets no memory.
     """
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
+    limit = address_space_limit()
+    if limit is None:
         return ""
     try:
-        taken = int(Path("/proc/self/statm").read_bytes().split()[0]) * resource.getpagesize()
+        taken = int(Path("/proc/self/statm").read_bytes().split()[0]) * mmap.PAGESIZE
     except (OSError, ValueError, IndexError):
         return ""
     if taken + ADDRESS_SPACE_NEEDED <= limit:

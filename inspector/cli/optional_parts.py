@@ -1,0 +1,55 @@
+"""The optional parts of an installation: what each is for, and which of them are there."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+
+class OptionalPart(NamedTuple):
+    """One extra of the package.
+
+    Attributes:
+        name: As it is installed: `pip install 'session-inspector[NAME]'`.
+        text: What it is for.
+        library: The distribution that does it.
+    """
+
+    name: str
+    text: str
+    library: str
+
+    @property
+    def installed(self) -> str:
+        """The version that is installed; empty where it is not."""
+        return version_of(self.library)
+
+
+OPTIONAL_PARTS = (
+    OptionalPart("html", "charts that answer the pointer, PNG pictures", "vl-convert-python"),
+    OptionalPart("serve", "the screen in a browser", "textual-serve"),
+    OptionalPart("texts", "secrets found in texts that are reported", "bc-detect-secrets"),
+    OptionalPart("fleet", "many sessions on a cluster", "distributed"),
+)
+
+
+def version_of(library: str) -> str:
+    """The version of an installed distribution; empty where it is not installed."""
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return ""
+
+
+def version_text() -> str:
+    """The program's version, and below it its optional parts."""
+    from inspector import __version__
+
+    lines = [f"inspector {__version__}"]
+    for part in OPTIONAL_PARTS:
+        said = f"{part.library} {part.installed}" if part.installed else "not installed"
+        lines.append(f"  [{part.name}]{'':<{6 - len(part.name)}}{said:<30}{part.text}".rstrip())
+    missing = ",".join(part.name for part in OPTIONAL_PARTS if not part.installed)
+    if missing:
+        lines.append(f"install what is missing: pip install 'session-inspector[{missing}]'")
+    return "".join(f"{line}\n" for line in lines)
