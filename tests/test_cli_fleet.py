@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import sys
+from argparse import Namespace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ import pytest
 from inspector.cli import cluster_executor, folder_report, tune, tuning_pool
 from inspector.cli.executors import ENDED, TOO_LITTLE_MEMORY, HereExecutor, Job, ProcessExecutor
 from inspector.cli.exit_codes import CommandError
+from inspector.cli.fleet import LITTLE, executor_of
 from tests import fleet_work
 from tests.fleet_work import ALWAYS, ONCE
 from tests.program import run_here
@@ -180,6 +182,16 @@ def test_processes_end_with_the_one_that_started_them(folder: Path) -> None:
     assert not multiprocessing.active_children()
 
 
+def test_no_process_is_started_for_little_work_unless_it_is_asked_for() -> None:
+    def made(processes: int | None, *work: float) -> type[SessionExecutor]:
+        options = Namespace(processes=processes, workers=None, scheduler=None)
+        with executor_of(options, 9, *work) as executor:
+            return type(executor)
+
+    assert made(None, LITTLE - 1) is made(0) is HereExecutor
+    assert made(None, LITTLE) is made(None) is made(2, 1) is ProcessExecutor
+
+
 def listening(process: int) -> set[str]:
     """Addresses at which a process and those it started take connections."""
     psutil = pytest.importorskip("psutil")
@@ -210,7 +222,7 @@ def works_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[SessionExecutor], Non
     def use(executor: SessionExecutor) -> None:
         monkeypatch.setattr(executor, "_close", lambda: None)
         for module in (folder_report, tune):
-            monkeypatch.setattr(module, "executor_of", lambda options, sessions: executor)
+            monkeypatch.setattr(module, "executor_of", lambda *asked: executor)
 
     return use
 

@@ -178,7 +178,7 @@ def test_a_cluster_gives_the_same_thresholds_and_sets_to_the_bit(
     with ClusterExecutor.local(2) as cluster, monkeypatch.context() as patched:
         patched.setattr(cluster, "_close", lambda: None)
         for module in (before_after, tune_compaction):
-            patched.setattr(module, "executor_of", lambda options, sessions: cluster)
+            patched.setattr(module, "executor_of", lambda *asked: cluster)
         assert (compacted(capsys, folder), compared(capsys, folder)) == expected
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.report.belief import BELIEF
 from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import cell_width
 from tests.conftest import ROOT
@@ -41,6 +42,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
     assert "dearest to carry $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: at least ~$0.28" in said
+    assert BELIEF in said
     assert "1-hour cache would have cost ~$0.048 more: 1 miss fewer" in said
     assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before" in said
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -23,6 +22,9 @@ NO_HOME = "/nonexistent"
 """What systems call the home of users that have none."""
 
 XDG_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+
+ANSWERING = ("--agent", "--plan")
+"""What follows `hook` where an agent started it."""
 
 TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
@@ -47,15 +49,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, see `ExitCode`.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1] in ANSWERING:
+        # After every tool call of an agent, which waits: nothing is read that this does not need.
+        from inspector.hook.run import main as answer_event
+
+        return answer_event(arguments[1:])
     from inspector.cli.output import forget, narrate, prepare_streams
 
     prepare_streams()
-    if sys.platform == UNSUPPORTED:
-        narrate(ON_WINDOWS)
-        return ExitCode.WRONG_USAGE
-    _settle_home()
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        _refuse_other_systems()
+        _settle_home()
+        return _run(arguments)
     except CommandError as error:
         narrate(error.message)
         return error.code
@@ -80,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         narrate(_bug(error))
         return ExitCode.BUG
+
+
+def _refuse_other_systems() -> None:
+    if sys.platform == UNSUPPORTED:
+        raise CommandError(ON_WINDOWS, ExitCode.WRONG_USAGE)
 
 
 def _settle_home() -> None:
@@ -121,6 +132,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _bug(error: Exception) -> str:
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "an unknown place"
     return f"this is a bug: {type(error).__name__} in {place}; set {TRACEBACK_VARIABLE}=1 to see all of it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -161,7 +162,8 @@ def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Re
     """Every session, with the calls of it that no other session counts, and why the work ended early where it did."""
     asked = terms_of(options)
     terms = SessionTerms(pricing_of(asked, options.price_file), asked.cache, asked.window)
-    with ProgressLine("reading sessions", estimates=True) as progress, executor_of(options, len(paths)) as executor:
+    executor = executor_of(options, len(paths), sum(map(_size, paths)))
+    with ProgressLine("reading sessions", estimates=True) as progress, executor:
         done = _run(executor, [SessionTask(path, terms) for path in paths], progress)
         read = [path for path in paths if path in done and done[path].row]
         elsewhere = counted_elsewhere([(done[path].ended, done[path].keys) for path in read])
@@ -170,6 +172,15 @@ def _read_all(paths: Sequence[Path], options: Namespace) -> tuple[dict[Path, _Re
             del done[task.path]
         done |= _run(executor, again, progress)
     return {path: done[path] for path in paths if path in done}, executor.ended if len(done) < len(paths) else ""
+
+
+def _size(path: Path) -> float:
+    """Bytes of a session's file; without end where it is a folder, or cannot be told."""
+    file = Locator.of(path).file
+    try:
+        return file.stat().st_size if file.is_file() else math.inf
+    except OSError:
+        return math.inf
 
 
 def _run(executor: SessionExecutor, tasks: Sequence[SessionTask], progress: ProgressLine) -> dict[Path, _Read]:

@@ -1,4 +1,4 @@
-"""`inspector check`: predictions against what sessions report."""
+"""`inspector check`: predictions against what sessions report, and what has to hold of every session."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(options: Namespace) -> int:
         schema=1,
         inspector=inspector.__version__,
         thresholds=thresholds,
-        passed=all(session.verdict != "beyond" for session in sessions),
+        passed=all(session.verdict != "beyond" and not session.broken for session in sessions),
         sessions=sessions,
     )
     if options.format == "json":
@@ -69,8 +69,12 @@ def run(options: Namespace) -> int:
 
 def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> Iterator[SessionValidation]:
     """One after another; what cannot be read is told, and remembered in `failed`, and the others are checked."""
+    from inspector.replay.analysis.invariants import broken_in_file, broken_in_replay
+    from inspector.replay.analysis.unrecorded import blank_prompts
     from inspector.replay.analysis.validation import validate
+    from inspector.replay.engine.replay import replay
     from inspector.report.validation import session_validation
+    from inspector.strategies.plan import Plan
 
     with ProgressLine("checking") as progress:
         paths = _sessions(options.paths, failed)
@@ -83,7 +87,9 @@ def _checked(options: Namespace, thresholds: Thresholds, failed: list[Path]) -> 
                 failed.append(path)
                 narrate(error.message)
                 continue
-            yield session_validation(_shown(path), session, validate(inputs), thresholds)
+            broken = (*broken_in_file(session), *broken_in_replay(replay(inputs, Plan())))
+            blank = int(blank_prompts(inputs).sum())
+            yield session_validation(_shown(path), session, validate(inputs), thresholds, broken, blank)
 
 
 def _sessions(paths: Sequence[Path], failed: list[Path]) -> list[Path]:

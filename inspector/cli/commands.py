@@ -123,6 +123,36 @@ COMMANDS = {
             "inspector.cli.recall",
         ),
         Command(
+            "hook",
+            "a plan applied to tool results as they are born, in a live agent",
+            "Run by an agent after every tool call (`inspector hook --agent claude-code --plan tuned.toml`), it reads "
+            "the event on standard input, trims the result as the plan's strategies of insertion do, and answers in "
+            "the agent's own form; any error leaves the result as it is. `install` shows what it would change in the "
+            "agent's settings and asks; `uninstall` takes it back; `stats` says what was trimmed.",
+            (
+                "inspector hook install --agent claude-code --plan tuned.toml",
+                "inspector hook stats",
+                "inspector hook uninstall --agent claude-code",
+            ),
+            "inspector.cli.hook",
+        ),
+        Command(
+            "files",
+            "what a session did to its files, and what each held at any turn",
+            "Lists the files that a session's tools read, edited, wrote and patched; of one file, what was done to it, "
+            "its content as the agent knew it at a turn, with what is not known said as such, and what differs between "
+            "two turns. --changelog says what was changed and what for: by the intent that a call records, else by "
+            "what the agent wrote before it, else by the difference. Nothing is read but the session's own records.",
+            (
+                "inspector files session.jsonl",
+                "inspector files session.jsonl src/app/router.py",
+                "inspector files session.jsonl router.py --at 50",
+                "inspector files session.jsonl router.py --diff 10 50",
+                "inspector files session.jsonl --changelog --format md",
+            ),
+            "inspector.cli.files",
+        ),
+        Command(
             "export",
             "a plan as another agent's own configuration",
             "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "

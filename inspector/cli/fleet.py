@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from inspector.cli.kept_results import KeptResults
 
 MOST_PROCESSES: Final = 1000
+LITTLE: Final = 1_000_000
+"""Bytes of sessions that are gone through in less time than two processes take to start, some 0.8 seconds."""
 
 FLEET_OPTIONS: Final = ("processes", "workers", "scheduler", "no_kept_results")
 
@@ -27,8 +30,8 @@ def add_fleet_arguments(parser: ArgumentParser) -> None:
         "--processes",
         metavar="N",
         type=_processes,
-        help="work in N processes (one for every processor); 0: in this one, where a session that needs too much "
-        "memory ends all of it",
+        help="work in N processes (one for every processor, none where there is little to do); 0: in this one, where "
+        "a session that needs too much memory ends all of it",
     )
     places.add_argument(
         "--workers",
@@ -58,8 +61,14 @@ def kept_results(options: Namespace) -> KeptResults:
     return KeptResults(is_on=not options.no_kept_results and load_settings().keep_results)
 
 
-def executor_of(options: Namespace, sessions: int) -> SessionExecutor:
+def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> SessionExecutor:
     """What works on so many sessions.
+
+    Args:
+        options: What was asked for.
+        sessions: How many there are.
+        size: Bytes of all of them, where each is gone through once. Of little, no process is started: that takes
+            longer than the work.
 
     Raises:
         CommandError: A cluster was asked for that is not to be had.
@@ -72,7 +81,7 @@ def executor_of(options: Namespace, sessions: int) -> SessionExecutor:
             if options.scheduler is not None
             else ClusterExecutor.local(options.workers)
         )
-    if options.processes == 0:
+    if options.processes == 0 or (options.processes is None and size < LITTLE):
         return HereExecutor()
     return ProcessExecutor(min(options.processes or processors(), sessions))
 

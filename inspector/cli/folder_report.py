@@ -93,7 +93,7 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
     if all(header.problem for header in found):
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
-    with executor_of(options, len(found)) as executor:
+    with executor_of(options, len(found), sum(header.size for header in found)) as executor:
         replays = _Replays({header.path: header.size for header in found}, terms, executor, results)
         replays.run()
     results.close()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import ExitCode
-from inspector.cli.output import wants_color, write
+from inspector.cli.output import wants_color, write, write_json
 from inspector.cli.reading import detect_format, read_session
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Which file to explain, if any."""
+    parser.add_argument(
+        "--schema", action="store_true", help="print the JSON Schema of the lines that anyone can write, and no more"
+    )
     parser.add_argument("path", nargs="?", metavar="PATH", type=Path, help="say what this file or folder is taken for")
 
 
@@ -24,6 +27,11 @@ def run(options: Namespace) -> int:
     from inspector.report.session_listings import formats_text, reading_text
     from inspector.session.registry import all_formats
 
+    if options.schema:
+        from inspector.session.formats.own.records import schema
+
+        write_json(schema())
+        return ExitCode.FINE
     color = wants_color(sys.stdout)
     if options.path is None:
         write(formats_text(all_formats(), color=color))

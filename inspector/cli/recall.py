@@ -157,6 +157,8 @@ def _search(options: Namespace, paths: list[Path]) -> int:
 def _recall(options: Namespace) -> int:
     from inspector.recall.find import find
 
+    if not options.paths and _recall_original(options):
+        return ExitCode.FINE
     with ProgressLine("looking into sessions") as progress:
         search = find(options.id, options.paths, progress)
     for problem in search.unread:
@@ -172,6 +174,43 @@ def _recall(options: Namespace) -> int:
         raise CommandError(f"no line of it matches {options.grep.pattern!r}: leave out --grep to see all of it")
     _print(search.found, parts)
     return ExitCode.FINE
+
+
+def _recall_original(options: Namespace) -> bool:
+    """Print what the hook kept before it trimmed it, whatever the agent's own file holds; whether there is any."""
+    from inspector.recall.names import asked_for
+    from inspector.recall.originals import kept_originals
+
+    found = kept_originals(asked_for(options.id))
+    if not found:
+        return False
+    (about, text), *others = found
+    if others:
+        narrate(
+            f"{IN_TEXT.plural(len(others), 'other text')} of that id is kept, of other sessions: this is the newest"
+        )
+    part = _part(text, options)
+    if options.json:
+        result = {"kept_by": "hook", "tool_call_id": about.get("id"), "session_id": about.get("session")}
+        lines = text.count("\n") + (not text.endswith("\n"))
+        sizes = {"tool": about.get("tool"), "characters": len(text), "lines": lines}
+        write_json({"asked": options.id, "results": [{**result, **sizes, "text": part}]})
+    elif options.grep is not None and not part:
+        raise CommandError(f"no line of it matches {options.grep.pattern!r}: leave out --grep to see all of it")
+    else:
+        _print_text(part, f"original of {about.get('tool')}, kept by the hook, {len(text):,} characters")
+    return True
+
+
+def _print_text(text: str, what: str) -> None:
+    if not is_terminal(sys.stdout):
+        write_bytes(text.encode("utf-8", "surrogatepass"))
+        return
+    from inspector.safe_text import safe_text
+
+    narrate(what)
+    shown = safe_text(text)
+    write(shown if shown.endswith("\n") else f"{shown}\n")
 
 
 def _check(search: RecallSearch, asked: str) -> None:

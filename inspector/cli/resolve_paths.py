@@ -134,9 +134,7 @@ def is_list(path: Path) -> bool:
 
 def _nothing_in(folder: Path | None) -> str:
     from inspector.session.discovery import describe_folder
-    from inspector.session.registry import all_formats
 
     if folder is not None:
         return describe_folder(folder)
-    looked = ", ".join(str(home) for known in all_formats() for home in known.homes())
-    return f"no sessions on this machine: name a file, or run: inspector demo (looked in {looked})"
+    return "no sessions on this machine: name a file, or run: inspector demo (where it looked: inspector formats)"

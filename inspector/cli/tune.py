@@ -120,8 +120,15 @@ def run(options: Namespace) -> int:
     else:
         report, tuned, is_interrupted = _tuned(sessions, options, results)
     results.close()
-    form = partial(tune_written, form=options.format, answers_pointer=not options.no_script)
+    from inspector.report.path_redaction import shown_path
+
     plan_file, options.output = options.output, options.report
+    form = partial(
+        tune_written,
+        form=options.format,
+        answers_pointer=not options.no_script,
+        plan_file="" if plan_file is None else shown_path(plan_file),
+    )
     deliver(report, options, form)
     if plan_file is not None:
         _save_plans(plan_file, tuned)

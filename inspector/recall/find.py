@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.recall.names import asked_for, blocks_named, near, unanswered
-from inspector.session.discovery import files_below, list_sessions, places
+from inspector.session.discovery import list_sessions, places
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder
 from inspector.session.open import open_session
@@ -27,8 +27,6 @@ MOST_OPENED = 24
 MOST_FOR_NEAR = 5
 """The newest sessions, in which similar ids are looked for."""
 FEWEST_IN_NEEDLE = 4
-DEPTH = 4
-"""Of the files of a session that is a folder."""
 
 _REFERENCE = re.compile(r"(?P<session>.*):(?P<message>[1-9][0-9,]*)(?:\.(?P<block>[1-9][0-9]*))?")
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -164,9 +162,14 @@ def _needles(asked: str) -> list[bytes]:
 def _holds(header: Header, needle: bytes) -> bool:
     """Whether a file of a session has some bytes in it, capitals or not."""
     file = Locator.of(header.path).file
-    names = [each.path for each in files_below(str(file), DEPTH, frozenset())] if is_folder(file) else [str(file)]
+    names = _files_in(str(file)) if is_folder(file) else [str(file)]
     search = re.compile(re.escape(needle), re.IGNORECASE).search
     return any(_has(name, needle, search) for name in names)
+
+
+def _files_in(folder: str) -> list[str]:
+    """The files of a session that is a folder."""
+    return [f"{inside}/{name}" for inside, _, names in os.walk(folder) for name in names]
 
 
 def _has(name: str, needle: bytes, search: Callable[..., object]) -> bool:

@@ -48,6 +48,13 @@ class Report(Struct, frozen=True, kw_only=True):
     baseline: Annotated[FigureSet, about("The session replayed with an empty plan.")]
     plans: Annotated[list[PlanFacts], about("In the order they were asked for.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
+    beside: Annotated[
+        list[SideCallFacts],
+        about("Requests that are not the conversation's, by what they were for: billed, and in no figure above."),
+    ] = field(default_factory=list)
+    altogether_usd: Annotated[
+        float | None, about("Dollars recorded, those requests included; null without a price or without usage.")
+    ] = None
     belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
     prices: Annotated[PriceFacts | None, about("What calls were priced with.")] = None
     carried: Annotated[list[CarriedFacts], about("What fills the prompts without a plan, most first.")] = field(
@@ -80,6 +87,17 @@ class Report(Struct, frozen=True, kw_only=True):
     model_switches: Annotated[
         list[ModelSwitchFacts], about("With other models from some call on, one each; empty unless asked for.")
     ] = field(default_factory=list)
+
+
+class SideCallFacts(Struct, frozen=True, kw_only=True):
+    """Requests of one purpose that are not the conversation's."""
+
+    purpose: Annotated[str, about("What they were for: a condenser, a compaction, a title, a side question.")]
+    calls: Annotated[Count, about("How many.")]
+    prompt_tokens: Annotated[Count, about("Tokens of their prompts.")]
+    cache_read_tokens: Annotated[Count, about("Of these, those read from the prompt cache.")]
+    output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
+    cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):

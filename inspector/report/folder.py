@@ -26,6 +26,7 @@ from inspector.report.catalogue import (
     figure,
     quantities,
 )
+from inspector.report.document import SideCallFacts
 from inspector.report.folder_compactions import (
     AftermathFacts,
     FolderCompactionsFacts,
@@ -59,6 +60,10 @@ class FolderReport(Struct, frozen=True, kw_only=True):
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
     belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
+    beside: Annotated[
+        list[SideCallFacts],
+        about("Requests of all sessions that are not a conversation's, by what they were for: in no figure above."),
+    ] = []
 
 
 class FolderPlan(Struct, frozen=True, kw_only=True):
@@ -112,6 +117,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
         LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")
     ]
     compactions: Annotated[list[AftermathFacts], about("What followed its compactions, of those that count with it.")]
+    beside: Annotated[list[SideCallFacts], about("Its requests that are not the conversation's, in no figure.")] = []
 
 
 class SessionUnderPlan(Struct, frozen=True, kw_only=True):
@@ -162,6 +168,7 @@ def session_row(report: Report, whole: Replay, counted: Collection[int]) -> Sess
         misses=misses,
         lifetime=lifetime,
         compactions=session_aftermaths(whole, counted),
+        beside=report.beside,
     )
 
 
@@ -200,7 +207,28 @@ def folder_report(
         compactions=folder_compactions(row.compactions for row in rows),
         unread=sorted(unread, key=lambda each: each.path),
         warnings=[*notes, *_warnings(rows, unread)],
+        beside=_beside(rows),
     )
+
+
+def _beside(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
+    """The requests of all sessions that are not a conversation's, by what they were for."""
+    every = [each for row in rows for each in row.beside]
+    found = []
+    for purpose in dict.fromkeys(each.purpose for each in every):
+        mine = [each for each in every if each.purpose == purpose]
+        costs = [each.cost_usd for each in mine if each.cost_usd is not None]
+        found.append(
+            SideCallFacts(
+                purpose=purpose,
+                calls=sum(each.calls for each in mine),
+                prompt_tokens=sum(each.prompt_tokens for each in mine),
+                cache_read_tokens=sum(each.cache_read_tokens for each in mine),
+                output_tokens=sum(each.output_tokens for each in mine),
+                cost_usd=round(sum(costs), DOLLAR_DIGITS) if len(costs) == len(mine) else None,
+            )
+        )
+    return found
 
 
 def _folder_plan(

@@ -57,6 +57,7 @@ def folder_content(report: FolderReport) -> PageContent:
         figures=_large(report, figures),
         sections=(
             _totals(report, figures),
+            *_beside(report),
             *_misses(report, figures),
             *_compactions(report, figures),
             *plans,
@@ -119,6 +120,24 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
         rows.append((Cell(label), Cell(""), *cells))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
     return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
+
+
+def _beside(report: FolderReport) -> list[Section]:
+    """Requests that are not a conversation's, by what they were for; none where there are none."""
+    if not report.beside:
+        return []
+    rows = tuple(
+        (
+            Cell(each.purpose),
+            Cell(IN_TEXT.whole(each.calls)),
+            Cell(IN_TEXT.whole(each.prompt_tokens)),
+            Cell(IN_TEXT.whole(each.output_tokens)),
+            Cell(IN_TEXT.dollars(each.cost_usd)),
+        )
+        for each in report.beside
+    )
+    head = ("purpose", "calls", "prompt tokens", "output", "cost")
+    return [Section("beside", "Beside the conversations", (Table("In no other figure", head, rows),))]
 
 
 def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:

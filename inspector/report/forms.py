@@ -98,8 +98,18 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, answ
             return folder_page.folder_text(report, color=color)
 
 
-def tune_written(report: TuneReport, form: str, *, color: bool = False, answers_pointer: bool = True) -> str:
-    """What tuning found in a form; the arguments are those of `written`."""
+def tune_written(
+    report: TuneReport, form: str, *, color: bool = False, answers_pointer: bool = True, plan_file: str = ""
+) -> str:
+    """What tuning found in a form.
+
+    Args:
+        report: What was found.
+        form: One of `FORMS`.
+        color: Text is coloured.
+        answers_pointer: A page answers the pointer, by a script of its own.
+        plan_file: The file the plan is written to; empty where it is not.
+    """
     from inspector.report import tuning_page
 
     match form:
@@ -114,16 +124,16 @@ def tune_written(report: TuneReport, form: str, *, color: bool = False, answers_
         case "md":
             from inspector.report.pages.markdown import markdown
 
-            return markdown(tuning_page.tune_content(report))
+            return markdown(tuning_page.tune_content(report, plan_file))
         case "html":
             from inspector.report.charts.palette import PAGE
             from inspector.report.charts.tuning_charts import tuning_charts
             from inspector.report.pages.html import html
 
-            content = tuning_page.tune_content(report)
+            content = tuning_page.tune_content(report, plan_file)
             return html(content, tuning_charts(report, PAGE), answers_pointer=answers_pointer)
         case _:
-            return tuning_page.tune_text(report, color=color)
+            return tuning_page.tune_text(report, color=color, plan_file=plan_file)
 
 
 def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = False) -> str:

@@ -17,6 +17,10 @@ FINER_BELOW = 3
 """A spread that begins with a lower digit than this is shown with a digit more: 1,900 in hundreds, 600 in hundreds."""
 
 
+BY_CHANCE = " by chance"
+"""What a range is: how far a month's total goes where runs differ as parts of this session do."""
+
+
 def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
     """The dollars a month a saving may come to, rounded to their spread: `$1,400 to $3,300`.
 
@@ -57,12 +61,12 @@ def daily_saving(day: Band, numbers: NumberFormat) -> str:
 
 
 def monthly_saving(month: Band, numbers: NumberFormat) -> str:
-    """The same a month, with its range: `about $1,400 a month, $1,000 to $1,600`."""
+    """The same a month, and how far chance may carry it: `about $1,400 a month, $1,000 to $1,600 by chance`."""
     more = " more" if month.middle < 0 else ""
     shown = _positive(month)
     spread = between(shown, numbers)
     middle = about(shown, numbers)
-    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}'}"
+    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}{BY_CHANCE}'}"
 
 
 def _positive(band: Band) -> Band:

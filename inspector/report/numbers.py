@@ -29,6 +29,9 @@ PERCENT_DIGITS: Final = 4
 SHARE_DIGITS: Final = 6
 """Digits kept of figures that are passed on as data: more than anybody needs, fewer than arithmetic makes up."""
 
+LEAST_WHOLE: Final = 10_000
+"""From there on nobody reads what is behind the point."""
+
 LEAST_SHARE: Final = {False: "<1 %", True: "<0.1 %"}
 """A share too small for the digits that shares have, on the screen and in full."""
 
@@ -182,7 +185,8 @@ class NumberFormat(Struct, frozen=True):
             return f"${value:g}{unit[1:]}"
         if unit == "call":
             return f"call {self.whole(value)}"
-        text = self.whole(value) if value == round(value) else f"{value:,.4g}"
+        is_whole = value == round(value) or abs(value) >= LEAST_WHOLE
+        text = self.whole(value) if is_whole else f"{value:,.4g}"
         return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
 
     def _signed(self, value: float, text: str, currency: str = "") -> str:

@@ -43,7 +43,7 @@ def recovery_words(
     break_even: int | None,
     numbers: NumberFormat,
 ) -> str:
-    """All of it: `12 later calls needed cut text, ~$0.15 each: saves ~$8.36 to $12.41, breaks even at 83 recoveries`.
+    """All of it: `12 later calls needed cut text, ~$0.15 each: saves ~$8.36 to $12.41, 83 such calls would use it up`.
 
     Args:
         calls: Calls that needed text a plan had cut.
@@ -60,4 +60,4 @@ def recovery_words(
     said += f": {saves}" if saves else ""
     if not break_even:
         return said
-    return f"{said}, breaks even at {numbers.whole(break_even)} {'recovery' if break_even == 1 else 'recoveries'}"
+    return f"{said}, {numbers.plural(break_even, 'such call')} would use it up"

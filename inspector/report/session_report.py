@@ -13,12 +13,13 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
+from inspector.replay.analysis.side_calls import side_spending
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
 from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
-from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, TokenFacts
+from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.facts import (
     best_plan_facts,
     carried_facts,
@@ -30,7 +31,7 @@ from inspector.report.facts import (
     recorded_figures,
 )
 from inspector.report.ledger_facts import ledger_facts, utc_time
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, rounded
 from inspector.report.options import ReportOptions
 from inspector.report.path_redaction import shown_name, shown_path
 from inspector.report.secret_redaction import SecretRedactor, excerpt
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.document import BestPlanFacts
@@ -89,6 +91,17 @@ def report_of(
     session = _session_facts(inputs, redactor)
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
+    beside = [
+        SideCallFacts(
+            purpose=shown_name(each.purpose),
+            calls=each.calls,
+            prompt_tokens=each.prompt,
+            cache_read_tokens=each.cache_read,
+            output_tokens=each.output,
+            cost_usd=rounded(each.cost, DOLLAR_DIGITS),
+        )
+        for each in side_spending(inputs.history.session, inputs.pricing)
+    ]
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
     return Report(
         schema=SCHEMA_VERSION,
@@ -99,6 +112,8 @@ def report_of(
         baseline=measured(FigureSet, baseline.figures),
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
+        beside=beside,
+        altogether_usd=_altogether(recorded, beside),
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
@@ -112,6 +127,13 @@ def report_of(
         hours=hour_facts(misses) if options.details and misses else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
+
+
+def _altogether(recorded: Figures | None, beside: Sequence[SideCallFacts]) -> float | None:
+    """Dollars recorded, requests beside the conversation included; None where a part of them is not known."""
+    parts = [None if recorded is None else recorded.cost_usd.value, *(each.cost_usd for each in beside)]
+    known = [part for part in parts if part is not None]
+    return round(sum(known), DOLLAR_DIGITS) if len(known) == len(parts) else None
 
 
 def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         InputFacts,
         PlanFacts,
     )
-    from inspector.report.document import Report, SessionFacts, TokenFacts
+    from inspector.report.document import Report, SessionFacts, SideCallFacts, TokenFacts
     from inspector.report.totals import TotalsRow
 
 COLUMNS_PER_TABLE = 3
@@ -101,6 +101,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     heading(page, report)
     page.line()
     _totals(page, report)
+    beside_table(page, report.beside, report.altogether_usd)
     marks = legend(marks_used(report))
     page.line()
     page.line(BELIEF, LABEL, indent=2)
@@ -159,6 +160,26 @@ def _totals(page: Page, report: Report) -> None:
             [_totals_line(row) for row in totals_rows(report, figures, shown, Output.TEXT)],
             LEFT + RIGHT * len(shown),
         )
+
+
+def beside_table(page: Page, beside: Sequence[SideCallFacts], altogether: float | None = None) -> None:
+    """Write the requests that are not the conversation's, and what everything cost together where that is known."""
+    if not beside:
+        return
+    rows = [
+        (
+            each.purpose,
+            IN_TEXT.whole(each.calls),
+            IN_TEXT.whole(each.prompt_tokens),
+            IN_TEXT.whole(each.output_tokens),
+            IN_TEXT.dollars(each.cost_usd),
+        )
+        for each in beside
+    ]
+    page.line()
+    page.table(["Beside the conversation", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
+    together = "" if altogether is None else f"; with the calls as recorded, {IN_TEXT.dollars(altogether)}"
+    page.line(f"In no other figure{together}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:

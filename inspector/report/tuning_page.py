@@ -49,8 +49,8 @@ RECOVERIES = (
 )
 
 
-def tune_content(report: TuneReport) -> PageContent:
-    """The whole page."""
+def tune_content(report: TuneReport, plan_file: str = "") -> PageContent:
+    """The whole page; it says how to use the plan, which is written to a file already or not."""
     figures = FigureCells(report)
     return PageContent(
         title=WHEN_TO_COMPACT if report.compaction else TITLE,
@@ -61,7 +61,11 @@ def tune_content(report: TuneReport) -> PageContent:
         ),
         figures=_large(report, figures),
         sections=(
-            *(section for at in range(len(report.groups)) for section in _group_sections(report, figures, at)),
+            *(
+                section
+                for at in range(len(report.groups))
+                for section in _group_sections(report, figures, at, plan_file)
+            ),
             *compaction_sections(report, figures),
             _method(report),
         ),
@@ -104,7 +108,7 @@ def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], 
     )
 
 
-def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
+def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file: str) -> list[Section]:
     group, number = report.groups[at], at + 1
     parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}{_tried(group)}."),))]
     if group.plan is not None:
@@ -112,7 +116,7 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int) -> list[S
         parts.append(_plan_table(figures, at))
         if report.asked.model_uncertainty:
             parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
-        parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan)]
+        parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan, plan_file)]
         configuration = group.plan.configuration
         if configuration is not None:
             parts += [Code(configuration.text, configuration.language)] if configuration.text else []
@@ -228,7 +232,7 @@ def _method(report: TuneReport) -> Section:
     return Section("method", "How far to believe it", tuple(parts))
 
 
-def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) -> str:
+def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, plan_file: str = "") -> str:
     """One screen a group, in plain characters."""
     page, figures = Page(width, color=color), FigureCells(report)
     small = [at for at, group in enumerate(report.groups) if group.verdict == "too few"]
@@ -248,6 +252,7 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False) ->
         if group.verdict != "recommended":
             page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
         page.pairs(_pairs(report, group, group.plan, figures, at))
+        page.pairs([("to use it", line) for line in _to_use(group.plan, plan_file)[:1]])
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
     if report.compaction:
@@ -299,7 +304,6 @@ def _pairs(
     ]
     if group.curves:
         pairs.append(("limits", _curve_text(group.curves[0])))
-    pairs += [("to use it", line) for line in _to_use(plan)[:1]]
     return pairs
 
 
@@ -363,11 +367,13 @@ def _short(strategies: Sequence[str]) -> str:
     return whole if len(whole) <= SPEC_WIDTH else " + ".join(f"{spec.partition(':')[0]}:…" for spec in strategies)
 
 
-def _to_use(plan: TunedPlan) -> list[str]:
+def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
     """What to type next."""
-    lines = ["inspector tune … -o tuned.toml writes the plan"]
+    said = f"{plan_file} holds the plan" if plan_file else "inspector tune … -o tuned.toml writes the plan"
+    lines = [said]
     if plan.targets:
-        lines[0] += f"; inspector export --plan tuned.toml --to {plan.targets[0]} its configuration"
+        file = plan_file or "tuned.toml"
+        lines[0] += f"; inspector export --plan {file} --to {plan.targets[0]} its configuration"
     return lines
 
 

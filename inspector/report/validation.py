@@ -13,6 +13,9 @@ from inspector.report.layout import HEADING, WARNING, WIDTH, Page
 from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, UNKNOWN, rounded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.replay.analysis.invariants import Broken
     from inspector.replay.analysis.recorded_cuts import RecordedCut
     from inspector.replay.analysis.validation import Prediction, PromptFit, Validation
     from inspector.session.model import Session
@@ -28,7 +31,12 @@ class ValidationReport(Struct, frozen=True, kw_only=True):
     schema: Annotated[Literal[1], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     thresholds: Thresholds
-    passed: Annotated[bool, about("No session is beyond the thresholds, and every baseline costs what was recorded.")]
+    passed: Annotated[
+        bool,
+        about(
+            "No session is beyond the thresholds, every baseline costs what was recorded, and no invariant is broken."
+        ),
+    ]
     sessions: Annotated[list[SessionValidation], about("In the order they were checked.")]
 
 
@@ -72,6 +80,16 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
         ComparedFacts | None, about("Dollars of the replay without a plan, which starts from the report.")
     ] = None
     cuts: Annotated[list[CutFacts], about("What the agent itself cut.")] = []
+    unknown_prompts: Annotated[Count, about("Prompts that were reported and of which the file shows nothing.")] = 0
+    broken: Annotated[list[BrokenFacts], about("What does not hold of it and has to hold of every session.")] = []
+
+
+class BrokenFacts(Struct, frozen=True, kw_only=True):
+    """Something that has to hold of every session and does not."""
+
+    invariant: Annotated[str, about("What has to hold.")]
+    call: Annotated[Count | None, about("The call it does not hold at, counted from 1; null where it is of no call.")]
+    detail: Annotated[str, about("How far it does not.")]
 
 
 class ComparedFacts(Struct, frozen=True, kw_only=True):
@@ -122,12 +140,23 @@ class ResultFacts(Struct, frozen=True, kw_only=True):
 
 
 def session_validation(
-    path: str, session: Session, found: Validation | None, thresholds: Thresholds
+    path: str,
+    session: Session,
+    found: Validation | None,
+    thresholds: Thresholds,
+    broken: Sequence[Broken] = (),
+    unknown_prompts: int = 0,
 ) -> SessionValidation:
     """One session's part."""
     models = list(session.models)
+    not_held = [
+        BrokenFacts(invariant=each.invariant.value, call=each.call + 1 if each.call >= 0 else None, detail=each.detail)
+        for each in broken
+    ]
     if found is None:
-        return SessionValidation(path=path, format=session.format, models=models, calls=0, verdict="no usage")
+        return SessionValidation(
+            path=path, format=session.format, models=models, calls=0, verdict="no usage", broken=not_held
+        )
     fit = found.fit
     return SessionValidation(
         path=path,
@@ -161,6 +190,8 @@ def session_validation(
         cost=_compared_facts(found.cost),
         baseline_cost=_compared_facts(found.baseline_cost),
         cuts=[_cut_facts(cut) for cut in found.cuts],
+        unknown_prompts=unknown_prompts,
+        broken=not_held,
     )
 
 
@@ -232,7 +263,8 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         )
     ]
     if session.verdict == "no usage":
-        page.pairs([("session", f"{session.format}: it reports no usage, so there is nothing to check against")])
+        said = f"{session.format}: it reports no usage, so there is nothing to check against"
+        page.pairs([("session", said), *_broken_rows(session)])
         return
     rows += [("prompts", _prompts(session))]
     if session.prompt_median is not None:
@@ -259,7 +291,20 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         ("cost", _cost(session)),
     ]
     rows += [(f"compaction, call {cut.call:,}", _cut_words(cut)) for cut in session.cuts]
-    page.pairs(rows)
+    if session.unknown_prompts:
+        prompts = IN_TEXT.plural(session.unknown_prompts, "prompt")
+        rows.append(("  unknown", f"{prompts} reported of which the file shows nothing"))
+    page.pairs([*rows, *_broken_rows(session)])
+
+
+def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
+    """What does not hold, the first few of it."""
+    rows = [
+        ("does not hold", f"{each.invariant}{'' if each.call is None else f', call {each.call:,}'}: {each.detail}")
+        for each in session.broken[:_MOST_SHIFTS]
+    ]
+    left = len(session.broken) - len(rows)
+    return [*rows, ("", f"and {left:,} more")] if left > 0 else rows
 
 
 def _prompts(session: SessionValidation) -> str:
@@ -328,8 +373,11 @@ def _summary(page: Page, check: ValidationReport) -> None:
     }
     limits = f"{_percent(check.thresholds.median, 2)} (half) and {_percent(check.thresholds.p90, 2)} (nine of ten)"
     page.line(f"Prompts within {limits}: {_counted(counts)}", HEADING)
+    not_held = sum(bool(session.broken) for session in check.sessions)
+    if not_held:
+        page.line(f"What has to hold of every session does not of {not_held}", HEADING)
     for session in check.sessions:
-        if session.verdict == "beyond":
+        if session.verdict == "beyond" or session.broken:
             page.table(None, [(Text("!", WARNING), session.path)], "<~", gap=1)
 
 

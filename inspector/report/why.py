@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from inspector.report.belief import BELIEF
 from inspector.report.cache_text import (
     DEAREST,
     SWITCH_LABEL,
@@ -66,6 +67,8 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         rows = [*_bill(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
         page.pairs(_ways(report))
+        if _tells_savings(report):
+            page.line(BELIEF, LABEL, indent=2)
         page.line(MORE, LABEL, indent=2)
         marks = legend(
             marks_in(
@@ -151,6 +154,12 @@ def _ways(report: Report) -> list[tuple[str, str]]:
     if found.next_call is not None:
         rows.append(("next call", next_call_text(found.next_call)))
     return rows
+
+
+def _tells_savings(report: Report) -> bool:
+    """Whether something is said to be saved, by a plan or by another model."""
+    found = report.best_plan
+    return bool(report.model_switches) or (found is not None and (found.best is not None or found.most is not None))
 
 
 def _has_expired(found: CacheMissesFacts) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from inspector.session.model import Block, ReportedMiss, SessionLink, TextSource, Usage
+    from inspector.session.model import Block, ReportedMiss, SessionLink, SideCall, TextSource, Usage
 
 
 KEPT_DIAGNOSTICS = 100
@@ -36,6 +36,7 @@ class SessionBuilder:
         record_counts: Records by kind.
         title, agent, identifier, working_directory, window: As in `Session`.
         links: Other sessions that belong to this one, each once, by kind, call and id.
+        side_calls: Requests that are not the conversation's, each once, by what tells them apart.
     """
 
     def __init__(self) -> None:
@@ -50,6 +51,7 @@ class SessionBuilder:
         self.working_directory = ""
         self.window: int | None = None
         self.links: dict[tuple[str, str, str], SessionLink] = {}
+        self.side_calls: dict[str, SideCall] = {}
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
@@ -153,6 +155,7 @@ class SessionBuilder:
             window=self.window,
             files=files,
             links=tuple(self.links.values()),
+            side_calls=tuple(self.side_calls.values()),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
         vars(session)["all_blocks"] = self._blocks.snapshot()

@@ -100,7 +100,7 @@ class DirectoryReader:
             return FileChange.VANISHED
         except OSError:
             return FileChange.UNREADABLE
-        if not is_quiet and self._taken - set(names):
+        if not is_quiet and (self._taken - set(names) or self._comes_before(names)):
             return FileChange.REPLACED
         before, waited = len(self._taken), self._waiting
         self._take([name for name in names if name not in self._taken])
@@ -111,6 +111,11 @@ class DirectoryReader:
     def watched(self) -> Path:
         """The folder of the events."""
         return self._folder
+
+    def _comes_before(self, names: Sequence[str]) -> bool:
+        """Whether an event that was added belongs before one that has been taken: in the order of the numbers."""
+        new = [place for place, name in enumerate(names) if name not in self._taken]
+        return bool(new) and new[0] < len(names) - len(new)
 
     def _look(self) -> list[str]:
         """The names of all events in order. What is added while they are listed is found the next time."""

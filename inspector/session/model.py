@@ -243,6 +243,26 @@ class Call(Struct, frozen=True, gc=False):
     terms: str = ""
 
 
+class SideCall(Struct, frozen=True, gc=False):
+    """One request to the model that is not the conversation's: it is billed, and no prompt of the conversation.
+
+    Attributes:
+        purpose: What it was for, in a word or two for people: `condenser`, `title`, `summary`, `side question`.
+        model: The model's name as recorded; empty when unknown.
+        time: Seconds since the epoch, or None.
+        usage: What the provider reported, or None.
+        identifier: Request or response id; empty where it has none.
+        terms: As in `Call`.
+    """
+
+    purpose: str
+    model: str = ""
+    time: float | None = None
+    usage: Usage | None = None
+    identifier: str = ""
+    terms: str = ""
+
+
 class ContextCause(StrEnum):
     """Why a context began."""
 
@@ -381,6 +401,7 @@ class Session:
         window: Size of the model's context window in tokens where the file says so, or None.
         files: The files it was read from; a block's `origin.file` points here.
         links: Other sessions that belong to it: what started it, what it started, what it goes on from.
+        side_calls: Requests that are not the conversation's, each once: in the totals, and in no prompt.
         texts: Reads texts again.
     """
 
@@ -401,6 +422,7 @@ class Session:
     window: int | None = None
     files: tuple[Path, ...] = ()
     links: tuple[SessionLink, ...] = ()
+    side_calls: tuple[SideCall, ...] = ()
 
     @cached_property
     def all_blocks(self) -> Sequence[Block]:
@@ -419,6 +441,16 @@ class Session:
         for message in self.messages:
             starts.append(starts[-1] + len(message.blocks))
         return tuple(starts)
+
+    @cached_property
+    def repeated_call_ids(self) -> frozenset[str]:
+        """Ids that several tool calls have, so that one of them does not tell which is meant."""
+        once: set[str] = set()
+        again: set[str] = set()
+        for block in self.all_blocks:
+            if block.kind is BlockKind.TOOL_CALL:
+                (again if block.tool_call_id in once else once).add(block.tool_call_id)
+        return frozenset(again)
 
     @cached_property
     def models(self) -> tuple[str, ...]:

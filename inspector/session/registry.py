@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from inspector.session.format import Format
 
 MODULES = (
+    "own",
     "claude_code",
     "codex",
     "pi",
@@ -32,6 +33,7 @@ MODULES = (
     "hermes",
     "goose",
     "opencode",
+    "spans",
     "claude_trace",
     "cline",
     "atif",

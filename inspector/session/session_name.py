@@ -13,6 +13,9 @@ _SLASH_COMMAND = re.compile(
 )
 """A slash command as Claude Code records it in place of what was typed."""
 
+_ENVELOPE = re.compile(r"\A(?:\s*<(?P<tag>[a-z]+[_-][a-z_-]+)>(?:(?!</?(?P=tag)>).){0,4000}</(?P=tag)>)+\s*", re.DOTALL)
+"""What an agent puts before a prompt that was typed: `<current_datetime>…</current_datetime>`."""
+
 
 def session_name(session: Session) -> str:
     """The name of a session that was read; empty where it has neither a title nor a prompt. May hold any text."""
@@ -27,7 +30,7 @@ def named(*told: str) -> str:
 def _as_typed(text: str) -> str:
     command = _SLASH_COMMAND.search(text)
     if command is None or not text.lstrip().startswith("<command-"):
-        return text
+        return _ENVELOPE.sub("", text) or text
     return " ".join(filter(None, (command["name"], command["arguments"])))
 
 

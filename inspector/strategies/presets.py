@@ -33,16 +33,19 @@ class Preset:
         return Plan(made.entries, name=self.name)
 
 
+_TRIMMED = r'marker="\n\n[... {removed:,} chars trimmed from {tool} output, all of it: {recall} ...]\n\n"'
+_PROCESSED = r'marker="\n...[truncated, already processed; all of it: {recall}]"'
+
 _ALL = (
     Preset("none", "Nothing is cut.", ()),
     Preset(
         "careful",
         "Ours: large results keep both ends from the start, stale ones shrink in batches of at least 20,000 tokens.",
         (
-            "trim-at-insertion:threshold=24000,head=8000,tail=8000",
+            f"trim-at-insertion:threshold=24000,head=8000,tail=8000,{_TRIMMED}",
             (
                 "tiered-stale:confirmation=400,action=1500,data=2000,search=2000,default=2000,never-longer=true,"
-                "batch-tokens=20000"
+                f"batch-tokens=20000,{_PROCESSED}"
             ),
         ),
         fits_session=True,
@@ -51,8 +54,8 @@ _ALL = (
         "aggressive",
         "Ours: large results keep both ends from the start, stale ones a few lines, cut as soon as they are stale.",
         (
-            "trim-at-insertion:per-tool=true",
-            "tiered-stale:confirmation=100,action=200,data=300,search=400,default=400,never-longer=true",
+            f"trim-at-insertion:per-tool=true,{_TRIMMED}",
+            f"tiered-stale:confirmation=100,action=200,data=300,search=400,default=400,never-longer=true,{_PROCESSED}",
         ),
         fits_session=True,
     ),

@@ -80,7 +80,8 @@ def notes_of(miss: CacheMiss) -> tuple[str, ...]:
     short = cost or ON_SCREEN.short(miss.tokens)
     whole = ", ".join(filter(None, (f"{glyph} cache miss: {miss.cause.short}", recached(miss), cost)))
     cause = miss.cause.short
-    word = cause.partition(" ")[0].removesuffix("'s")
+    first = cause.partition(" ")[0].removesuffix("'s")
+    word = first if len(first) > len("too") else cause
     narrower = (f"{glyph} {each} {short}" for each in (f"miss: {cause}", cause, word))
     return whole, *narrower, f"{glyph} {short}"
 

@@ -285,7 +285,7 @@ class ReportWriter:
             except OSError as error:
                 tell(f"{told_path(path)} could not be written: {error.strerror}", is_problem=True)
             else:
-                tell(f"report saved to {told_path(path)}")
+                tell(f"report saved in {told_path(path.parent)}: {path.name}")
 
 
 def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:

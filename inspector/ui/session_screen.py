@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 from time import time
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from textual import on
 from textual.getters import query_one
@@ -23,7 +23,7 @@ from inspector.ui.toolkit.screen_jobs import JobResult, ScreenJobs
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Mapping
     from typing import Any
 
     from textual import events
@@ -47,6 +47,8 @@ class SessionScreen(Screen[Left]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
     AUTO_FOCUS = ""
+    MENU_TITLES: ClassVar[Mapping[str, str]] = MENUS
+    """What menus are called here, by their keys."""
 
     header = query_one(SessionHeader)
     status = query_one(StatusBar)
@@ -108,7 +110,7 @@ class SessionScreen(Screen[Left]):
 
         items = items_of(self, key)
         if items:
-            open_over(self, MenuScreen(key, MENUS[key], items))
+            open_over(self, MenuScreen(key, self.MENU_TITLES[key], items))
         else:
             self.tell("there is nothing to choose from here")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from inspector.cli import main
 from tests.browser.conftest import visiting
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
+from tests.test_cli_before_after import write_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,6 +92,18 @@ def test_on_paper_it_is_dark_on_white_and_as_wide_as_the_sheet(chromium: Browser
     assert (paper, ink) == ("rgb(255, 255, 255)", "rgb(0, 0, 0)")
     assert width <= 690
     assert printed.startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize("sheet", ["A4", "Letter"])
+def test_the_receipt_of_two_sets_is_one_sheet_of_paper(chromium: Browser, tmp_path: Path, sheet: str):
+    before, after = write_sets(tmp_path, (9, 11), 0.8)
+    target = tmp_path / "receipt.html"
+    asked = ("--before", str(before), "--after", str(after), "--format", "html", "-o", str(target))
+    assert main(["compare", *asked]) == 0
+    with visiting(chromium, target.as_uri()) as visit:
+        printed = visit.page.pdf(format=sheet)
+
+    assert re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", printed) == [b"1"]
 
 
 def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, page_file: Path):

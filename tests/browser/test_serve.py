@@ -102,10 +102,10 @@ def until_it_takes_keys(page: Page, terminal: Terminal) -> None:
     page.wait_for_function("document.activeElement?.matches('.xterm-helper-textarea')", timeout=PATIENCE * 1000)
 
 
-def saved_dollars(text: str) -> str | None:
-    """What the plan that is on saves; not what the best one would, which is found in its own time."""
-    found = re.search(r"(?<!best plan )(saves -?\$[0-9.]+|costs \$[0-9.]+ more)", text)
-    return found[0] if found else None
+def cost_with_plan(text: str) -> str | None:
+    """What the session would cost with the plan that is on; the best plan is told of in its own time."""
+    found = re.search(r"with plan \w+ ~?(\$[0-9.]+)", text)
+    return found[1] if found else None
 
 
 def test_the_screen_is_shown_with_its_bars_and_a_strategy_switched_on_changes_a_figure(chromium: Browser, address: str):
@@ -114,9 +114,9 @@ def test_the_screen_is_shown_with_its_bars_and_a_strategy_switched_on_changes_a_
         until_it_takes_keys(page, terminal)
         until(page, lambda: "█" in terminal.text())
         before = terminal.text()
-        assert saved_dollars(before) is None
+        assert cost_with_plan(before) is None
         page.keyboard.press("1")
-        until(page, lambda: saved_dollars(terminal.text()))
+        until(page, lambda: cost_with_plan(terminal.text()))
         assert page.locator("canvas").count() > 0
 
         for asked in requests:
@@ -147,7 +147,7 @@ def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, ad
     with opened(chromium, address) as (page, terminal, _, _):
         until_it_takes_keys(page, terminal)
         page.keyboard.press("1")
-        until(page, lambda: saved_dollars(terminal.text()))
+        until(page, lambda: cost_with_plan(terminal.text()))
         page.keyboard.press("w")
         page.keyboard.press("e")
         until(page, lambda: "_STALE_TRUNCATION" in terminal.text())

@@ -40,7 +40,15 @@ class Sent(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        return 0 if self.rendition.action is Action.REMOVED else len(self.text) + AROUND_BLOCK
+        return 0 if self.is_removed else len(self.text) + AROUND_BLOCK
+
+    @property
+    def is_removed(self) -> bool:
+        return self.rendition.action is Action.REMOVED
+
+    def is_sent_like(self, other: Sent) -> bool:
+        """Of a removed block nothing is sent, whatever becomes of its message."""
+        return self == other or (self.block == other.block and self.is_removed and other.is_removed)
 
 
 @dataclass

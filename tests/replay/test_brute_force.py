@@ -46,7 +46,7 @@ def check_prompts(outcome, resent: Resent) -> None:
         shared = 0
         while shared < min(len(before), len(prompt)) and before[shared].block == prompt[shared].block:
             shared += 1
-        changed = next((sent.block for at, sent in enumerate(prompt[:shared]) if sent != before[at]), -1)
+        changed = next((sent.block for at, sent in enumerate(prompt[:shared]) if not sent.is_sent_like(before[at])), -1)
         assert (call, int(ledger.first_changed[call])) == (call, changed)
 
 

@@ -341,7 +341,9 @@ def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_other
     found = misses_of(changed(session, calls=plain))
 
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
-    assert told(found.misses[0], session) == "same model, same beginning; 1 h 6 min after call 2"
+    assert told(found.misses[0], session) == (
+        "same model, same beginning: its cache keeps what it chooses; 1 h 6 min after call 2"
+    )
     assert found.misses[0].usd.value is None
 
 

@@ -56,6 +56,7 @@ AGENTS = (
     "swe-agent",
 )
 
+MOST_SESSIONS = 20
 
 SWITCH_TO = ("claude-haiku-4-5", "claude-opus-4-1")
 
@@ -162,7 +163,8 @@ def test_every_form_says_the_same_of_why_caches_missed_in_a_real_session(corpus:
     paths = list(sessions(corpus / agent))
 
     assert paths
-    for path in paths:
+    # Of one file with dozens of sessions, all of a kind, some stand for the others.
+    for path in paths[:: 1 + len(paths) // MOST_SESSIONS]:
         report = reported(path)
         hold_together(report)
         add_up(report)
@@ -219,7 +221,7 @@ def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tm
 
     hold_together(report)
     assert [miss.cause for miss in misses_of(report).misses] == ["first_request", "likely_server_side"]
-    assert "provider's side" in squeezed(why_text(report))
+    assert "provider likely" in squeezed(why_text(report))
 
 
 def test_without_usage_estimates_are_marked_as_such() -> None:

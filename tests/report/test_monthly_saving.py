@@ -37,13 +37,13 @@ def test_rounding_moves_an_end_by_less_than_a_fifth_of_the_spread(low: float, sp
 def test_a_loss_is_said_to_cost_more() -> None:
     loss = Band(-4.1, -2.5, -1.4)
     assert daily_saving(loss, ON_SCREEN) == "costs about $2.50 more a day"
-    assert monthly_saving(loss.times(100), ON_SCREEN) == "about $250 more a month, $140 to $410"
+    assert monthly_saving(loss.times(100), ON_SCREEN) == "about $250 more a month, $140 to $410 by chance"
 
 
 def test_a_saving_is_said_with_what_it_may_come_to() -> None:
     day = Band(1_012.0 / 30, 1_377.0 / 30, 1_583.0 / 30)
     assert daily_saving(day, ON_SCREEN) == "saves about $46 a day"
-    assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600"
+    assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600 by chance"
     assert monthly_saving(Band(45.0, 45.0, 45.0), ON_SCREEN) == "about $45.00 a month"
     assert runs_a_day(RunsPerDay(1)) == "1 run a day, as set"
     assert runs_a_day(ASSUMED_RUNS) == "24 runs a day, assumed"

@@ -16,8 +16,10 @@ from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
+from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
 from tests.session.run_files import encoded
+from tests.session.span_lines import export_document, export_lines, flat_lines
 from tests.session.test_responses import growing as responses_log
 
 Write = Callable[[Path, int], None]
@@ -268,6 +270,10 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 
 GROWING: dict[str, Growing] = {
+    "otel": Growing("otel", "spans.jsonl", "lines", _encoded_lines(flat_lines), 60),
+    "otel exports": Growing("otel", "exports.jsonl", "lines", _encoded_lines(export_lines), 60),
+    "otel document": Growing("otel", "export.json", "document", _document(export_document, 1), 60),
+    "inspector-lines": Growing("inspector-lines", "s.jsonl", "lines", _encoded_lines(own)),
     "claude-code": Growing("claude-code", "s.jsonl", "lines", _lines(claude), 5_000),
     "claude-code printed": Growing("claude-code", "s.jsonl", "lines", _lines(claude_printed)),
     "codex": Growing("codex", "rollout.jsonl", "lines", _lines(codex), 900),

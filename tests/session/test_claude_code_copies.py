@@ -216,3 +216,47 @@ def test_output_that_a_run_without_a_screen_prints_is_a_placeholder(tmp_path: Pa
     (call,) = open_session(path).calls
     assert call.usage is not None
     assert (call.usage.prompt, call.usage.output_is_placeholder) == (110, True)
+
+
+def test_the_runs_beside_a_session_are_its_side_calls_each_once(tmp_path: Path) -> None:
+    main = Script()
+    main.prompt("go")
+    main.text("m1", usage=USAGE)
+    path = main.write(tmp_path / f"{SESSION}.jsonl")
+    for name, identifier in (("agent-acompact-1a.jsonl", "c1"), ("agent-aside_question-2b.jsonl", "q1")):
+        run = Script()
+        run.prompt("go")
+        run.text("m1", usage=USAGE)
+        run.prompt("Summarise." if identifier == "c1" else "What is this?")
+        run.text(identifier, "An answer.", usage=USAGE)
+        run.text(identifier, "It goes on.", usage=USAGE)
+        file = tmp_path / SESSION / "subagents" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        run.write(file)
+    session = open_session(path)
+    assert [(call.purpose, call.identifier) for call in session.side_calls] == [
+        ("compaction", "req_c1"),
+        ("side question", "req_q1"),
+    ]
+    assert [call.identifier for call in session.calls] == ["req_m1"]
+    assert all(call.usage is not None and call.usage.output == USAGE["output_tokens"] for call in session.side_calls)
+
+
+def test_a_run_that_ends_while_its_session_is_followed_is_taken_up(tmp_path: Path) -> None:
+    main = Script()
+    main.prompt("go")
+    main.text("m1", usage=USAGE)
+    path = main.write(tmp_path / f"{SESSION}.jsonl")
+    follower = Follower(path)
+    assert follower.session.side_calls == ()
+    run = Script()
+    run.prompt("Summarise.")
+    run.text("c1", "A summary.", usage=USAGE)
+    file = tmp_path / SESSION / "subagents" / "agent-acompact-1a.jsonl"
+    file.parent.mkdir(parents=True)
+    run.write(file)
+    main.prompt("and then")
+    main.write(path)
+    follower.poll()
+    assert [call.purpose for call in follower.session.side_calls] == ["compaction"]
+    assert follower.session == open_session(path)

@@ -95,7 +95,7 @@ def test_a_response_without_a_report_takes_no_other_ones(tmp_path: Path, counts_
     assert prompts(session_of(rollout, tmp_path)) == [100, None, 300, 400]
 
 
-def test_a_report_of_no_recorded_response_is_a_call_of_its_own(tmp_path: Path) -> None:
+def test_the_report_of_a_compaction_is_beside_the_conversation(tmp_path: Path) -> None:
     rollout = Rollout()
     rollout.header()
     rollout.prompt("go")
@@ -104,10 +104,9 @@ def test_a_report_of_no_recorded_response_is_a_call_of_its_own(tmp_path: Path) -
     rollout.add("compacted", {"message": "what was done"})
     rollout.response(usage=(50, 2))
     session = session_of(rollout, tmp_path)
-    assert prompts(session) == [100, 150, 50]
-    assert [block.kind for block in session.messages[session.calls[1].response].blocks] == [BlockKind.OTHER]
-    assert session.calls[1].context == 0
-    assert session.calls[2].context == 1
+    assert prompts(session) == [100, 50]
+    assert [(call.purpose, call.usage.prompt) for call in session.side_calls if call.usage] == [("compaction", 150)]
+    assert [call.context for call in session.calls] == [0, 1]
 
 
 def test_totals_alone_tell_what_every_call_added(tmp_path: Path) -> None:

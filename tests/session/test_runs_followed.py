@@ -10,6 +10,7 @@ from inspector.session.follow import Follower
 from inspector.session.open import open_session
 from tests.session import run_files
 from tests.session.following import settle
+from tests.session.growing import GROWING
 from tests.session.other_process import append, new_file, quiet_moments, replace, rewrite
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
@@ -188,3 +189,52 @@ def test_a_log_that_is_cut_and_goes_on_is_read_again(tmp_path: Path) -> None:
         file.write(encoded(lines[2])[50:] + b"\n")
     follower.poll()
     assert len(follower.session.calls) == 3
+
+
+@pytest.mark.parametrize("name", ["openhands", "openhands-v0"])
+def test_an_event_that_comes_late_stands_where_its_number_says(tmp_path: Path, name: str) -> None:
+    known = GROWING["openhands folder" if name == "openhands" else "openhands-v0 folder"]
+    known.write(tmp_path / "whole", 4)
+    whole = tmp_path / "whole" / "events"
+    path = tmp_path / "conversation"
+    (path / "events").mkdir(parents=True)
+    files = sorted(whole.iterdir(), key=lambda file: int("".join(filter(str.isdigit, file.name.split("-0")[0])) or 0))
+    late = files.pop(1)
+    for file in files:
+        (path / "events" / file.name).write_bytes(file.read_bytes())
+    follower = Follower(path)
+    (path / "events" / late.name).write_bytes(late.read_bytes())
+    follower.poll()
+    assert follower.session == open_session(path)
+    assert len(follower.session.blocks) == len(open_session(tmp_path / "whole").blocks)
+
+
+def test_calls_of_the_condenser_are_listed_beside_the_conversation_once(tmp_path: Path) -> None:
+    path = tmp_path / "conversation"
+    GROWING["openhands folder"].write(path, 3)
+    state = run_files.openhands_state(3)
+    condenser = [{"response_id": f"s{n}", "model": "small", "prompt_tokens": 70, "completion_tokens": 9} for n in "ab"]
+    state["stats"]["usage_to_metrics"]["condenser"] = {
+        "token_usages": condenser,
+        "costs": [{"timestamp": 1_700_000_000 + n, "cost": 0.1} for n in range(2)],
+    }
+    (path / "base_state.json").write_bytes(encoded(state))
+    follower = Follower(path)
+    (path / "base_state.json").write_bytes(encoded({**state, "title": "again"}))
+    follower.poll()
+    for session in (follower.session, open_session(path)):
+        assert [(call.purpose, call.model, call.identifier) for call in session.side_calls] == [
+            ("condenser", "small", "sa"),
+            ("condenser", "small", "sb"),
+        ]
+        assert [call.usage.prompt for call in session.side_calls if call.usage] == [70, 70]
+        assert [call.time for call in session.side_calls] == [1_700_000_000, 1_700_000_001]
+        assert len(session.calls) == 3
+
+
+def test_a_call_of_the_agents_own_model_without_an_event_is_not_lost(tmp_path: Path) -> None:
+    path = tmp_path / "conversation"
+    GROWING["openhands folder"].write(path, 2)
+    (path / "base_state.json").write_bytes(encoded(run_files.openhands_state(3)))
+    (unseen,) = open_session(path).side_calls
+    assert (unseen.purpose, unseen.identifier) == ("not recorded", "r2")

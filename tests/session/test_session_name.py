@@ -49,3 +49,10 @@ def test_a_report_holds_the_name_where_texts_are_asked_for(
     path = recorded(tmp_path / "a.jsonl")
     assert main(["report", str(path), "--format", "json", *asked]) == 0
     assert json.loads(capsys.readouterr().out)["session"]["title"] == name
+
+
+def test_what_an_agent_puts_before_a_prompt_is_no_part_of_its_name() -> None:
+    assert named("<current_datetime>2026-06-25T03:50</current_datetime>\n\ninvestigate why") == "investigate why"
+    assert named("<system-reminder>alone</system-reminder>") == "<system-reminder>alone</system-reminder>"
+    assert named("<div>what</div> is this") == "<div>what</div> is this"
+    assert named("<a_b>open") == "<a_b>open"

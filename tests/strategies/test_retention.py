@@ -7,8 +7,10 @@ from hypothesis import strategies as some
 
 from inspector import apply_once
 from inspector.strategies.core.rendition import Action
+from inspector.strategies.library.adk import AdkFilter
 from inspector.strategies.library.keep_recent import DedupeReads, KeepRecent
 from inspector.strategies.library.smart_retention import SmartRetention
+from inspector.strategies.plan import Plan, PlanEntry
 from tests.strategies.conversations import Sent, blocks_of_entries, call_blocks, matches, session_of, steps
 
 
@@ -190,6 +192,18 @@ def test_a_message_whose_calls_went_stays_with_its_words_or_empty(plan, said, le
         messages.append({"role": "tool", "tool_call_id": identifier, "content": f"text of {identifier}"})
     emptied = {"role": "assistant", "content": left}
     assert apply_once(messages, plan) == [messages[0], emptied, *messages[3:]]
+
+
+def test_a_message_that_another_strategy_removed_does_not_come_back_empty():
+    messages = [{"role": "user", "content": "task"}]
+    for identifier in ("c1", "c2"):
+        call = {"id": identifier, "type": "function", "function": {"name": "read_file", "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append({"role": "tool", "tool_call_id": identifier, "content": f"text of {identifier}"})
+        messages.append({"role": "user", "content": f"question after {identifier}"})
+    both = Plan((PlanEntry(AdkFilter(keep=1, remove_amount=1)), PlanEntry(KeepRecent(keep=1))))
+
+    assert apply_once(messages, both) == messages[-1:]
 
 
 def test_of_a_message_in_the_anthropic_form_nothing_is_left_without_its_call():

@@ -147,7 +147,7 @@ def test_a_menu_has_the_next_and_the_one_before_in_one_line_and_as_many_columns_
     assert [len(column) for column in columns_of(lines, 10)] == [2]
 
 
-def test_the_status_line_teaches_help_and_four_keys_and_the_help_has_five_groups() -> None:
+def test_the_status_line_teaches_help_and_five_keys_and_the_help_has_five_groups() -> None:
     def row(name: str, keys: str, rank: int | None, *, is_move: bool = False) -> HelpRow:
         return HelpRow(keys, name, f"Do {name}", name.partition(".")[2], True, keys, rank, is_move=is_move)
 
@@ -156,7 +156,7 @@ def test_the_status_line_teaches_help_and_four_keys_and_the_help_has_five_groups
     everywhere = HelpSection("Everywhere", "", tuple(row(name, name[-1], 9) for name in names), True)
 
     hints = key_hints([here._replace(rows=here.rows[1:]), everywhere])
-    assert [hint.label for hint in hints] == ["help", "x", "a", "b", "c"]
+    assert [hint.label for hint in hints] == ["help", "x", "a", "b", "c", "d"]
 
     groups = help_groups([here, everywhere], "Rows and text")
     assert [group.title for group in groups] == ["Here: Timeline", "Go to", "Plan", "Look closer", "Program"]

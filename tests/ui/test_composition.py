@@ -241,14 +241,14 @@ def drawn(table, width: int) -> list[str]:
 
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
-    assert drawn(part_table(a_composition()), 88) == [
-        "                       blocks    tokens   share █░ cut         cut token-calls      cost",
-        "  everything                3     8,000   100 %               -12k         98k         ·",
-        "  Bash                      2     4,000    50 % ██▎░░░░░░     -12k         90k     $0.50",
-        "  system and tools                3,000    38 % █▋               ·           ·         ·",
-        "  …/router.py               1     1,000    12 % ▌                ·        8.0k         ·",
+    assert drawn(part_table(a_composition()), 94) == [
+        "                       blocks    tokens   share █░ cut         cut token-calls cost, all calls",
+        "  everything                3     8,000   100 %               -12k         98k               ·",
+        "  Bash                      2     4,000    50 % ██▎░░░░░░     -12k         90k           $0.50",
+        "  system and tools                3,000    38 % █▋               ·           ·               ·",
+        "  …/router.py               1     1,000    12 % ▌                ·        8.0k               ·",
     ]
-    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                     4,000    50 % ██▎░░░░░░     $0.50"
+    assert drawn(part_table(a_composition()), 60)[2] == "  Bash                          4,000    50 % ███▌░░░░░░░░░░"
 
 
 def test_parts_of_a_session_are_drawn_by_token_calls() -> None:

@@ -84,14 +84,16 @@ def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_ther
 
 
 def test_cache_misses_are_told_with_their_cost_and_their_causes_the_dearest_first() -> None:
-    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30   52k tokens re-cached   M says why"
+    assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens re-cached   M says why"
 
     dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
     other = replace(misses().misses[0], cause=MissCause.MODEL_CHANGED, usd=dear, read_usd=cheap)
     both = replace(misses(), all=(*misses().all, other))
     told = answer_lines(spending(), both, None, (4, 116), is_searching=False)[1]
     line = "   ".join("".join(text for text, _ in piece.said) for piece in told)
-    assert line.startswith("2 cache misses $0.70   model changed $0.40   expired (5 min) $0.30   105k tokens re-cached")
+    assert line.startswith(
+        "2 cache misses $0.70 extra   model changed $0.40   expired (5 min) $0.30   105k tokens re-cached"
+    )
 
 
 def test_until_cache_misses_are_explained_their_line_is_kept_for_them() -> None:
@@ -124,7 +126,7 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
 
     assert first.startswith("cost $1.75")
     assert second.startswith(
-        "best plan saves $0.31, at least ~$0.28 (* c)   1 miss $0.30 (M)   most: Bash results $0.63 (g $)"
+        "best plan saves $0.31, at least ~$0.28 (* c)   1 miss $0.30 extra (M)   most: Bash results $0.63 (g $)"
     )
 
 

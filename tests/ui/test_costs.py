@@ -43,7 +43,7 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
             await costs.shown()
             table, _, _ = run.text().partition("How this is calculated")
             if section in (CostSection.TOTALS, CostSection.PARTS, CostSection.FORECAST):
-                assert "as recorded" in table
+                assert "nothing cut" in table
                 assert not [said for said in ("with the plan", "under the plan", "without") if said in table]
         for row in ("usd_per_day", "usd_per_month", ("next", "calls")):
             explained = costs.explained[row]

@@ -200,7 +200,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown(f"another model from call {call + 1} on: ")
+        await run.until_shown(f"another model from the marked call {call + 1} on: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
@@ -213,7 +213,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from call {call + 1} on: {more}")
+        await run.until_shown(f"another model from the marked call {call + 1} on: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
@@ -278,9 +278,9 @@ def test_a_note_gets_shorter_word_by_word() -> None:
     notes = notes_of(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
 
     assert notes == (
-        "? cache miss: provider's side, 52k tokens re-cached, $0.30",
-        "? miss: provider's side $0.30",
-        "? provider's side $0.30",
+        "? cache miss: provider likely, 52k tokens re-cached, $0.30",
+        "? miss: provider likely $0.30",
+        "? provider likely $0.30",
         "? provider $0.30",
         "? $0.30",
     )

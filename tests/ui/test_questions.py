@@ -165,7 +165,7 @@ async def test_what_fills_the_window_and_how_large_it_is(running, sample) -> Non
         assert "~200k window" in run.header_line
         await run.tap("v")
         await shows(run, f"{last:,} tokens", "of ~200k")
-        rows = re.findall(r"│[▶ ] ([a-z][a-z …]*?) +(?:\d+ +)?~?([\d,]+) ", run.text().partition("role  tool")[2])
+        rows = re.findall(r"│[▶ ] ([a-z][a-z …]*?) +(?:\d+ +)?~?([\d,]+) ", run.text().partition("r role  t tool")[2])
         amounts = {name.strip(): int(tokens.replace(",", "")) for name, tokens in rows}
         whole = amounts.pop("this window")
         assert abs(whole - last) <= 0.01 * last

@@ -37,7 +37,7 @@ async def test_a_report_from_the_screen_says_what_the_command_says(
         await run.settled()
         await _ask(run, target, "shift+tab")
         await run.until(target.exists)
-        await run.until_shown("report saved to")
+        await run.until_shown("report saved in")
         spec = run.plan.to_specs()[0]
 
     options = ["report", str(session_file.path), "--strategy", spec, "--runs-per-day", "1", "--format", "json"]
@@ -82,7 +82,7 @@ async def test_without_a_strategy_on_the_report_is_on_the_best_plan_however_earl
     async with running(SAMPLE) as run:
         await _ask(run, target, "shift+tab")
         await run.until(target.exists)
-        await run.until_shown("report saved to")
+        await run.until_shown("report saved in")
 
     baseline = replay_session(open_session(SAMPLE), Plan())
     found = BestPlanSearch(baseline, ReuseScan(baseline.history)).run(lambda: False, lambda _: None)

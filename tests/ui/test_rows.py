@@ -158,5 +158,5 @@ def test_results_cleared_right_before_a_compaction_are_told_with_it() -> None:
 
     (boundary,) = Rows.of(History.of(recorded)).boundaries
 
-    assert boundary.label == "compaction, auto, 2 tool results cleared before"
+    assert boundary.label == "compaction, 2 tool results cleared before, auto"
     assert boundary.cleared == (cleared,)

@@ -126,7 +126,7 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
     path.touch()
     async with running(path, ready=False, size=size) as run:
         await run.until(lambda: run.state == "waiting")
-        await run.until(lambda: "strategy" not in run.status_line)
+        await run.until(lambda: "window" not in run.status_line)
         for key in "1ptcv$E[]a+fnNgr_*":
             run.forget_notice()
             await run.tap(NAMES.get(key, key))
@@ -136,7 +136,7 @@ async def test_keys_that_need_a_session_say_that_there_is_none_and_are_not_offer
         await run.until(lambda: run.state == "live")
         await run.settled()
         assert "no session" not in run.text()
-        assert "1 strategy on/off" in run.status_line
+        assert "v window" in run.status_line
 
 
 async def test_a_session_without_calls_has_nothing_to_compare(running, tmp_path: Path) -> None:
@@ -191,11 +191,11 @@ async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(r
         assert not {hint.press for hint in offered} & {"slash", "plus", "question_mark"}
 
 
-async def test_saving_is_taught_with_a_plan_and_without_among_four_keys(running, session_file) -> None:
+async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
         await run.until_shown("w save")
         assert run.status_line.split("  ")[0].strip() == "? help"
-        assert [hint.label for hint in run.key_hints] == ["help", "strategy on/off", "window", "compare", "save"]
+        assert [hint.label for hint in run.key_hints] == ["help", "window", "cache misses", "compare", "save"]
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "compare", "save"]
         await run.tap("w")

@@ -173,7 +173,7 @@ async def test_a_boundary_has_a_row_of_its_own() -> None:
     app = TimelineApp(VIEW)
     async with app.run_test(size=(100, 20)):
         app.timeline.move_to(int(VIEW.boundary_positions[0]))
-        assert any("── compaction, auto, removed" in row for row in shown(app.timeline))
+        assert any("── compaction, removed" in row for row in shown(app.timeline))
 
 
 async def test_keys_move_the_cursor_and_tell_its_block() -> None:

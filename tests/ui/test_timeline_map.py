@@ -64,3 +64,11 @@ def test_cuts_and_compactions_have_a_lane_of_their_own() -> None:
     assert left[boundary * 30 // (VIEW.count + 1)] == BOUNDARY
     assert CHANGED in left
     assert {mark for mark in right if mark is not None} == {ERROR}
+
+
+def test_where_failures_are_nearly_everywhere_only_where_they_are_most_is_marked() -> None:
+    errors = VIEW.error_positions
+    _, few = marks_of(VIEW, 3, 1)
+    counts = np.bincount((errors.astype(np.int64) + 1) * 3 // (VIEW.count + 1), minlength=3)
+
+    assert [mark == ERROR for mark in few] == (counts > counts.mean()).tolist()

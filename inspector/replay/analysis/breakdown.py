@@ -147,7 +147,7 @@ class Breakdown:
     def block(self, block: int) -> ResentBlock:
         """What one block cost to carry under the plan."""
         known = self.planned.inputs.scale.known
-        tokens = float(self.planned.table.tokens[block]) * self.planned.inputs.scale.calibration.ratio
+        tokens = float(self.planned.inputs.block_tokens[block])
         return ResentBlock(
             block,
             Figure(round(tokens), known),

@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
+ROUNDING = 1.0
+"""Tokens by which a prompt, a whole number, may be less than its blocks."""
+
+
 @dataclass(frozen=True, eq=False)
 class ContextBlocks:
     """One call's prompt under a plan; equal only to itself.
 
-    The blocks' tokens and the rest add up to the prompt.
+    The blocks' tokens and the rest add up to the prompt, and none of them is less than nothing.
 
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
@@ -75,9 +79,13 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
     # A block takes what its text or its thinking does; envelopes are in the rest.
-    sent_scaled = ratio * counted_as_sent(replay, state, blocks)
+    as_sent = counted_as_sent(replay, state, blocks)
+    # Envelopes may measure less than nothing: without them blocks could come to more than the prompt they are in.
+    if ratio * float(as_sent.sum()) > tokens + ROUNDING:
+        ratio = tokens / float(as_sent.sum())
+    sent_scaled = ratio * as_sent
     recorded_scaled = ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64)
-    rest = tokens - float(sent_scaled.sum())
+    rest = max(tokens - float(sent_scaled.sum()), 0.0)
     system = min(float(system_by_call(inputs)[call]), max(rest, 0.0))
     return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
 

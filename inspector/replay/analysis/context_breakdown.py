@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, system_by_call, system_cost
+from inspector.replay.analysis.unrecorded import (
+    AROUND_TEXTS,
+    EARLIER,
+    NOT_RECORDED,
+    lacks_beginning,
+    system_by_call,
+    system_cost,
+)
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
 from inspector.strategies.history.arguments import path_of
@@ -57,13 +64,13 @@ NO_FILE = "(no file)"
 
 NO_RESULT = "texts and calls"
 
-SUMMARY, INJECTED = "summaries", "injected by the agent"
+SUMMARY, INJECTED = "summaries", "injected"
 
 HIDDEN_THINKING = "thinking (not recorded)"
 """Thinking of which the file holds neither a text nor a signature."""
 
 _ROLES = {
-    BlockKind.SYSTEM_TEXT: "system",
+    BlockKind.SYSTEM_TEXT: "system messages",
     BlockKind.USER_TEXT: "user",
     BlockKind.ASSISTANT_TEXT: "assistant",
     BlockKind.THINKING: "thinking",
@@ -200,8 +207,9 @@ def _totals(
     left = float(ledger.prompt_tokens.sum()) - float(resend.tokens.sum()) - system_calls
     cost_left = float(replay.inputs.rates.cost(ledger).sum()) - float(resend.cost.sum()) - of_system
     around = context.rest - context.system
+    unseen = EARLIER if lacks_beginning(replay.inputs, context.call) else NOT_RECORDED
     rest = [
-        ContextPart(NOT_RECORDED, none, context.system, context.system, system_calls, of_system),
+        ContextPart(unseen, none, context.system, context.system, system_calls, of_system),
         ContextPart(AROUND_TEXTS, none, around, around, left, cost_left),
     ]
     rest = [part for part in rest if part.carried or part.tokens or part.name == AROUND_TEXTS]

@@ -28,6 +28,9 @@ NOT_RECORDED = "system prompt and tools (not recorded)"
 NOT_RECORDED_SHORT = "system, tools (not recorded)"
 """The same where there is less room."""
 
+EARLIER = "earlier conversation (not recorded)"
+"""The same where the file begins in the middle: a prompt was reported of which it shows nothing."""
+
 AROUND_TEXTS = "framing and signatures"
 """Names the rest, in data and for people."""
 
@@ -50,6 +53,24 @@ def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
     overhead = np.maximum(np.rint(inputs.scale.calibration.call_overhead), 0)
     system: NDArray[np.float64] = np.minimum(overhead, np.floor(np.maximum(rest, 0)))
     return system
+
+
+def blank_prompts(inputs: ReplayInputs) -> NDArray[np.bool_]:
+    """Per recorded call, whether its prompt was reported and the file shows no block of it.
+
+    What such a prompt held is unknown: the file begins in the middle of a conversation, or a compaction left nothing
+    that it shows.
+    """
+    blank: NDArray[np.bool_] = inputs.reported & (inputs.history.call_prompt_messages[:-1] == 0)
+    return blank
+
+
+def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
+    """Whether a call, the next one included, belongs to a context that began with such a prompt."""
+    history = inputs.history
+    context = inputs.layout.contexts[int(history.call_context[call])]
+    first = int(context.calls[0]) if len(context.calls) else call
+    return first < history.call_count and bool(blank_prompts(inputs)[first])
 
 
 def system_cost(replay: Replay) -> float:

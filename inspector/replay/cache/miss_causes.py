@@ -116,7 +116,7 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
             "look-back",
             "set a cache breakpoint at least every 20 blocks",
         ),
-        MissCause.LIKELY_SERVER_SIDE: _Words("likely the provider's side: nothing else explains it", "provider's side"),
+        MissCause.LIKELY_SERVER_SIDE: _Words("likely the provider's side: nothing else explains it", "provider likely"),
         MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
     }
 )

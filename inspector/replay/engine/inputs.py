@@ -107,6 +107,20 @@ class ReplayInputs:
         return (self.sizes.whole - shown)[:-1]
 
     @cached_property
+    def block_tokens(self) -> NDArray[np.float64]:
+        """Per block, its tokens on the provider's scale, never more than the largest prompt that held it. float64."""
+        tokens = (self.scale.calibration.ratio * self.table.tokens).astype(np.float64)
+        most = np.zeros(len(tokens))
+        for context in self.layout.contexts:
+            if len(context.calls):
+                # A block is in every prompt of its context from the first that reaches it on.
+                ends = np.maximum.accumulate(self.sizes.whole[context.calls][::-1])[::-1]
+                first = np.searchsorted(context.prompt_blocks, np.arange(len(context.blocks)), side="right")
+                held = np.append(ends, 0.0)[np.minimum(first, len(ends))]
+                np.maximum.at(most, context.blocks, held)
+        return np.where(most > 0, np.minimum(tokens, most), tokens)
+
+    @cached_property
     def served_all(self) -> NDArray[np.bool_]:
         """Per call, whether nothing speaks against its cache having held what it shared with the call before.
 

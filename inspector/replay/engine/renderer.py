@@ -15,6 +15,7 @@ import numpy as np
 
 from inspector.errors import InspectorError
 from inspector.strategies.core.operations import CutText, CutTokens, Operation, RecordedBlock, RemoveBlock, ReplaceText
+from inspector.strategies.core.recall_command import recall_command
 from inspector.strategies.core.rendition import Action, Rendition, Slice
 
 if TYPE_CHECKING:
@@ -218,7 +219,11 @@ class Renderer:
         asked, characters = blocks, self.history.characters[blocks]
         over = characters > cut.limit
         if cut.never_longer:
-            over &= cut.head + len(cut.marker) + cut.tail < characters
+            if cut.recalls:
+                lengths = np.array([len(marker) for marker in self._markers(cut, blocks[over], characters[over])])
+                over[over] = cut.head + lengths.astype(np.int64) + cut.tail < characters[over]
+            else:
+                over &= cut.head + len(cut.marker) + cut.tail < characters
         blocks, characters = blocks[over], characters[over]
         head = np.minimum(cut.head, characters).astype(np.int32)
         tokens = self.table.head_tokens(blocks, head).astype(np.int32)
@@ -261,21 +266,28 @@ class Renderer:
         counted: NDArray[np.int64],
     ) -> list[str]:
         """The marker of every block."""
-        if not cut.numbered:
+        if not (cut.numbered or cut.recalls):
             return [cut.marker] * len(blocks)
         names, tools = (*self.history.tool_names, ""), self.history.tool[blocks].tolist()
-        columns = zip(characters.tolist(), removed.tolist(), counted.tolist(), tools, strict=True)
-        return [cut.marker_text(length, out, tokens, names[tool]) for length, out, tokens, tool in columns]
+        recalls = self._recalls(cut, blocks)
+        columns = zip(characters.tolist(), removed.tolist(), counted.tolist(), tools, recalls, strict=True)
+        return [cut.marker_text(length, out, tokens, names[tool], says) for length, out, tokens, tool, says in columns]
 
     def _markers(self, cut: CutText, blocks: NDArray[np.int32], characters: NDArray[np.int32]) -> list[str]:
         """The marker of every block, or the one marker of them all."""
-        if not cut.numbered or not len(blocks):
+        if not (cut.numbered or cut.recalls) or not len(blocks):
             return [cut.marker]
         names, tools = self.history.tool_names, self.history.tool[blocks].tolist()
         return [
-            cut.marker_text(length, names[tool] if tool >= 0 else "")
-            for length, tool in zip(characters.tolist(), tools, strict=True)
+            cut.marker_text(length, names[tool] if tool >= 0 else "", says)
+            for length, tool, says in zip(characters.tolist(), tools, self._recalls(cut, blocks), strict=True)
         ]
+
+    def _recalls(self, cut: CutText | CutTokens, blocks: NDArray[np.int32]) -> list[str]:
+        """The command that prints the whole of every block, where the marker says it."""
+        if not cut.recalls:
+            return [""] * len(blocks)
+        return [recall_command(self.history.session, block) for block in blocks.tolist()]
 
     def _one_by_one(
         self,

@@ -31,7 +31,9 @@ def told(miss: CacheMiss, session: Session) -> str:
         session: Its session.
     """
     shown = miss.evidence
-    parts = [_by_cause(miss) or _by_setting(miss, session)]
+    # What was read all the same is told first: it differs from call to call, and where there is little room is seen.
+    parts = [f"{miss.read:,} tokens still read"] if miss.cause in _UNSEEN and miss.read else []
+    parts.append(_by_cause(miss) or _by_setting(miss, session))
     if shown.previous >= 0 and shown.gap_seconds is not None and miss.cause in (*EXPIRED, *_UNSEEN):
         # The name of the cause says so of the two lifetimes that have names.
         is_told = miss.cause in _NAMED_LIFETIMES or not shown.lifetime
@@ -40,8 +42,6 @@ def told(miss: CacheMiss, session: Session) -> str:
     if miss.cause in _DEPARTURES and max(shown.blocks) >= 0:
         before, now = shown.blocks
         parts.append(f"from message {bisect_right(session.first_blocks, before if before >= 0 else now)} on")
-    if miss.cause in _UNSEEN and miss.read:
-        parts.append(f"{miss.read:,} tokens at the beginning were still read")
     if miss.cause is MissCause.RESUMED and any(link.kind is LinkKind.CONTINUED for link in session.links):
         parts.append("it goes on from another session")
     parts.append(provider_said(miss))
@@ -79,7 +79,7 @@ def _by_cause(miss: CacheMiss) -> str:
         return "same model, within the cache's lifetime, nothing changed that the file shows"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
         within = ", within the cache's usual lifetime" if shown.lifetime else ""
-        return f"same model{within}, same beginning"
+        return f"same model{within}, same beginning: its cache keeps what it chooses"
     return ""
 
 

@@ -176,7 +176,7 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
         "a person asked for it, so it would have happened whatever the plan"
         if forecast.asked_for
         else "the calls after it replayed under the plan as if it had not happened, until their prompt comes to the "
-        "size that set it off; the ledger's totals keep it as it was",
+        "size that set it off; all other totals keep it as it was",
         (
             Input("triggered at", forecast.trigger_tokens.value, "tokens"),
             Input("that prompt under the plan", forecast.prompt_tokens.value, "tokens"),

@@ -152,24 +152,30 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     rows = [_compared(index, figures, report.comparison[index]) for index in order]
     head = [quantity(PlanFacts, path).label for path in COMPARED]
     table = Table(
-        "Every strategy alone, with the defaults that fit the session",
-        ("strategy", *head, quantity(PlanFacts, "figures.cache_breaks").short_label, "first applied at call", "risks"),
+        "Every strategy and preset alone, with the defaults that fit the session",
+        (
+            "plan",
+            *head,
+            quantity(PlanFacts, "figures.cache_breaks").short_label,
+            "first applied at call",
+            "times at risk",
+        ),
         tuple(rows),
     )
     missed = [index for index in order if (found := report.comparison[index].needed_later) and found.calls]
     needed = figures.table(
-        "Strategies that cut what later calls needed",
-        ("strategy",),
+        "Those that cut what later calls needed",
+        ("plan",),
         [((word(report.comparison[index].name),), ("comparison", index, "needed_later")) for index in missed],
         NeededLaterFacts,
         *NEEDED_COST,
     )
     alternative = (
-        f"Bars: what each of {len(rows):,} {'strategy' if len(rows) == 1 else 'strategies'} would save alone"
+        f"Bars: what each of {len(rows):,} {'plan' if len(rows) == 1 else 'plans'} would save alone"
         f"{', and the plan of this page' if report.plans else ''}. {_best(report, report.comparison[order[0]])}"
     )
     tables = (table, needed) if missed else (table,)
-    return Section("strategies", "Strategies compared", (Chart("comparison", alternative), *tables))
+    return Section("strategies", "Plans compared", (Chart("comparison", alternative), *tables))
 
 
 def _best(report: Report, most: PlanFacts) -> str:

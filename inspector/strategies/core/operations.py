@@ -7,11 +7,13 @@ is dragged back and forth.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.parameters import TOKENS
+from inspector.strategies.core.parameters import TOKENS, ParameterError
+from inspector.strategies.core.recall_command import RECALL, recall_command
 from inspector.strategies.core.rendition import EMPTIED, REMOVED, Action, Rendition
 from inspector.tokens.counter import estimated_tokens
 
@@ -34,6 +36,11 @@ class BlockSource(Protocol):
 
     def text(self) -> str:
         """The block's recorded text, read when asked for."""
+        ...
+
+    @property
+    def recall(self) -> str:
+        """The command that prints the block's recorded text."""
         ...
 
     @property
@@ -70,6 +77,11 @@ class RecordedBlock:
     def text(self) -> str:
         """The recorded text."""
         return self.session.text(self.session.blocks[self.index])
+
+    @property
+    def recall(self) -> str:
+        """The command that prints the recorded text."""
+        return recall_command(self.session, self.index)
 
     @property
     def tokens(self) -> int:
@@ -111,8 +123,8 @@ class CutText:
         head: Characters kept from the beginning.
         tail: Characters kept from the end; 0 for none.
         marker: What stands for the part left out. With `numbered`, a `str.format` template that may name `length`
-            and `removed` (characters, before and left out) and `tool`.
-        numbered: `marker` is a template; otherwise it is sent as it stands, braces and all.
+            and `removed` (characters, before and left out), `tool` and `recall`, the command that prints the whole.
+        numbered: `marker` is a template; otherwise it is sent as it stands, braces and all, but for `{recall}`.
         never_longer: Leave a text whole when the cut would not make it shorter.
     """
 
@@ -123,18 +135,23 @@ class CutText:
     numbered: bool = False
     never_longer: bool = False
 
-    def marker_text(self, length: int, tool: str) -> str:
-        """The marker for a text of `length` characters that `tool` produced."""
+    @property
+    def recalls(self) -> bool:
+        """Whether the marker says the command that prints the whole, and so differs from block to block."""
+        return RECALL in self.marker
+
+    def marker_text(self, length: int, tool: str, recall: str = "") -> str:
+        """The marker for a text of `length` characters that `tool` produced and the command `recall` prints."""
         if not self.numbered:
-            return self.marker
-        return self.marker.format(length=length, removed=length - self.head - self.tail, tool=tool)
+            return self.marker.replace(RECALL, recall)
+        return self.marker.format(length=length, removed=length - self.head - self.tail, tool=tool, recall=recall)
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far, if it is longer than the limit."""
         length = rendition.length
         if length <= self.limit:
             return rendition
-        marker = self.marker_text(length, source.tool_name)
+        marker = self.marker_text(length, source.tool_name, source.recall if self.recalls else "")
         if self.never_longer and self.head + len(marker) + self.tail >= length:
             return rendition
         tail = rendition.between(max(length - self.tail, 0), length) if self.tail else ()
@@ -164,11 +181,16 @@ class CutTokens:
     numbered: bool = False
     never_longer: bool = False
 
-    def marker_text(self, length: int, removed: int, tokens: int, tool: str) -> str:
-        """The marker for a text of so many characters and tokens that `tool` produced."""
+    @property
+    def recalls(self) -> bool:
+        """As in `CutText`."""
+        return RECALL in self.marker
+
+    def marker_text(self, length: int, removed: int, tokens: int, tool: str, recall: str = "") -> str:
+        """The marker for a text of so many characters and tokens that `tool` produced; see `CutText`."""
         if not self.numbered:
-            return self.marker
-        return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool)
+            return self.marker.replace(RECALL, recall)
+        return self.marker.format(length=length, removed=removed, tokens=tokens, tool=tool, recall=recall)
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far, if it has more tokens than the limit."""
@@ -181,11 +203,37 @@ class CutTokens:
         if tokens <= self.limit:
             return rendition
         tail = min(tail, length - head)
-        marker = self.marker_text(length, length - head - tail, tokens, source.tool_name)
+        recall = source.recall if self.recalls else ""
+        marker = self.marker_text(length, length - head - tail, tokens, source.tool_name, recall)
         if self.never_longer and head + len(marker) + tail >= length:
             return rendition
         end = rendition.between(length - tail, length) if tail else ()
         return Rendition((*rendition.between(0, head), marker, *end), Action.CUT, rendition.kind)
+
+
+_IN_TEMPLATES = {"length": 1_000, "removed": 500, "tool": "Bash", "recall": "inspector recall toolu_01"}
+
+
+def check_template(parameter: str, marker: str) -> None:
+    """See that a marker's template can be filled in.
+
+    Raises:
+        ParameterError: It cannot; the message names the parameter, the template and what it may name.
+    """
+    for name in re.findall(r"\{([^{}]*)\}", marker.replace("{{", "").replace("}}", "")):
+        if re.fullmatch(r"(?:length|removed)(?::,)?|tool|recall", name) is None:
+            break
+    else:
+        try:
+            marker.format(**_IN_TEMPLATES)
+        except (ValueError, LookupError, AttributeError):
+            pass
+        else:
+            return
+    raise ParameterError(
+        f"{parameter}: {marker!r} is no template; it may name {{length}}, {{removed}}, {{removed:,}}, {{tool}}, "
+        f"{{recall}}, and a brace is written twice"
+    )
 
 
 def cut_in(
@@ -243,9 +291,9 @@ class RemoveBlock:
 
     leaves_message: bool = False
 
-    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
-        """Remove whatever is sent so far."""
-        return EMPTIED if self.leaves_message else REMOVED
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every block alike
+        """Remove whatever is sent so far; a message that another strategy has removed does not come back empty."""
+        return EMPTIED if self.leaves_message and rendition != REMOVED else REMOVED
 
 
 def leaves_out(operation: Operation | None) -> bool:

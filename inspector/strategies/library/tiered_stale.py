@@ -137,7 +137,9 @@ class TieredStale(Batching):
     )
     unit: str = limit_unit("the limits of the tiers")
     never_longer: bool = switch(False, "Leave a result whole where its cut form with the marker would not be shorter.")
-    marker: str = written(MARKER, "What stands at the end of a cut result.")
+    marker: str = written(
+        MARKER, "What stands at the end of a cut result; {recall} in it is the command that prints the whole."
+    )
 
     tiers = TIERS
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.strategies.core.operations import CutText, CutTokens
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.history import History
 
@@ -192,7 +193,9 @@ class TruncateAfterUse(Batching):
 
     keep: int = whole(500, "Characters kept of a result that was answered.", "characters", maximum=100_000)
     unit: str = limit_unit("what is kept")
-    marker: str = written(MARKER, "What stands at the end of a cut result.")
+    marker: str = written(
+        MARKER, "What stands at the end of a cut result; {recall} in it is the command that prints the whole."
+    )
 
     def schedule(self, history: History) -> Schedule:
         """A result is cut at the call of its thread after the one that first sent it, or when it comes answered."""
@@ -254,10 +257,15 @@ class CapAtInsertion(Parametrized):
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
-        if self.limit:
-            size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
-            marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
-            cut = cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)
-            decision = Decision(cut, "over the limit at insertion")
-            builder.add_at_insertion(history.results, decision)
+        cut = self.cut()
+        if cut is not None:
+            builder.add_at_insertion(history.results, Decision(cut, "over the limit at insertion"))
         return builder.schedule()
+
+    def cut(self) -> CutText | CutTokens | None:
+        """What is done to every result; None where there is no limit."""
+        if not self.limit:
+            return None
+        size = "{length:,} characters" if self.unit == CHARACTERS else "{tokens:,} tokens"
+        marker = f"\n\n[OUTPUT TRUNCATED: Showing {self.limit:,} of {size} from {{tool}}]"
+        return cut_in(self.unit, self.limit, self.limit, 0, marker, numbered=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.operations import CutText, CutTokens, check_template, cut_in
 from inspector.strategies.core.parameters import CHARACTERS, Parameter, ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
@@ -28,6 +28,7 @@ from inspector.strategies.core.parametrized import (
     tools,
     whole,
     window_of,
+    written,
 )
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
@@ -65,6 +66,7 @@ class TrimText:
         tail: Characters kept from the end.
         cap: Longest text after trimming; 0 for no cap.
         unit: What all of these count, characters or tokens.
+        marker: What stands for the part left out, a template as in `CutText`.
     """
 
     threshold: int
@@ -72,10 +74,11 @@ class TrimText:
     tail: int
     cap: int
     unit: str = CHARACTERS
+    marker: str = MARKER
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Trim, then cap."""
-        trim = cut_in(self.unit, self.threshold, self.head, self.tail, MARKER, numbered=True)
+        trim = cut_in(self.unit, self.threshold, self.head, self.tail, self.marker, numbered=True)
         trimmed = trim.apply(rendition, source)
         return hard_cap(self.cap, self.unit).apply(trimmed, source) if self.cap else trimmed
 
@@ -125,7 +128,8 @@ class TrimAtInsertion(Parametrized):
             "per-tool": "",
             **{f"{profile}-{part}": "TOOL_TRIM_PROFILES" for profile in PROFILES for part in _Profile._fields},
             "cap": "MAX_TOOL_RESULT_CHARS",
-        }
+        },
+        constants=("marker",),
     )
 
     threshold: int = _threshold(12_000, "any tool")
@@ -183,10 +187,26 @@ class TrimAtInsertion(Parametrized):
         is_assumed=True,
     )
 
+    marker: str = written(
+        MARKER,
+        "What stands for the part left out: {removed} and {length} are characters, {tool} is the tool, {recall} the "
+        "command that prints the whole; two braces are one.",
+    )
+
+    def __post_init__(self) -> None:
+        """Check every value, and that the marker is a template."""
+        super().__post_init__()
+        check_template("marker", self.marker)
+
     def profile_of(self, tool: str) -> str:
         """The profile a tool's results are trimmed by: its kind's with `per-tool`, else `default`."""
         kind = str(meaning_of(tool))
         return kind if self.per_tool and kind in PROFILES else "default"
+
+    def profile_or_exempt(self, tool: str) -> str:
+        """Its profile, or `exempt` for a tool that is left alone."""
+        exempt = meaning_mask((tool,), (), self.exempt_tools)
+        return _EXEMPT if exempt[0] else self.profile_of(tool)
 
     def in_use(self) -> TrimAtInsertion | _AdaptiveTrim:
         """Asked call by call where the threshold depends on what the plan has sent."""
@@ -225,11 +245,11 @@ class TrimAtInsertion(Parametrized):
         if most is not None and most < profile.threshold:
             shrink = most / profile.threshold
             profile = _Profile(most, int(profile.head * shrink), int(profile.tail * shrink))
-        longest = profile.head + profile.tail + len(MARKER) + 1_000
+        longest = profile.head + profile.tail + len(self.marker) + 1_000
         if self.cap == 0 or (longest <= self.cap and profile.threshold <= self.cap):
             # The cap cannot be reached, and a plain cut is worked out for all results at once.
-            return cut_in(self.unit, *profile, MARKER, numbered=True)
-        return TrimText(*profile, self.cap, self.unit)
+            return cut_in(self.unit, *profile, self.marker, numbered=True)
+        return TrimText(*profile, self.cap, self.unit, self.marker)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,8 @@ class UserAction(Struct, Generic[Node], frozen=True):
         menu: The key of a menu it is in, and its own there, with a blank between them: `g f`; empty for none.
         also: What else somebody may look for in the palette to find it.
         when: Whether the status line teaches it now; asked with the screen.
+        label_now: What the status line calls it where its key undoes what it did; asked with the screen, None where its
+            label always says it.
         is_first: Its keys are taken before what has the focus gets them.
         needs_session: On the main screen: without a session it says that there is none.
         named: What it is called in the command palette; None for what is made of its name.
@@ -77,6 +79,7 @@ class UserAction(Struct, Generic[Node], frozen=True):
     menu: str = ""
     also: str = ""
     when: Callable[[Any], bool] = _always
+    label_now: Callable[[Any], str] | None = None
 
     @property
     def binding(self) -> Binding:

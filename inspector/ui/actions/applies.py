@@ -40,11 +40,6 @@ def has_best_with_none_on(main: InspectScreen) -> bool:
     return has_none_on(main) and found is not None and found.best is not None
 
 
-def has_none_on_elsewhere(main: InspectScreen) -> bool:
-    """No strategy of the plan is on, and something else than the plan has the focus."""
-    return has_none_on(main) and not is_in_plan(main)
-
-
 def has_past(main: InspectScreen) -> bool:
     """A change of the plan can be undone."""
     return main.controller.plans is not None and bool(main.controller.plans.shown.past)
@@ -98,8 +93,3 @@ def is_in_detail(main: InspectScreen) -> bool:
 def is_in_cost(main: InspectScreen) -> bool:
     """The costs have the focus."""
     return main.pane_focus.is_in("cost")
-
-
-def is_in_cost_with_none_on(main: InspectScreen) -> bool:
-    """The costs have the focus, which say where the money went: no strategy of the plan is on."""
-    return is_in_cost(main) and has_none_on(main)

@@ -11,7 +11,6 @@ from inspector.ui.actions.applies import (
     has_future,
     has_none,
     has_none_on,
-    has_none_on_elsewhere,
     has_outcome,
     has_past,
     has_plan,
@@ -20,7 +19,6 @@ from inspector.ui.actions.applies import (
     has_strategies_or_is_in_plan,
     has_tabs,
     is_in_cost,
-    is_in_cost_with_none_on,
     is_in_detail,
     is_in_plan,
     is_in_plan_to_undo,
@@ -47,10 +45,7 @@ def _switch(number: int) -> UserAction[InspectScreen]:
         lambda main: main.plan.switch(number - 1),
         "strategy on/off",
         f"Switch strategy {number} of the plan on or off",
-        is_shown=number == 1,
-        rank=2,
         is_looked_up=False,
-        when=has_none_on_elsewhere,
     )
 
 
@@ -106,7 +101,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "best",
         "Use the plan that saves most here, if all it cut and was needed is fetched again",
         is_shown=True,
-        rank=3,
+        rank=2,
         named=Named("Use the best plan", "The one that saves most here with what was needed fetched again", has_plan),
         also="take recommend optimal cheapest save saving",
         when=has_best_with_none_on,
@@ -292,12 +287,12 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "cache misses",
         "Show why the prompt cache was missed, and what that cost",
         is_shown=True,
-        rank=2,
+        rank=4,
         named=Named(
             "Show the cache misses", "Why calls were not read from the prompt cache, and what that cost", has_outcome
         ),
         also="expensive cost why expired ttl model changed rewrite break invalidated warm cold",
-        when=is_in_cost_with_none_on,
+        when=has_none_on,
     ),
     UserAction(
         "cost.explain",

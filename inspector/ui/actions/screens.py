@@ -100,6 +100,7 @@ COMPARE: Table = (
         "Show only plans of which no other saves more and is needed less, or all",
         is_shown=True,
         rank=3,
+        label_now=lambda screen: "all plans" if screen.shows_front else "front",
         also="pareto risk needed why best careful bold",
     ),
     UserAction("compare.fold", "underscore", "screen.fold", "fold", "Show plans that never applied, or fold them"),
@@ -183,8 +184,6 @@ COMPOSITION: Table = (
         "menu('g')",
         "go to",
         "Divide the prompt by role, tool, file …",
-        is_shown=True,
-        rank=1,
         is_looked_up=False,
     ),
     *(

@@ -212,6 +212,8 @@ def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
             entries.append((mark.glyph, "bill--miss", causes.pop().short if len(causes) == 1 else mark.label))
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
+    if series.call is not None:
+        entries.append((HERE, "bill--here", "this call"))
     cells: list[tuple[str, str]] = []
     for glyph, style, label in entries:
         if len(cells) + len(label) + 4 > width:

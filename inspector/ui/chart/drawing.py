@@ -42,6 +42,7 @@ CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
 HERE: Final = "◇"
 """Stands under the call the timeline's cursor came with."""
+HERE_IN_WORDS: Final = "this row's call"
 AXIS: Final = "─"
 
 LEGEND_HEIGHT: Final = 5
@@ -276,6 +277,8 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
             break
         shown += [*_cells(before, "chart--label", len(before)), (glyph, style)]
         shown += [(letter, "chart--label") for letter in f" {label}  "]
+    if series.call_count > 1 and len(shown) + len(HERE_IN_WORDS) + 4 <= room:
+        shown += [(HERE, "chart--cursor"), *((letter, "chart--label") for letter in f" {HERE_IN_WORDS}  ")]
     blank = max(width - layout.labels - len(first) - len(last) - len(shown), 0)
     left = blank // 2
     text = [*((letter, "chart--label") for letter in " " * layout.labels + first + " " * left), *shown]

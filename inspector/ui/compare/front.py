@@ -35,7 +35,7 @@ def _title(path: str) -> str:
 COLUMNS: Final = (
     Column("name", "plan", 17, 34, is_text=True, falls=False, keeps_end=True),
     Column("kind", "kind", 8, is_text=True, falls=False, rank=3),
-    Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
+    Column("needed", "needed", 7, falls=False),
     Column("each", _title("cost_each_usd"), 7, 9, falls=False, rank=2),
     Column("band", "█ at least ░ at most", 10, 40, is_bar=True, short="█ least ░", rank=5),
     Column("least", _title("saved_at_least_usd"), 9, 10),
@@ -82,11 +82,13 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return ""
     if each.key != best.key:
         return _beside(each, best)
-    said = "no other plan saves more if all that was cut and needed is fetched again, of those that leave out no words"
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"{said}, and none saves more without that"
-    return f"{said}; {one_line(bolder.name)} saves more before that, but {_terms(bolder)}"
+        return "of plans that leave out no words it saves most, even if all that was cut and needed is fetched again"
+    return (
+        "of plans that leave out no words it saves most if all that was cut and needed is fetched again; "
+        f"{one_line(bolder.name)} saves more before that, but {_terms(bolder)}"
+    )
 
 
 def _beside(each: Contender, best: Contender) -> str:

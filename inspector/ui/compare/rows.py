@@ -19,7 +19,7 @@ from inspector.strategies.registry import STRATEGIES
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from inspector.replay.analysis.comparison import ComparedPlan
     from inspector.replay.analysis.hazards import Hazard
@@ -40,9 +40,6 @@ KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
 NOTHING: Final = "·"
 
-LONGEST: Final = 1.5
-"""Bars hold so much more than the session with nothing cut; what is longer goes on beyond its column."""
-
 PARTS: Final = 1_000_000
 
 
@@ -61,7 +58,7 @@ COLUMNS: Final = (
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 6),
     Column("least", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
-    Column("needed", "needed cuts", 7, 12, short="needed", falls=False),
+    Column("needed", "needed", 7, falls=False),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
     Column("fires", _title("first_firing"), 8, falls=False, rank=6),
     Column("hazards", "risks", 6, falls=False, rank=8),
@@ -159,14 +156,12 @@ def compare_table(
         passed_over: Keys of plans that save more than that, at least, and are marked as not to be recommended.
         is_unfolded: Plans that changed nothing have rows of their own.
     """
-    known = [each.found for each in contenders if each.found is not None]
     baseline = next((each.found for each in contenders if each.is_baseline), None)
-    most = {name: max((_amount(found, name) or 0.0 for found in known), default=0.0) for name in ("tokens", "cost")}
     idle = [each for each in contenders if each.is_idle]
     shown = [each for each in contenders if is_unfolded or not each.is_idle]
     shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
     marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {best: BEST_MARK}
-    rows = [_row(each, baseline, most, marks.get(each.key, "")) for each in shown]
+    rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
     if idle:
         rows.append(
             FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))
@@ -191,7 +186,7 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
     return (figures.prompt_tokens if name == "tokens" else figures.cost_usd).value
 
 
-def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, float], verdict: str) -> FigureRow:
+def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> FigureRow:
     is_best = verdict == BEST_MARK
     mark = verdict or (CURRENT_MARK if each.is_current else " ")
     found = each.found
@@ -215,10 +210,10 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
         ),
         "kind": kind,
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
-        "token-bar": _bar(found, baseline, "tokens", most),
+        "token-bar": _bar(found, baseline, "tokens"),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
         "cost": figure_cell(figures.cost_usd, ON_SCREEN.dollars),
-        "cost-bar": _bar(found, baseline, "cost", most),
+        "cost-bar": _bar(found, baseline, "cost"),
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
     }
     if not each.is_baseline:
@@ -241,13 +236,13 @@ def _row(each: Contender, baseline: ComparedPlan | None, most: Mapping[str, floa
     )
 
 
-def _bar(found: ComparedPlan, baseline: ComparedPlan | None, name: str, most: Mapping[str, float]) -> Cell:
+def _bar(found: ComparedPlan, baseline: ComparedPlan | None, name: str) -> Cell:
     amount = _amount(found, name)
     if amount is None:
         return Cell()
     recorded = (_amount(baseline, name) if baseline is not None else None) or amount
-    # A plan that makes everything dearer should not make the others' savings too short to see.
-    full = min(most[name], LONGEST * recorded) or 1.0
+    # The session with nothing cut fills the column, in tokens as in dollars: what is longer goes on beyond it.
+    full = recorded or 1.0
     # Bars are drawn of whole numbers, and dollars are few.
     return Cell(order=amount, length=Length(PARTS * amount / full, PARTS * recorded / full, PARTS))
 

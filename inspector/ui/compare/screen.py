@@ -78,7 +78,7 @@ class PlansTable(FigureTable):
     is fetched again, with a call more for each. F shows the front alone: the plans of which no other saves more and
     is needed less, from the most careful one to the boldest, each with the band between what it saves at least and at
     most. ★ is the plan that saves most at least, of those that leave out nothing
-    that people or the model said. Misses are calls whose prompt differs from the one before it ahead of its end, and is
+    that people or the model said. Changed is calls whose prompt differs from the one before it ahead of its end, and is
     cached anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
     Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
@@ -146,7 +146,9 @@ class CompareScreen(StudyScreen):
         self._waiting: list[str] = []
         self._inputs: ReplayInputs | None = None
         self._started = 0.0
-        self._is_unfolded = self._shows_front = False
+        self._is_unfolded = False
+        self.shows_front = False
+        """Only the plans of the front are shown."""
         self._best: Contender | None = None
         self._begins = True
         """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
@@ -279,16 +281,17 @@ class CompareScreen(StudyScreen):
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
         passed_over = [each.key for each in contenders if why_passed_over(each, self._best)]
-        if self._shows_front:
+        if self.shows_front:
             self.plans.table = front_table(contenders, self._best)
         else:
             self.plans.table = compare_table(contenders, best, passed_over, is_unfolded=self._is_unfolded)
         self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
-        done, count = len(contenders) - len(self._waiting), len(contenders)
-        self.status.progress = WorkProgress("replaying plans", done / count) if self._waiting else None
+        done = len(contenders) - len(self._waiting)
+        self.status.progress = WorkProgress("replaying plans", done / len(contenders)) if self._waiting else None
+        count = sum(not (each.is_baseline or each.is_current) for each in contenders)
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
-        if self._shows_front:
+        if self.shows_front:
             shown = len(self.plans.table.rows)
             title = f"Saving against needed later: {shown} of {ON_SCREEN.plural(count, 'plan')} over {calls}"
         else:
@@ -296,7 +299,7 @@ class CompareScreen(StudyScreen):
             away = f" · {folded} never applied, folded" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        about_marks = [ABOUT_PASSED_OVER] if passed_over and not self._shows_front else []
+        about_marks = [ABOUT_PASSED_OVER] if passed_over and not self.shows_front else []
         pane.say_below("  ".join([*about_marks, legend_of(self.plans.table)]))
 
     @on(FigureTable.Highlighted)
@@ -309,7 +312,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         is_best = self._best is not None and each.key == self._best.key
-        others = front_of(self._contenders.values(), self._best) if is_best or self._shows_front else ()
+        others = front_of(self._contenders.values(), self._best) if is_best or self.shows_front else ()
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
         passed_over = why_passed_over(each, self._best)
@@ -342,18 +345,19 @@ class CompareScreen(StudyScreen):
     def action_front(self) -> None:
         """Show only the plans of which no other saves more and is needed less, or all of them."""
         key = self.plans.cursor_key
-        self._shows_front = not self._shows_front
-        self.plans.sorting = Sorting("needed", falls=False) if self._shows_front else Sorting("saved")
+        self.shows_front = not self.shows_front
+        self.plans.sorting = Sorting("needed", falls=False) if self.shows_front else Sorting("saved")
+        self.refresh_bindings()
         self._fill()
         if self.plans.rows and all(row.key != key for row in self.plans.rows):
             key = self._best.key if self._best is not None else self.plans.rows[0].key
         self.plans.move_to_key(key)
-        if self._shows_front and not self.plans.rows:
+        if self.shows_front and not self.plans.rows:
             self.tell("no plan saves anything so far" if self._waiting else "no plan saves anything here")
 
     def action_fold(self) -> None:
         """Show plans that never applied in rows of their own, or in one."""
-        if self._shows_front:
+        if self.shows_front:
             self.action_front()
         self._is_unfolded = not self._is_unfolded
         self._fill()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import Grouping, Scope
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 EVERYTHING: Final = "everything"
 """The key of the row of all parts together."""
 
+COST_SO_FAR: Final = "cost, all calls"
+"""A window's blocks cost with every call that sends them, not with the one looked at."""
+
 PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
-    Column("blocks", "blocks", 7, rank=5),
+    Column("blocks", "blocks", 7, rank=4),
     Column("tokens", "tokens", 8, 10),
     Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█░ cut", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
-    Column("carried", "token-calls", 11, rank=4),
-    Column("cost", "cost", 9, rank=3),
+    Column("carried", "token-calls", 11, rank=5),
+    Column("cost", COST_SO_FAR, 15, rank=3),
 )
 
 BLOCK_COLUMNS: Final = (
@@ -41,7 +44,7 @@ BLOCK_COLUMNS: Final = (
     Column("bar", "█ sent ░ cut", 6, 24, is_bar=True, short="█░ cut", rank=4),
     Column("calls", "calls", 6, rank=3),
     Column("carried", "token-calls", 11, rank=7),
-    Column("cost", "cost", 9, rank=2),
+    Column("cost", COST_SO_FAR, 9, 15, short="cost", rank=2),
     Column("what", "what", 12, 200, is_text=True, falls=False, rank=1),
 )
 
@@ -52,13 +55,28 @@ _CARRIED: Final = "█ token-calls"
 
 MOST_BLOCKS: Final = 300
 
+_ABOUT: Final = {
+    NOT_RECORDED: "what this prompt was reported to hold beyond the texts of the session's file: the system prompt, "
+    "the definitions of tools. It is sent with every call.",
+    AROUND_TEXTS: "what goes around texts: roles, names, ids, signatures of thinking, and by how much the fit to "
+    "reported usage misses this prompt.",
+}
+NO_BLOCK: Final = "the file holds no block of it"
+
 
 def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     """The columns for one prompt, or those for all of them."""
     if scope is Scope.WINDOW:
         return columns
-    kept = [column for column in columns if column.name not in _OF_WINDOW]
-    return tuple(replace(column, title=_CARRIED, short="█") if column.is_bar else column for column in kept)
+    kept = [
+        replace(column, title="cost", short="", width=9, most=0) if column.name == "cost" else column
+        for column in columns
+    ]
+    return tuple(
+        replace(column, title=_CARRIED, short="█") if column.is_bar else column
+        for column in kept
+        if column.name not in _OF_WINDOW
+    )
 
 
 def own_sorting(composition: ContextBreakdown) -> Sorting:
@@ -84,6 +102,11 @@ def part_of(composition: ContextBreakdown, key: Hashable) -> ContextPart:
     return next((part for part in composition.parts if (part.name,) == key), composition.everything)
 
 
+def about_no_block(part: ContextPart) -> str:
+    """What a part is that no block of the file stands for."""
+    return _ABOUT.get(part.name, "")
+
+
 def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total: float, full: float) -> FigureRow:
     is_window, is_first = composition.scope is Scope.WINDOW, key == EVERYTHING
     known = composition.context.known.value
@@ -105,7 +128,7 @@ def _part(key: Hashable, part: ContextPart, composition: ContextBreakdown, total
     if not is_first and not math.isnan(amount):
         recorded = part.recorded if is_window else amount
         cells["bar"] = Cell(order=amount, length=Length(amount, recorded, full))
-    is_faint = not len(part.blocks) and part.name in (NOT_RECORDED, AROUND_TEXTS)
+    is_faint = not len(part.blocks) and part.name in (EARLIER, NOT_RECORDED, AROUND_TEXTS)
     return FigureRow(key, cells, style="table--faint" if is_faint else "", is_first=is_first)
 
 
@@ -154,6 +177,8 @@ def _short_name(part: str) -> str:
     """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
     if part == NOT_RECORDED:
         return "system and tools"
+    if part == EARLIER:
+        return "earlier, unseen"
     if part == AROUND_TEXTS:
         return "framing"
     _, slash, name = part.rpartition("/")

@@ -18,19 +18,27 @@ from inspector.replay.analysis.resend_cost import ResendCost, resend_cost
 from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
-from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS
-from inspector.ui.composition.rows import MOST_BLOCKS, block_table, own_sorting, part_of, part_table
+from inspector.ui.actions.screens import COMPOSITION, COMPOSITION_BLOCKS, COMPOSITION_PARTS, DIVISION_LETTERS
+from inspector.ui.composition.rows import (
+    MOST_BLOCKS,
+    NO_BLOCK,
+    about_no_block,
+    block_table,
+    own_sorting,
+    part_of,
+    part_table,
+)
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.session_screen import scale_words
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -42,10 +50,7 @@ if TYPE_CHECKING:
 
 GROUPINGS = tuple(Grouping)
 
-DIVIDES = "g, then a letter, divides by"
-
-NO_BLOCK = "not recorded: this prompt less what the file holds"
-NO_BLOCK_TO_SHOW = "the file holds none of it: what prompts were reported to hold beyond the session's blocks"
+DIVIDES = "g, then"
 
 
 class Parts(FigureTable):
@@ -88,6 +93,7 @@ class CompositionScreen(StudyScreen):
     """Parts above, the blocks of the part under the cursor below."""
 
     name_of_study = "composition"
+    MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Divide the prompt"}
 
     DEFAULT_CSS = """
     CompositionScreen {
@@ -118,6 +124,7 @@ class CompositionScreen(StudyScreen):
             yield Parts(id="parts")
         with Pane("Blocks", id="blocks-pane"):
             yield Blocks(id="blocks")
+            yield Placeholder()
         yield StatusBar()
 
     @property
@@ -136,7 +143,10 @@ class CompositionScreen(StudyScreen):
 
     def show_outcome(self) -> None:
         """Divide the prompt of the call looked at; at once, or when the division under way is back."""
-        names = tuple((DIVIDES, grouping.value) for grouping in GROUPINGS)
+        names = tuple(
+            (DIVIDES, f"{letter} {grouping.value}")
+            for letter, grouping in zip(DIVISION_LETTERS, GROUPINGS, strict=True)
+        )
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
         self._is_wanted = True
         if not self._is_dividing:
@@ -179,7 +189,9 @@ class CompositionScreen(StudyScreen):
         pane = self.query_one("#parts-pane", Pane)
         if composition.scope is Scope.WINDOW:
             of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
-            pane.border_title = Content(f"Window {when}: {prompt}{of}")
+            over = round((context.prompt.value or 0) - window.size) if window.size else 0
+            beyond = f", {ON_SCREEN.whole(over)} beyond it" if over > 0 else ""
+            pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
         else:
             pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}")
         parts = self.parts
@@ -203,8 +215,14 @@ class CompositionScreen(StudyScreen):
         consumers = consumers_of(divided.composition, blocks, divided.carriage, MOST_BLOCKS)
         self.blocks.table = block_table(divided.composition, consumers, rows)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
-        said = f"{ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else NO_BLOCK
-        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}: {said}"))
+        count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
+        self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))
+        placeholder = self.query_one(Placeholder)
+        placeholder.display = not consumers
+        if not consumers and self.blocks.has_focus:
+            self.parts.focus()
+        self.blocks.display = bool(consumers)
+        placeholder.word = Word(NO_BLOCK, (about_no_block(part),))
 
     @on(ChoiceStrip.Chosen)
     def _chosen(self, event: ChoiceStrip.Chosen) -> None:
@@ -241,7 +259,7 @@ class CompositionScreen(StudyScreen):
         if self.blocks.rows:
             self.blocks.focus()
         elif self.divided is not None:
-            self.tell(NO_BLOCK_TO_SHOW)
+            self.tell(NO_BLOCK)
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """What explains the block under the cursor, or the prompt."""

@@ -32,6 +32,7 @@ KEY_OF_MISSES: Final = "M"
 CARRIED_TOLD: Final = 3
 CAUSES_TOLD: Final = 4
 RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
+CELLS_BETWEEN: Final = 3
 CELLS_OF_LONG_WORDS: Final = 130
 """A line that says everything does so in few words where it has fewer."""
 
@@ -92,7 +93,7 @@ def answer_lines(
         advice: What to do about a model without a price; may hold session text.
     """
     lines, width = room
-    money = (*_money(spending), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
+    money = (*_money(spending, width), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
     plan, lost, carried = _plan(best, is_searching=is_searching), _missed(misses), _carried(spending)
     if advice:
         # Without a price nothing cost anything: what was carried stands for it.
@@ -140,9 +141,22 @@ def _brief(line: Line) -> Line:
     return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
 
 
-def _money(spending: Spending) -> Iterator[Said]:
-    """The cost, and what of it each kind of token cost, the most first."""
-    yield Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
+def _money(spending: Spending, width: int) -> Iterator[Said]:
+    """The cost, and what of it each kind of token cost, the most first: all with shares, or none for want of cells."""
+    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
+    parts = list(_money_parts(spending))
+    has_room = _cells(total, *parts) <= width
+    yield total
+    for each in parts:
+        yield each if has_room else each._replace(said=each.said[:2])
+
+
+def _cells(*line: Said) -> int:
+    """Cells of a line with everything said in full."""
+    return sum(len(text) for each in line for text, _ in each.said) + CELLS_BETWEEN * (len(line) - 1)
+
+
+def _money_parts(spending: Spending) -> Iterator[Said]:
     parts = sorted(spending.parts.items(), key=lambda part: -(part[1].value or 0.0))
     written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
     shares = ON_SCREEN.shares_of_parts([spending.share(figure) for _, figure in parts])
@@ -165,10 +179,11 @@ def _missed(misses: CacheMisses | None) -> Line:
     count, cost = ON_SCREEN.plural(told.calls, "cache miss"), _cost_of(told)
     shorter = count.replace("cache ", "")
     causes = [row for row in misses.causes if not row.cause.is_expected]
-    of_all = (Said(((f"{count} ", _TEXT), cost), 1, ((f"{shorter} ", _TEXT), cost)),)
+    extra = (" extra", _TEXT)
+    of_all = (Said(((f"{count} ", _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
     if len(causes) == 1:
         why = f"{count}, {causes[0].cause.short} "
-        of_all = (Said(((why, _TEXT), cost), 1, ((f"{shorter} ", _TEXT), cost)),)
+        of_all = (Said(((why, _TEXT), cost, extra), 1, ((f"{shorter} ", _TEXT), cost, extra)),)
         causes = []
     each = (
         Said(((f"{row.cause.short} ", _TEXT), _cost_of(row)), place)

@@ -83,7 +83,7 @@ class CostBar(Widget, can_focus=True):
     def _now(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
         recorded = summary.recorded
-        parts = [LinePiece(self._amount(_called(recorded), recorded), 1, shorter=self._amount("", recorded))]
+        parts = [LinePiece(self._amount("cost", recorded), 1, shorter=self._amount("", recorded))]
         if summary.is_idle:
             hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
@@ -150,9 +150,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         parts = [
             LinePiece(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
-            LinePiece(
-                self._amount(_called(until.recorded), until.recorded), 1, shorter=self._amount("", until.recorded)
-            ),
+            LinePiece(self._amount("cost", until.recorded), 1, shorter=self._amount("", until.recorded)),
         ]
         if summary.is_idle:
             return parts
@@ -172,7 +170,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
-        from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
+        from inspector.report.monthly_saving import BY_CHANCE, daily_saving, monthly_saving, runs_a_day
 
         runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
         # That nobody said how many stays beside what is projected from it.
@@ -183,13 +181,12 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
         style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
-        by_month = monthly_saving(month, ON_SCREEN)
+        does, by_day = daily_saving(day, ON_SCREEN).split(" ", 1)
+        by_month = f"{does} {monthly_saving(month, ON_SCREEN)}"
         parts += [
-            LinePiece(Content.styled(daily_saving(day, ON_SCREEN), style), 3),
             # What it may come to goes last of all: one amount would be taken for a fact.
-            LinePiece(
-                Content.styled(by_month, style), shorter=Content.styled(f"{by_month.removeprefix('about ')}", style)
-            ),
+            LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.removesuffix(BY_CHANCE), style)),
+            LinePiece(Content.styled(by_day, style), 3),
         ]
         if summary.breaks:
             rewritten = f"{ON_SCREEN.plural(summary.breaks, 'prompt')} changed by the plan"
@@ -206,8 +203,3 @@ class CostBar(Widget, can_focus=True):
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
-
-
-def _called(amount: KnownNumber) -> str:
-    """What the session's cost is called: recorded, unless some of it is an estimate."""
-    return "recorded" if amount.known == "exact" else "cost"

@@ -68,7 +68,7 @@ FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
 
 _TOTAL_COLUMNS: Final = (
     Column("name", "", 26, 40, is_text=True, falls=False),
-    Column("before", "without", 14, 18),
+    Column("before", "nothing cut", 14, 18),
     Column("after", "with the plan", 14, 18, short="with plan"),
     Column("change", "change", 12, 16, falls=False, rank=1),
 )
@@ -113,10 +113,10 @@ _COMPACTION_COLUMNS: Final = (
 
 _BAND_COLUMNS: Final = (
     Column("name", "", 20, 40, is_text=True, falls=False),
-    Column("before", "without", 12, 16),
+    Column("before", "nothing cut", 12, 16),
     Column("after", "with the plan", 12, 16, short="with plan"),
     Column("saved", "saved", 10, 14),
-    Column("band", "range", 17, 26, rank=1),
+    Column("band", "range by chance", 17, 26, rank=1),
 )
 
 _TERM_COLUMNS: Final = (
@@ -125,8 +125,6 @@ _TERM_COLUMNS: Final = (
     Column("hint", "", 13, is_text=True, falls=False, rank=1),
 )
 
-
-_RECORDED: Final = "as recorded"
 
 _OF_PLAN: Final[Mapping[CostSection, tuple[str, ...]]] = {
     CostSection.TOTALS: ("after", "change"),
@@ -144,9 +142,9 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
     is_plan = sheet is not None and not sheet.is_recorded
     match section:
         case CostSection.TOTALS:
-            return "Totals over all calls" + ("" if is_plan else ", as recorded")
+            return "Totals over all calls" + ("" if is_plan else ", nothing cut")
         case CostSection.PARTS:
-            return "What fills the prompts" + (", under the plan" if is_plan else ", as recorded")
+            return "What fills the prompts" + (", under the plan" if is_plan else ", nothing cut")
         case CostSection.TIERS:
             return "What the plan's parts did, changed blocks of all"
         case CostSection.RESULTS:
@@ -155,7 +153,7 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
             said = " under the plan, no part of any total" if is_plan else ""
             return f"Recorded compactions{said} · ⏎ to its row" + ("" if is_plan else ", g c there to the next")
         case CostSection.FORECAST:
-            return "Forecast" + ("" if is_plan else ", as recorded")
+            return "Forecast" + ("" if is_plan else ", nothing cut")
         case CostSection.ASSUMPTIONS:
             return "Assumptions, and where the figures come from"
 
@@ -177,12 +175,13 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
     table = _section_table(section, sheet, rows, terms)
     if not sheet.is_recorded or section is CostSection.ASSUMPTIONS:
         return table
-    columns = (replace(each, title=_RECORDED) if each.name == "before" else each for each in table.columns)
     made = table.rows
     if section is CostSection.COMPACTIONS:
         shown = {each.name for each in table.columns}.difference(_OF_PLAN[section])
         made = tuple(replace(row, cells={name: row.cells[name] for name in shown & row.cells.keys()}) for row in made)
-    return replace(table, columns=tuple(each for each in columns if each.name not in _OF_PLAN[section]), rows=made)
+    return replace(
+        table, columns=tuple(each for each in table.columns if each.name not in _OF_PLAN[section]), rows=made
+    )
 
 
 def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:

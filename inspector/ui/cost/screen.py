@@ -37,7 +37,7 @@ from inspector.ui.toolkit.pane import Pane
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -73,6 +73,7 @@ class CostsScreen(StudyScreen):
     """Figures above, how the one under the cursor is calculated below."""
 
     name_of_study = "costs"
+    MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Show"}
 
     DEFAULT_CSS = """
     CostsScreen {

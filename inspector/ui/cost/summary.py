@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from inspector.ui.outcome import Outcome
 
 
+HOW_TO_PRICE = "$ g a prices it as another model"
+
+
 @dataclass(frozen=True, slots=True)
 class KnownNumber:
     """A number and how it is known.
@@ -136,7 +139,7 @@ def summarise(
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
         recoveries=recoveries,
-        advice="" if before.cost_usd.value is not None else inputs.pricing.advice(models),
+        advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.advice(models)),
     )
 
 
@@ -156,6 +159,12 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
         for value, figure in zip((recorded, planned, recorded - planned), figures, strict=True)
     )
     return CostUntil(call + 1, *amounts)
+
+
+def _advice(advice: str) -> str:
+    """What to do about a model without a price here, where no switch of a command line is at hand."""
+    reason = advice.partition(";")[0]
+    return f"{reason} · {HOW_TO_PRICE}" if reason else ""
 
 
 def _amount(figure: Figure) -> KnownNumber:

@@ -32,7 +32,7 @@ class HelpRow(NamedTuple):
         keys: The keys, as people write them: `[`, `shift+←`, `g f`; empty where only a command does it.
         name: The action's name, by which a keymap may give it other keys.
         text: What it does.
-        label: The same in a word.
+        label: The same in a word, as the key does it now.
         is_shown: The status line teaches it now.
         press: The first of its keys, as Textual names it; those of a menu one after the other, blanks between them.
         rank: In the status line the lowest comes first; None for after all that have one.
@@ -95,8 +95,8 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
 
 
 def _is_ours(node: DOMNode) -> bool:
-    """Whether a widget has keys with names; keys it has from a Textual widget it is made of are no use there."""
-    return isinstance(node, Widget) and not isinstance(node, Screen) and type(node).__module__.startswith("inspector.")
+    """Whether a part has keys with names; those it has from what Textual makes it of are no use there."""
+    return type(node).__module__.startswith("inspector.")
 
 
 def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
@@ -127,7 +127,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
         keys,
         first.id or "",
         first.tooltip or first.description,
-        first.description,
+        first.description if action is None or action.label_now is None else action.label_now(app.screen),
         first.show and (action is None or action.when(app.screen)),
         action.menu if action is not None and by_menu else first.key,
         None if action is None else action.rank,
@@ -159,7 +159,7 @@ def _title(node: DOMNode) -> str:
     return words[:1].upper() + words[1:]
 
 
-MOST_TAUGHT: Final = 4
+MOST_TAUGHT: Final = 5
 """Keys the status line teaches besides that of the help: the next ones, not all there are."""
 AFTER_RANKS: Final = 10
 """Added to the place of what has no rank of its own."""

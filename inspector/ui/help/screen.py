@@ -35,18 +35,26 @@ SIGNS = (
         "who speaks: system, user, assistant, its thinking, a tool's result; R! is an error, · was never sent",
     ),
     ("▸ ▾ •", "a message that is folded, one that is unfolded, a row that is pinned"),
-    ("─ ! ░ * •", "right of the rows, where there are: compactions and rewinds, errors, cuts, matches, pins"),
-    ("▲ △ ◇", "in the chart: a compaction, where the plan first cuts, the call that is looked at"),
+    (
+        "─ ! ░ * •",
+        "the session from top to bottom, right of the rows: compactions and rewinds, most errors, cuts, matches, pins",
+    ),
+    ("▲ △ ◇", "in the chart: a compaction, where the plan first cuts, the call of the row the cursor is on"),
     (" ".join(mark.glyph for mark in MARKS), f"cache misses, by why: {', '.join(mark.label for mark in MARKS)}"),
     ("FOLLOW", "new rows are gone to as they come; end turns it on, any move off"),
     ("~", "estimated, or projected: about calls that did not happen; without it reported, or fitted to reported usage"),
     ("≥", "at least: nothing tells how long some response was"),
     ("cache misses", "calls that read less from the provider's cache than they could have; each says why"),
+    ("extra", "what a cache miss cost beyond what reading from the cache would have cost"),
+    ("re-cached", "tokens that the cache held and that were sent and written again"),
+    ("token-calls", "tokens, counted once for every call that sends them"),
+    ("tier", "what a tool's result is for: data, search, an action, a confirmation; each has a limit of its own"),
     ("re-caching", "what sending again costs after the plan changed a prompt before its end; within the saving"),
     (
         "needed cut text",
         "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a word",
     ),
+    ("at least", "what a plan saves if all it cut and was needed later is fetched again"),
     ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )
 
@@ -84,14 +92,16 @@ class HelpScreen(Dialog[None]):
         with VerticalScroll(classes="dialog section", id="help") as box:
             box.border_title = Content("Help")
             box.border_subtitle = key_words(
-                ("a click does it", ""),
+                ("pgdn reads on", ""),
                 ("ctrl+p finds any command", "palette"),
                 ("esc closes", "dismiss"),
             )
-            for group in self._groups:
-                rows = [(row.keys, row.text, row.press) for row in group.rows]
-                yield from self._part(group.title, group.text, rows)
+            # What is seen comes before what else could be done.
+            for group in self._groups[:1]:
+                yield from self._group(group)
             yield from self._part("Signs and words", "", SIGNS)
+            for group in self._groups[1:]:
+                yield from self._group(group)
 
     def action_press(self, key: str) -> None:
         """Close, and press a key where it means what was said of it."""
@@ -102,6 +112,10 @@ class HelpScreen(Dialog[None]):
         """Close, and find a command by its name."""
         self.dismiss(None)
         self.app.call_later(self.app.action_command_palette)
+
+    def _group(self, group: HelpSection) -> ComposeResult:
+        """A group of keys."""
+        return self._part(group.title, group.text, [(row.keys, row.text, row.press) for row in group.rows])
 
     def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:
         """A heading and a table, whose texts wrap in their own column."""

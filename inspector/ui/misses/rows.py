@@ -160,10 +160,10 @@ def _instead(cost: NextCallCost) -> tuple[str, ...]:
     compact = f"compact first {dollars(cost.compact_first_usd)}"
     pays = cost.compact_pays_after
     when = "never pays" if pays is None else f"pays after {ON_SCREEN.plural(pays, 'call')}"
-    short = f"{fresh}; {compact}, {when}"
+    short = f"instead: {fresh}; {compact}, {when}"
     sizes = f"prompts of {ON_SCREEN.short(cost.fresh_tokens)} and {ON_SCREEN.short(cost.compacted_tokens)} tokens"
-    longer = f"instead of a cold call: {short}"
-    return f"{longer} ({sizes})", longer, short
+    longer = short.replace("instead:", "instead of a cold call:")
+    return f"{longer} ({sizes})", longer, short, short.removeprefix("instead: ")
 
 
 def _size(figure: Figure) -> Figure:

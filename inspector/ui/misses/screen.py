@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from inspector.replay.analysis.model_switch import model_switch
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
@@ -177,7 +178,6 @@ class MissesScreen(StudyScreen):
         said = none_missed(found.misses) if is_empty else ON_SCREEN.plural(total.calls, "cache miss")
         planned = "" if found.outcome.replay is found.outcome.baseline else " with the plan"
         pane.border_title = Content(f"{said[0].upper()}{said[1:]}{planned}")
-        pane.border_subtitle = Content(legend_of(table))
         pane.styles.height = max(len(table.rows), LEAST_ROWS) + AROUND_ROWS
         self.causes.table = table
         self._show_calls()
@@ -190,6 +190,9 @@ class MissesScreen(StudyScreen):
         key = self.causes.cursor_key
         misses = misses_of(found.misses, key)
         name = next((row.cells["name"].text for row in self.causes.rows if row.key == key and not row.words), "")
+        prevented = key.prevention if isinstance(key, MissCause) else ""
+        below = f"prevented by: {prevented}" if prevented else legend_of(self.causes.table)
+        self.query_one("#causes-pane", Pane).border_subtitle = Content(below)
         name = {ALL: "all causes", FOLDED: "had to be"}.get(str(key), name)
         calls = ON_SCREEN.plural(len(misses), "call")
         self.query_one("#calls-pane", Pane).border_title = Content(
@@ -218,8 +221,10 @@ class MissesScreen(StudyScreen):
 
     @on(FigureTable.Highlighted, "#calls")
     def _call_highlighted(self) -> None:
-        """Mark the call in the bill, and say what another model would have come to from there on."""
+        """Mark the call in the bill, say what shows its cause, and what another model would have come to from it on."""
         chart, call = self.query_one(BillChart), self.calls.cursor_key
+        shown = next((row.cells["why"].text for row in self.calls.rows if row.key == call), "")
+        self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
         if chart.series is not None:
             chart.series = replace(chart.series, call=call if isinstance(call, int) else None)
             self.query_one("#bill-pane", Pane).border_subtitle = Content(told_of_call(chart.series))
@@ -250,7 +255,8 @@ class MissesScreen(StudyScreen):
             return
         said = self.query_one("#what-ifs", Static)
         width = said.content_size.width
-        lines = (*switch_lines(self._switches, width), *what_ifs(self.found, width))
+        # Another model is no answer to why it was dear: what could be done with this one comes first.
+        lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
         said.update(Content("\n".join(lines or ("nothing can be projected here",))))
 
     @on(FigureTable.Clicked, "#causes")

@@ -27,8 +27,8 @@ def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
     if not shown:
         return []
     more, last = len(risks) - len(shown), shown.pop()
-    counts = (f", {more} more", f" +{more}") if more else ("",)
-    ends = [count + key for count in counts for key in (KEY_OF_RISKS, "")]
+    count = f", {more} more" if more else ""
+    ends = [count + KEY_OF_RISKS, count]
     end = next((end for end in ends if len(last + end) <= width), ends[-1])
     return [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
 

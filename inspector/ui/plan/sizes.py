@@ -84,12 +84,13 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
         if count:
             largest[name] = count
         sizes = sizes_for(baseline, strategy, axis.parameter)
-        if sizes is None or not len(sizes.values):
+        if sizes is None:
             continue
         is_of_tier = sizes.group == axis.parameter.group or not isinstance(strategy, ScheduledStrategy)
         if is_of_tier or sizes.noun == "prompt":
             found[name] = sizes
-            largest[name] = int(sizes.values.max())
+            if len(sizes.values):
+                largest[name] = int(sizes.values.max())
     return PlanSizes(baseline.history, shape_of(plan), found, largest)
 
 

@@ -104,7 +104,7 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
     if line.subagents:
         much.append(ON_SCREEN.plural(line.subagents, "subagent"))
     if not summary.is_whole:
-        much.append("read in part so far")
+        much.append("+ at least: only its beginning was read")
     return (
         one_line(shown),
         one_line(" · ".join(part for part in who if part)),

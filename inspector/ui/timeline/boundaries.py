@@ -51,7 +51,7 @@ class Boundary:
 
     @cached_property
     def label(self) -> str:
-        """What happened, safe to show: `compaction, auto, prompts 155,012 → 12,400, removed 214 blocks, kept 3`."""
+        """What happened, safe to show: `compaction, prompts 155,012 → 12,400, removed 214 blocks, kept 3, auto`."""
         happened = () if self.effect is None else _happened(self.history, self.effect)
         if self.compaction is None:
             return ", ".join((self.cause, *happened))
@@ -230,21 +230,18 @@ def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> 
         compaction: What the agent recorded.
         happened: What the prompts around it show. Where it tells their sizes, those the agent says are left out.
     """
-    parts = ["compaction"]
-    if compaction.is_partial:
-        parts = [_cleared(compaction)]
-    if compaction.trigger:
-        parts.append(one_line(compaction.trigger, 40))
-    parts += happened
+    parts = [_cleared(compaction) if compaction.is_partial else "compaction", *happened]
+    # Where there is no room for all of it, what it did is worth more than what set it off.
+    trigger = (one_line(compaction.trigger, 40),) if compaction.trigger else ()
     if happened and happened[0].startswith(PROMPTS):
-        return ", ".join(parts)
+        return ", ".join((*parts, *trigger))
     if compaction.tokens_before is not None and compaction.tokens_after is not None:
         parts.append(f"{ON_SCREEN.whole(compaction.tokens_before)} → {ON_SCREEN.whole(compaction.tokens_after)} tokens")
     elif compaction.tokens_before is not None:
         parts.append(f"at {ON_SCREEN.whole(compaction.tokens_before)} tokens")
     elif compaction.tokens_saved is not None:
         parts.append(f"{ON_SCREEN.whole(compaction.tokens_saved)} tokens saved")
-    return ", ".join(parts)
+    return ", ".join((*parts, *trigger))
 
 
 def _first_message(context: Context, compacted: dict[int, Compaction]) -> int | None:

@@ -198,6 +198,8 @@ def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks
     """
     lines = max(view.count + header, height)
 
+    errors = _dense(view.error_positions, header, lines, height)
+
     def lane(*kinds: tuple[NDArray[np.int32], Mark]) -> Marks:
         marks: list[Mark | None] = [None] * height
         # What comes later covers what was there.
@@ -208,8 +210,18 @@ def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks
 
     return (
         lane((view.changed_positions, CHANGED), (view.boundary_positions, BOUNDARY)),
-        lane((view.error_positions, ERROR), (view.hit_positions, HIT), (view.pin_positions, PIN)),
+        lane((errors, ERROR), (view.hit_positions, HIT), (view.pin_positions, PIN)),
     )
+
+
+def _dense(positions: NDArray[np.int32], header: int, line_count: int, height: int) -> NDArray[np.int32]:
+    """The positions, without those in cells that hold no more than others: a mark in nearly every cell says nothing."""
+    if 2 * len(cells_of(positions + header, line_count, height)) <= height:
+        return positions
+    cells = (positions + header).astype(np.int64) * height // line_count
+    counts = np.bincount(cells, minlength=height)
+    kept: NDArray[np.int32] = positions[counts[cells] > counts.mean()]
+    return kept
 
 
 def cells_of(lines: NDArray[np.int32], line_count: int, height: int) -> NDArray[np.int64]:

@@ -16,6 +16,8 @@ from inspector.session.formats.claude_code.compactions import Branches, compacti
 from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Family, is_injected, is_prompt, is_request
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
+from inspector.session.formats.claude_code.side_runs import SideRuns
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, ReportedMiss, Role, Usage
 from inspector.session.reader import Record, RecordInterpreter
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import OpenContext, SessionBuilder
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
-    from inspector.session.model import Block
+    from inspector.session.model import Block, Session
 
 
 PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
@@ -184,6 +186,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         super().__init__()
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
         self._family = Family(path, self.builder)
+        self._side_runs = SideRuns(path, _read_run)
         self._is_copy = is_copy(path)
         self._copied = 0
         self._branches = Branches()
@@ -237,6 +240,10 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         if uuid is not None:
             self._message_of_node.append(message)
             self._lineage.place(thread.number, line.session or "")
+
+    def settle(self) -> None:
+        """Take up the runs beside the conversation, which have files of their own."""
+        self._side_runs.note(self.builder)
 
     def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:
         for block, text in made:
@@ -458,3 +465,10 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         following = range(max(before, default=NONE) + 1, len(turns))
         members = [index for index in (*before, *following) if turns[index] != NONE and turns[index] not in abandoned]
         thread.begin(ContextCause.REWIND, members)
+
+
+def _read_run(path: Path) -> Session:
+    reader = JsonlReader(path, "claude-code", ClaudeCodeInterpreter(path))
+    for _ in reader.load():
+        pass
+    return reader.snapshot()

@@ -25,7 +25,7 @@ from inspector.session.json.lines import ObjectDecoder, object_of
 from inspector.session.json.values import count, mapping, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, ContextCause, Message, Origin, Role
+from inspector.session.model import BlockKind, ContextCause, Message, Origin, Role, SideCall
 from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
@@ -219,9 +219,18 @@ class CodexInterpreter(RecordInterpreter):
             calls = self.builder.calls
             calls[call] = structs.replace(calls[call], usage=usage)
 
-    def _leave_over(self, report: CodexUsage | None) -> None:
-        """Add a call of which nothing but its usage was recorded: one that made a summary, for example."""
+    def _leave_over(self, report: CodexUsage | None, *, compacts: bool = False) -> None:
+        """Add a call of which nothing but its usage was recorded.
+
+        Args:
+            report: Its usage.
+            compacts: It made the summary of a compaction, and so is no call of the conversation.
+        """
         if report is None or self._is_inherited:
+            return
+        if compacts:
+            made = SideCall("compaction", self._model, report.time, report.usage)
+            self.builder.side_calls[str(len(self.builder.side_calls))] = made
             return
         message = Message(Role.ASSISTANT, (report.block,), report.time, thread=self._thread.number)
         self._thread.respond(message, model=self._model, usage=report.usage, is_sent=False)
@@ -231,7 +240,7 @@ class CodexInterpreter(RecordInterpreter):
         self._thread.join(ItemSide.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
-        self._leave_over(self._attribution.left_over(ends=True))
+        self._leave_over(self._attribution.left_over(ends=True), compacts=True)
         self._attribution.pass_by()
         self._compactions.read(line, origin, self._thread, system=self._system, is_inherited=self._is_inherited)
 

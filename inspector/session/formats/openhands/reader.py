@@ -20,12 +20,12 @@ from inspector.session.formats.openhands.records import (
     number_in,
     state_of,
 )
-from inspector.session.json.codec import compact_json, lenient_json
-from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.values import clean_string, count, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.linked_documents import SidecarFile
-from inspector.session.model import BlockKind, Compaction, Origin, Usage
+from inspector.session.model import BlockKind, Compaction, Origin, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
@@ -277,6 +277,9 @@ def _result(event: Mapping[str, Any], kind: str) -> dict[str, Any]:
 CONDENSER = "condenser"
 """The usage of the model that writes summaries: no call of the conversation."""
 
+UNSEEN = "not recorded"
+"""What a call of the agent's own model is for of which no event is there: it was aborted, or its event is lost."""
+
 
 class OpenHandsInterpreter(RecordInterpreter):
     """Makes a session out of events."""
@@ -296,6 +299,8 @@ class OpenHandsInterpreter(RecordInterpreter):
         self._sums: dict[str, Accumulated] = {}
         self._reported: Usage | None = None
         self._model = ""
+        self._own = ""  # the usage of the agent's own model, where the state says it
+        self._listed: set[str] = set()  # uses of models whose calls the state lists one by one
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -330,28 +335,66 @@ class OpenHandsInterpreter(RecordInterpreter):
         state = mapping(about)
         model = mapping(mapping(state.get("agent")).get("llm"))
         self._model = string(model.get("model")) or self._model
+        self._own = string(model.get("usage_id")) or string(model.get("service_id")) or self._own
         self.builder.identifier = string(state.get("id")) or self.builder.identifier
         self.builder.title = string(state.get("title")) or self.builder.title
         folder = mapping(state.get("workspace")).get("working_dir")
         self.builder.working_directory = string(folder) or self.builder.working_directory
         known: dict[str, Mapping[str, Any]] = {}
-        for metrics in _metrics(state.get("stats")).values():
+        listed = _metrics(state.get("stats"))
+        for name, metrics in listed.items():
             for one in objects(metrics.get("token_usages")):
                 known[string(one.get("response_id"))] = one
-                self.builder.window = count(one.get("context_window")) or self.builder.window
+                if not self._is_beside(name):
+                    self.builder.window = count(one.get("context_window")) or self.builder.window
         for index, call in enumerate(self.builder.calls):
             tokens = known.get(call.identifier) or {}
             usage = usage_of_tokens(tokens) or call.usage
             name = call.model or string(tokens.get("model")) or self._model
             if (usage, name) != (call.usage, call.model):
                 self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
+        for name, metrics in listed.items():
+            self._list_beside(name, metrics)
+
+    def _is_beside(self, name: str) -> bool:
+        """Whether a use of a model is not the conversation's: that of the condenser, or of another than the agent's."""
+        return name == CONDENSER or bool(self._own and name != self._own)
+
+    def _list_beside(self, name: str, metrics: Mapping[str, Any]) -> None:
+        """Take up the calls of a use of a model that no event of the conversation is of."""
+        usages = objects(metrics.get("token_usages"))
+        if not usages:
+            return
+        self._listed.add(name)
+        side, start = self.builder.side_calls, f"{name} "
+        for key in [key for key in side if key.startswith(start)]:
+            del side[key]
+        answered = {call.identifier for call in self.builder.calls}
+        times = [seconds_of_any(cost.get("timestamp")) for cost in objects(metrics.get("costs"))]
+        for place, one in enumerate(usages):
+            response = clean_string(one.get("response_id"))
+            usage = usage_of_tokens(one)
+            if usage is None or response in answered:
+                continue
+            purpose = clean_text(name) if self._is_beside(name) else UNSEEN
+            time = times[place] if len(times) == len(usages) else None
+            model = clean_string(one.get("model")) or self._model
+            side[f"{start}{response or place}"] = SideCall(purpose, model, time, usage, response)
 
     def _note_sums(self, stats: Any) -> None:
         for name, metrics in _metrics(stats).items():
             usage = self._sums.setdefault(name, Accumulated()).added(metrics.get("accumulated_token_usage"))
-            if name != CONDENSER and usage is not None:
+            if usage is None:
+                continue
+            model = string(metrics.get("model_name"))
+            if self._is_beside(name):
+                if name in self._listed:
+                    continue
+                key = f"{name} {len(self.builder.side_calls)}"
+                self.builder.side_calls[key] = SideCall(clean_text(name), clean_text(model), None, usage)
+            else:
                 self._reported = usage
-                self._model = string(metrics.get("model_name")) or self._model
+                self._model = model or self._model
 
 
 def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:

@@ -1,0 +1,182 @@
+"""`inspector files`: what a session did to its files, from its own records."""
+
+from __future__ import annotations
+
+import re
+import sys
+from argparse import ArgumentTypeError
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.output import is_terminal, narrate, write, write_bytes, write_json
+from inspector.cli.reading import read_session
+from inspector.cli.resolve_paths import is_list
+from inspector.errors import InspectorError
+from inspector.session.files import is_folder
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from inspector.file_history.history import FileHistory
+
+FORMATS = {"text": "for people", "md": "Markdown", "json": "for programs"}
+LAST = "last"
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+class SessionMoment(NamedTuple):
+    """When a state is asked for: one of the three.
+
+    Attributes:
+        turn: A message, counted from 1; -1 for the last one.
+        call: A call, counted from 1.
+        time: Seconds since the epoch.
+    """
+
+    turn: int | None = None
+    call: int | None = None
+    time: float | None = None
+
+    def turn_in(self, history: FileHistory) -> int:
+        """The turn in a session.
+
+        Raises:
+            UnknownTurnError: The session has no such moment.
+        """
+        if self.call is not None:
+            return history.turn_of_call(self.call)
+        if self.time is not None:
+            return history.turn_at(self.time)
+        return history.turns if self.turn is None or self.turn < 0 else history.check_turn(self.turn)
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Which session, which file, and what of it."""
+    parser.add_argument("path", metavar="PATH", type=Path, help="a session file or folder")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="one file: its path or the end of it")
+    moments = f"a turn as the timeline counts messages, call:N, a time as 2026-11-23T14:05, or {LAST}"
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--at", metavar="N", type=_moment, help=f"its content as the agent knew it at N: {moments}")
+    what.add_argument(
+        "--diff", nargs=2, metavar=("N", "M"), type=_moment, help="what differs in it between two of those"
+    )
+    what.add_argument("--changelog", action="store_true", help="what was changed and what for; of FILE alone, if given")
+    named = (f"{name}: {use}{' (default)' if name == 'text' else ''}" for name, use in FORMATS.items())
+    parser.add_argument("--format", choices=FORMATS, default="text", help="; ".join(named))
+
+
+def run(options: Namespace) -> int:
+    """Print what is asked for."""
+    if options.file is None and (options.at is not None or options.diff is not None):
+        raise CommandError("--at and --diff need a FILE: name one behind PATH", ExitCode.WRONG_USAGE)
+    path: Path = options.path
+    if is_folder(path) and is_list(path):
+        raise CommandError(f"{path} holds many sessions: name one", ExitCode.WRONG_USAGE)
+    from inspector.file_history.history import file_history
+
+    history = file_history(read_session(path))
+    try:
+        _print(history, options)
+    except InspectorError as error:
+        raise CommandError(error.explanation) from None
+    return ExitCode.FINE
+
+
+def _print(history: FileHistory, options: Namespace) -> None:
+    if options.changelog:
+        _print_changelog(history, options)
+    elif options.file is None:
+        _print_files(history, options.format)
+    elif options.at is not None:
+        _print_state(history, options)
+    elif options.diff is not None:
+        _print_difference(history, options)
+    else:
+        _print_events(history, options)
+
+
+def _print_files(history: FileHistory, form: str) -> None:
+    from inspector.report.file_listings import files_document, files_markdown, files_text
+
+    if form == "json":
+        write_json(files_document(history))
+    else:
+        write(files_markdown(history) if form == "md" else files_text(history))
+
+
+def _print_events(history: FileHistory, options: Namespace) -> None:
+    from inspector.report.file_listings import events_document, events_text
+
+    path = history.find(options.file)
+    if options.format == "json":
+        write_json(events_document(history, path))
+    else:
+        _write_in(options.format, events_text(history, path))
+
+
+def _print_changelog(history: FileHistory, options: Namespace) -> None:
+    from inspector.file_history.changelog import generate_changelog
+    from inspector.report.file_listings import changelog_document, changelog_markdown, changelog_text
+
+    changes = generate_changelog(history, options.file)
+    if options.format == "json":
+        write_json(changelog_document(history, changes))
+    else:
+        write((changelog_markdown if options.format == "md" else changelog_text)(history, changes))
+
+
+def _print_state(history: FileHistory, options: Namespace) -> None:
+    from inspector.report.file_listings import state_document, state_notes, state_text
+
+    state = history.file_state_at(options.file, options.at.turn_in(history))
+    if options.format == "json":
+        write_json(state_document(state))
+        return
+    for note in state_notes(state):
+        narrate(note)
+    _write_in(options.format, state_text(state.content))
+
+
+def _print_difference(history: FileHistory, options: Namespace) -> None:
+    from inspector.report.file_listings import difference_text, state_notes
+
+    path = history.find(options.file)
+    old, new = (history.file_state_at(path, moment.turn_in(history)) for moment in options.diff)
+    difference = difference_text(path, old, new)
+    if options.format == "json":
+        write_json({"path": path, "from_turn": old.turn, "to_turn": new.turn, "difference": difference})
+        return
+    for state in (old, new):
+        narrate(state_notes(state)[0])
+    if not difference:
+        narrate(f"nothing that is known of it differs between turns {old.turn:,} and {new.turn:,}")
+    _write_in(options.format, difference, "diff")
+
+
+def _write_in(form: str, text: str, language: str = "") -> None:
+    """Exactly on its way to a file or a program, made safe for a terminal; between fences in Markdown."""
+    if form == "md":
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+        text = f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}\n"
+    if is_terminal(sys.stdout):
+        from inspector.safe_text import safe_text
+
+        shown = safe_text(text)
+        write(shown if shown.endswith("\n") or not shown else f"{shown}\n")
+    else:
+        write_bytes(text.encode("utf-8", "surrogatepass"))
+
+
+def _moment(text: str) -> SessionMoment:
+    if text == LAST:
+        return SessionMoment(turn=-1)
+    kind, _, number = text.rpartition(":")
+    if kind in ("", "turn", "call") and _NUMBER.fullmatch(number):
+        return SessionMoment(call=int(number)) if kind == "call" else SessionMoment(turn=int(number))
+    try:
+        return SessionMoment(time=datetime.fromisoformat(text).timestamp())
+    except (ValueError, OverflowError, OSError):
+        message = f"{text!r} is no turn, call or time; give 50, call:12, 2026-11-23T14:05 or {LAST}"
+        raise ArgumentTypeError(message) from None

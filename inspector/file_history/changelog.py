@@ -1,0 +1,227 @@
+"""What was changed and what for: an entry for every change of a file (`seeds/002`, 6.1).
+
+Why something was changed is told by the call itself, where its tool has an argument for that; else by the last sentence
+the agent wrote before it; else the difference is put into words.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from inspector.file_history.content import LineRun
+from inspector.file_history.history import FileEventKind
+from inspector.file_history.operations import Patching, Replacement, Writing
+from inspector.session.model import BlockKind, Role, TextUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.file_history.content import FileContent
+    from inspector.file_history.history import FileEvent, FileHistory
+    from inspector.file_history.operations import FileOperation
+
+LONGEST = 200
+"""Characters of a sentence that tells what was changed; a longer one is cut at a word."""
+MOST_NAMES = 4
+FEWEST_IN_SENTENCE = 8
+
+_SENTENCE_END = re.compile(r"(?<=[.!?:。])\s+|\n+")
+_DEFINITION = re.compile(
+    r"^\s*(?:export\s+|default\s+|public\s+|private\s+|static\s+|async\s+|pub\s+)*"
+    r"(?:def|class|function|func|fn|interface|type|struct|enum|trait|const|let|var)\s+(?:\([^)]*\)\s*)?([A-Za-z_]\w*)"
+)
+
+
+class ChangeSource(StrEnum):
+    """Where the words of an entry come from."""
+
+    INTENT = "intent"
+    """An argument of the call."""
+    SAID = "said"
+    """What the agent wrote before it."""
+    DIFFERENCE = "difference"
+    """What was changed, put into words."""
+
+
+@dataclass(frozen=True)
+class ChangelogEntry:
+    """A change of a file.
+
+    Attributes:
+        event: What was done.
+        what: What was changed, or what for, in a sentence; recorded text, not made safe.
+        source: Where the sentence comes from.
+        added: Lines that were added, or None where it is not known.
+        removed: Lines that were removed, or None where it is not known.
+    """
+
+    event: FileEvent
+    what: str
+    source: ChangeSource
+    added: int | None
+    removed: int | None
+
+
+def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[ChangelogEntry, ...]:
+    """The changes of a session's files, in the order they were made.
+
+    Args:
+        history: What was done to them.
+        path: One file, or the end of its path; all of them where not given.
+
+    Raises:
+        UnknownFileError: No file is called that, or several are.
+    """
+    files = [history.find(path)] if path is not None else list(history.events)
+    events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
+    events.sort(key=lambda event: (event.call_block, event.path))
+    said = _Said(history, events)
+    return tuple(_change(history, event, said) for event in events)
+
+
+def _change(history: FileHistory, event: FileEvent, said: _Said) -> ChangelogEntry:
+    before, after = history.before_and_after(event)
+    difference = _Difference(event, before, after)
+    what, source = _shortened(event.intent), ChangeSource.INTENT
+    if not what:
+        what, source = said.before(event), ChangeSource.SAID
+    if not what:
+        what, source = difference.in_words(), ChangeSource.DIFFERENCE
+    return ChangelogEntry(event, what, source, difference.added, difference.removed)
+
+
+class _Said:
+    """What the agent wrote before changes."""
+
+    def __init__(self, history: FileHistory, events: Sequence[FileEvent]) -> None:
+        self._session = history.session
+        self._asking = sorted({event.call_turn for event in events})
+
+    def before(self, event: FileEvent) -> str:
+        """The last sentence before a change, since the one before it in another message; empty where there is none."""
+        blocks, starts = self._session.all_blocks, self._session.first_blocks
+        earlier = max((turn for turn in self._asking if turn < event.call_turn), default=0)
+        for index in range(event.call_block - 1, starts[earlier] - 1, -1):
+            block = blocks[index]
+            if block.kind is BlockKind.USER_TEXT and self._is_said_by_user(index):
+                return ""
+            if block.kind is BlockKind.ASSISTANT_TEXT:
+                try:
+                    sentence = _last_sentence(self._session.text(block))
+                except TextUnavailableError:
+                    return ""
+                if sentence:
+                    return _shortened(sentence)
+        return ""
+
+    def _is_said_by_user(self, index: int) -> bool:
+        from bisect import bisect_right
+
+        message = self._session.messages[bisect_right(self._session.first_blocks, index) - 1]
+        return message.role is Role.USER and not message.is_meta
+
+
+def _last_sentence(text: str) -> str:
+    without_code = re.sub(r"```.*?(?:```|$)", "\n", text, flags=re.DOTALL)
+    sentences = [sentence.strip(" \t#*->•") for sentence in _SENTENCE_END.split(without_code)]
+    telling = [sentence for sentence in sentences if len(sentence) >= FEWEST_IN_SENTENCE]
+    return telling[-1].rstrip(":") if telling else ""
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rsplit(' ', 1)[0]}…"
+
+
+class _Difference:
+    """What differs between a file before and after a change, as far as that is known."""
+
+    def __init__(self, event: FileEvent, before: FileContent, after: FileContent) -> None:
+        self._event = event
+        self._gone: list[str] = []
+        self._come: list[str] = []
+        self.added: int | None = None
+        self.removed: int | None = None
+        if (before.is_whole or before.is_deleted or before.is_unknown) and (after.is_whole or after.is_deleted):
+            self._compare(_lines(before), _lines(after))
+            if before.is_unknown:
+                self.removed = None if event.kind is not FileEventKind.WRITE else self.removed
+        else:
+            pairs = [pair for operation in event.operations for pair in _texts(operation)]
+            for old, new in pairs:
+                self._compare(old.split("\n"), new.split("\n"))
+
+    def _compare(self, old: list[str], new: list[str]) -> None:
+        for line in difflib.ndiff(old, new) if len(old) + len(new) < 400 else _coarse(old, new):
+            if line.startswith("- "):
+                self._gone.append(line[2:])
+            elif line.startswith("+ "):
+                self._come.append(line[2:])
+        self.added, self.removed = len(self._come), len(self._gone)
+
+    def in_words(self) -> str:
+        """The difference in words: the names that came, went or changed; else how the first new line begins."""
+        if self._event.kind is FileEventKind.DELETE:
+            return "removes the file"
+        if self._event.kind is FileEventKind.UNCLEAR:
+            return self._event.problem
+        if self._event.kind is FileEventKind.WRITE and not self._gone:
+            return f"writes {_count(len(self._come))}{_of_names(_names(self._come))}"
+        come, gone = _names(self._come), _names(self._gone)
+        parts = [
+            f"{verb} {', '.join(names[:MOST_NAMES])}{' and more' if len(names) > MOST_NAMES else ''}"
+            for verb, names in (
+                ("adds", [name for name in come if name not in gone]),
+                ("changes", [name for name in come if name in gone]),
+                ("removes", [name for name in gone if name not in come]),
+            )
+            if names
+        ]
+        if parts:
+            return "; ".join(parts)
+        new = next((line.strip() for line in self._come if line.strip()), "")
+        old = next((line.strip() for line in self._gone if line.strip()), "")
+        if new and old:
+            return _shortened(f"{old[: LONGEST // 2]} → {new[: LONGEST // 2]}")
+        if new or old:
+            return _shortened(f"{'adds' if new else 'removes'} {new or old}")
+        return "changes blanks" if self._come or self._gone else "changes nothing that is known"
+
+
+def _coarse(old: list[str], new: list[str]) -> Iterator[str]:
+    for line in difflib.unified_diff(old, new, n=0, lineterm=""):
+        if not line.startswith(("---", "+++", "@@")):
+            yield f"{line[0]} {line[1:]}"
+
+
+def _lines(content: FileContent) -> list[str]:
+    return [line for piece in content.pieces() if isinstance(piece, LineRun) for line in piece.lines]
+
+
+def _texts(operation: FileOperation) -> list[tuple[str, str]]:
+    """The old and the new texts of a change, as the call has them."""
+    if isinstance(operation, Replacement):
+        return [(old, new) for old, new, _ in operation.edits]
+    if isinstance(operation, Patching):
+        return [("\n".join(hunk.old), "\n".join(hunk.new)) for hunk in operation.hunks]
+    if isinstance(operation, Writing):
+        return [("", operation.text.removesuffix("\n"))]
+    return []
+
+
+def _names(lines: Sequence[str]) -> list[str]:
+    found = (_DEFINITION.match(line) for line in lines)
+    return list(dict.fromkeys(match[1] for match in found if match))
+
+
+def _of_names(names: Sequence[str]) -> str:
+    listed = ", ".join(names[:MOST_NAMES])
+    return f": {listed}{' and more' if len(names) > MOST_NAMES else ''}" if names else ""
+
+
+def _count(lines: int) -> str:
+    return f"{lines:,} line{'' if lines == 1 else 's'}"

@@ -1,0 +1,410 @@
+"""The files of a session: what was done to each, in order, and what the agent knew of it at any turn.
+
+A *turn* is a message, counted from 1 as the timeline counts them; what a tool did counts from the message on that holds
+its result. Every conversation in a session counts, a subagent's too where it is recorded there: they work on the same
+files. What a session inherited from the one it goes on from counts as well.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from inspector.errors import InspectorError
+from inspector.file_history.content import ContradictionError, FileContent
+from inspector.file_history.operations import (
+    Arrival,
+    Deletion,
+    FileOperation,
+    Patching,
+    Read,
+    Replacement,
+    Unclear,
+    Writing,
+    deeds_of,
+)
+from inspector.file_history.results import NOTICES, shown_by_notice
+from inspector.session.model import BlockKind, TextUnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from inspector.session.model import Session
+
+MOST_NEAR = 5
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
+_NAMED_IN_RESULT = re.compile(r"(?:file|to): (/[^\n]+?)(?: \(|\. |$)", re.MULTILINE)
+
+
+class UnknownFileError(InspectorError):
+    """A session did nothing to a file of that name, or to several."""
+
+    advice = "list the files of the session: inspector files PATH"
+
+
+class UnknownTurnError(InspectorError):
+    """A session has no such turn, call or time."""
+
+    advice = "give a turn as the timeline counts messages, from 1"
+
+
+class FileEventKind(StrEnum):
+    """What was done to a file."""
+
+    READ = "read"
+    EDIT = "edit"
+    WRITE = "write"
+    DELETE = "delete"
+    UNCLEAR = "unclear"
+    """Changed, and nothing recorded says how; or perhaps changed, by a command that names it."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether it leaves another content behind, for certain or perhaps."""
+        return self is not FileEventKind.READ
+
+
+@dataclass(frozen=True)
+class FileEvent:
+    """Something that was done to a file.
+
+    Attributes:
+        path: The file.
+        kind: What was done.
+        turn: The message whose result tells of it, counted from 1.
+        call_turn: The message that asked for it.
+        call_block: The tool call, a block index.
+        result_block: Its result, a block index.
+        tool: The tool.
+        operations: What exactly, in order.
+        intent: What the call itself says it is for; empty where it does not.
+        problem: What of the content is not known because of it, in a sentence; empty where nothing is.
+        is_certain: It was done; otherwise it may have been.
+    """
+
+    path: str
+    kind: FileEventKind
+    turn: int
+    call_turn: int
+    call_block: int
+    result_block: int
+    tool: str
+    operations: tuple[FileOperation, ...] = ()
+    intent: str = ""
+    problem: str = ""
+    is_certain: bool = True
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A file at a turn.
+
+    Attributes:
+        path: The file.
+        turn: The turn.
+        content: What the agent knew of it.
+        event: The last thing done to it by then; None where nothing was.
+        known_since: The turn of the last event that told or changed what is known; 0 for none.
+        doubts: What may have changed it since all of it was read or written, a sentence each.
+    """
+
+    path: str
+    turn: int
+    content: FileContent
+    event: FileEvent | None
+    known_since: int
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileHistory:
+    """What a session did to its files.
+
+    Attributes:
+        session: The session.
+        events: By file, in the order of the first thing done to each; each file's own in order.
+        contents: By file, what was known of it before the first event, and after each.
+        unread: How many tool calls could not be looked into, because their texts are gone.
+    """
+
+    session: Session
+    events: Mapping[str, Sequence[FileEvent]]
+    contents: Mapping[str, Sequence[FileContent]]
+    unread: int = 0
+
+    @property
+    def turns(self) -> int:
+        """How many turns the session has."""
+        return len(self.session.messages)
+
+    def find(self, named: str) -> str:
+        """The file that a name means: its path, or the end of one.
+
+        Raises:
+            UnknownFileError: There is none, or there are several.
+        """
+        wanted = _slashes(named.strip())
+        if not wanted:
+            raise UnknownFileError("the name of a file is empty")
+        if wanted in self.events:
+            return wanted
+        absolute = _joined(self.session.working_directory, wanted)
+        if absolute in self.events:
+            return absolute
+        ending = f"/{wanted.removeprefix('./')}"
+        found = [path for path in self.events if path.endswith(ending) or f"/{path}".endswith(ending)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            several = ", ".join(found[:MOST_NEAR]) + (
+                f" and {len(found) - MOST_NEAR} more" if len(found) > MOST_NEAR else ""
+            )
+            raise UnknownFileError(f"{named} is several files: {several}; give more of the path")
+        import difflib
+
+        names = {posixpath.basename(path): path for path in self.events}
+        near = difflib.get_close_matches(posixpath.basename(wanted), names, n=MOST_NEAR, cutoff=0.6)
+        much_like = f"; much like it: {', '.join(names[name] for name in near)}" if near else ""
+        raise UnknownFileError(f"the session did nothing to a file called {named}{much_like}")
+
+    def check_turn(self, turn: int) -> int:
+        """The turn, where there is one of that number.
+
+        Raises:
+            UnknownTurnError: There is none.
+        """
+        if not 1 <= turn <= self.turns:
+            raise UnknownTurnError(f"there is no turn {turn:,}: the session has turns 1 to {self.turns:,}")
+        return turn
+
+    def turn_of_call(self, call: int) -> int:
+        """The last turn in the prompt of a call, calls counted from 1; 0 where its prompt holds none.
+
+        Raises:
+            UnknownTurnError: There is no such call.
+        """
+        if not 1 <= call <= len(self.session.calls):
+            raise UnknownTurnError(f"there is no call {call:,}: the session has calls 1 to {len(self.session.calls):,}")
+        return self.session.calls[call - 1].response
+
+    def turn_at(self, time: float) -> int:
+        """The last turn that was recorded by a time, in seconds since the epoch.
+
+        Raises:
+            UnknownTurnError: None was, or the session records no times.
+        """
+        times = [(message.time, turn) for turn, message in enumerate(self.session.messages, start=1) if message.time]
+        by_then = [turn for at, turn in times if at <= time]
+        if not by_then:
+            raise UnknownTurnError(
+                "the session records no times" if not times else "the session begins after that time"
+            )
+        return max(by_then)
+
+    def file_state_at(self, path: str, turn: int | None = None) -> KnownFile:
+        """What the agent knew of a file at a turn (`seeds/002`, 6.2).
+
+        Args:
+            path: The file, or the end of its path.
+            turn: The turn, counted from 1; the last one where not given. 0 is before the first.
+
+        Raises:
+            UnknownFileError: No file is called that, or several are.
+            UnknownTurnError: There is no such turn.
+        """
+        path = self.find(path)
+        if turn is None:
+            turn = self.turns
+        elif turn != 0:
+            self.check_turn(turn)
+        events = self.events[path]
+        count = sum(event.turn <= turn for event in events)
+        content = self.contents[path][count]
+        done = events[:count]
+        since = next((event.turn for event in reversed(done) if event.is_certain), 0)
+        settled = max((number for number, event in enumerate(done) if _settles(event)), default=-1)
+        doubts = tuple(event.problem for event in done[settled + 1 :] if not event.is_certain)
+        return KnownFile(path, turn, content, done[-1] if done else None, since, doubts)
+
+    def before_and_after(self, event: FileEvent) -> tuple[FileContent, FileContent]:
+        """What was known of its file before something was done to it, and afterwards."""
+        index = list(self.events[event.path]).index(event)
+        return self.contents[event.path][index], self.contents[event.path][index + 1]
+
+
+def _settles(event: FileEvent) -> bool:
+    """Whether all of a file was shown or written at once, so that no doubt of before is left."""
+    if event.kind is FileEventKind.READ:
+        shown = [operation.shown for operation in event.operations if isinstance(operation, Read)]
+        return any(each.total == len(each.lines) for each in shown)
+    return event.kind in (FileEventKind.WRITE, FileEventKind.DELETE)
+
+
+def _after(content: FileContent, event: FileEvent) -> tuple[FileContent, str]:
+    """The content after an event, and what went wrong."""
+    problem = ""
+    for operation in event.operations:
+        try:
+            if isinstance(operation, Read) and not operation.of_change and not content.is_unknown:
+                shown = operation.shown
+                if content.differs(shown.lines, shown.first, total=shown.total):
+                    problem = "it is not as it was known: something else had changed it"
+            if isinstance(operation, Unclear):
+                problem = operation.why
+            content = operation.applied(content)
+        except ContradictionError:
+            problem = "what was known of it did not hold the replaced text once: something else had changed it"
+            content = _new_texts(operation)
+    return content, problem
+
+
+def _new_texts(operation: FileOperation) -> FileContent:
+    """What is known of a file after a change of which nobody knows the place: the new texts stand somewhere in it."""
+    content = FileContent()
+    if isinstance(operation, Replacement):
+        for old, new, everywhere in operation.edits:
+            content = content.replaced(old, new, everywhere=everywhere) if old else FileContent.of_text(new)
+    elif isinstance(operation, Patching):
+        for hunk in operation.hunks:
+            content = content.somewhere(hunk.old, hunk.new)
+    return content
+
+
+def file_history(session: Session) -> FileHistory:
+    """What a session did to its files. Reads every tool call's arguments and result once."""
+    return _Collector(session).collected()
+
+
+class _Collector:
+    """Goes through the tool calls of a session."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._folder = session.working_directory
+        self._events: dict[str, list[FileEvent]] = {}
+        self._contents: dict[str, list[FileContent]] = {}
+        self._unread = 0
+
+    def collected(self) -> FileHistory:
+        blocks, first_blocks = self._session.all_blocks, self._session.first_blocks
+        waiting: dict[str, tuple[int, int]] = {}
+        for message in range(len(self._session.messages)):
+            for index in range(first_blocks[message], first_blocks[message + 1]):
+                block = blocks[index]
+                if block.kind is BlockKind.TOOL_CALL:
+                    waiting[block.tool_call_id] = index, message
+                elif block.kind is BlockKind.TOOL_RESULT and block.tool_call_id in waiting:
+                    call, asked = waiting.pop(block.tool_call_id)
+                    self._take(call, asked, index, message)
+                elif block.kind is BlockKind.USER_TEXT and any(notice in block.preview for notice in NOTICES):
+                    self._take_notice(index, message)
+        events = {path: tuple(each) for path, each in self._events.items()}
+        return FileHistory(self._session, events, self._contents, self._unread)
+
+    def _take(self, call: int, asked: int, result: int, message: int) -> None:
+        blocks, session = self._session.all_blocks, self._session
+        tool = blocks[call].tool_name
+        try:
+            text = session.text(blocks[result])
+            deeds = deeds_of(tool, session.text(blocks[call]), text, is_error=blocks[result].is_error)
+        except TextUnavailableError:
+            self._unread += 1
+            return
+        by_path: dict[str, list[FileOperation]] = {}
+        moves: dict[str, str] = {}
+        for operation in deeds.operations:
+            path = self._path(operation, text)
+            if isinstance(operation, Patching) and operation.moved_to:
+                moves[path] = self._path(FileOperation(operation.moved_to, operation.folder), "")
+            by_path.setdefault(path, []).append(operation)
+        event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=deeds.intent)
+        for path, operations in by_path.items():
+            self._add(replace(event, path=path, kind=_kind(operations), operations=tuple(operations)))
+        for old, new in moves.items():
+            arrival = Arrival(new, content=self._contents[old][-1])
+            self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
+            self._add(replace(event, path=new, kind=FileEventKind.EDIT, operations=(arrival,)))
+        if deeds.may_change:
+            doubt = _doubt(deeds.may_change, message + 1)
+            for path in [path for path in self._events if path not in by_path and _names(deeds.may_change, path)]:
+                self._add(replace(event, path=path, kind=FileEventKind.UNCLEAR, problem=doubt, is_certain=False))
+
+    def _take_notice(self, index: int, message: int) -> None:
+        try:
+            noticed = shown_by_notice(self._session.text(self._session.all_blocks[index]))
+        except TextUnavailableError:
+            self._unread += 1
+            return
+        if noticed is None:
+            return
+        shown, is_modified = noticed
+        operations: tuple[FileOperation, ...] = (Read(shown.path, shown=shown),)
+        if is_modified:
+            operations = (
+                Unclear(shown.path, why="the user or a linter changed it"),
+                *(operations if shown.lines else ()),
+            )
+        path = self._path(operations[0], "")
+        turn = message + 1
+        self._add(FileEvent(path, _kind(operations), turn, turn, index, index, "", operations))
+
+    def _add(self, event: FileEvent) -> None:
+        contents = self._contents.setdefault(event.path, [FileContent()])
+        content, problem = _after(contents[-1], event)
+        self._events.setdefault(event.path, []).append(replace(event, problem=problem or event.problem))
+        contents.append(content)
+
+    def _path(self, operation: FileOperation, result: str) -> str:
+        named = _slashes(operation.path)
+        if not _is_absolute(named) and not self._folder and not operation.folder:
+            # Gemini CLI's calls name files from a folder that only its results tell.
+            found = _NAMED_IN_RESULT.search(result[:500])
+            if found is not None and found[1].endswith(f"/{named}"):
+                self._folder = found[1].removesuffix(f"/{named}")
+                self._events = {
+                    _joined(self._folder, path): [replace(event, path=_joined(self._folder, path)) for event in each]
+                    for path, each in self._events.items()
+                }
+                self._contents = {_joined(self._folder, path): each for path, each in self._contents.items()}
+        return _joined(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
+
+
+def _kind(operations: Sequence[FileOperation]) -> FileEventKind:
+    for operation in operations:
+        if isinstance(operation, Unclear):
+            return FileEventKind.UNCLEAR
+        if isinstance(operation, Deletion):
+            return FileEventKind.DELETE
+        if isinstance(operation, Writing) and not operation.appends:
+            return FileEventKind.WRITE
+        if not isinstance(operation, Read) or operation.of_change:
+            return FileEventKind.EDIT
+    return FileEventKind.READ
+
+
+def _slashes(path: str) -> str:
+    return path.replace("\\", "/") if _WINDOWS.match(path) else path
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~")) or _WINDOWS.match(path) is not None
+
+
+def _joined(folder: str, path: str) -> str:
+    if not path:
+        return ""
+    whole = path if _is_absolute(path) else posixpath.join(_slashes(folder), path)
+    return posixpath.normpath(whole)
+
+
+def _names(command: str, path: str) -> bool:
+    name = posixpath.basename(path)
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", command) is not None
+
+
+def _doubt(command: str, turn: int) -> str:
+    line = " ".join(command.split())
+    return f"a command may have changed it at turn {turn}: {line[:120]}{'…' if len(line) > 120 else ''}"

@@ -1,0 +1,459 @@
+"""What a tool call did to files, from its arguments and its result, in every agent's manner.
+
+Agents name their tools and arguments differently and mean the same: a call with a path, an old and a new text replaces;
+one with a path and a content, of a tool that writes, writes. A call whose result says that it failed, or that has no
+result, did nothing that is known. Where a change is recorded and what it made of the file is not (a cell of a notebook,
+an edit that another model carries out, a command), it is said to be unclear.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from inspector.file_history.content import FileContent
+from inspector.file_history.patches import BEGIN, Hunk, parsed_patch, parsed_search_replace, patched
+from inspector.file_history.results import (
+    ShownLines,
+    first_line_asked,
+    has_failed,
+    numbered,
+    shell_output,
+    shown_by_edit,
+    shown_by_read,
+    shown_windows,
+    whole_text,
+)
+from inspector.file_history.shell import shell_deeds
+from inspector.session.json.codec import decode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from inspector.file_history.shell import Printed, ShellDeeds
+
+_PATHS = (
+    "file_path",
+    "path",
+    "filePath",
+    "absolute_path",
+    "filename",
+    "target_file",
+    "notebook_path",
+    "relative_path",
+    "file",
+)
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "search")
+_NEW = ("new_string", "new_str", "newString", "newText", "new_text", "replace")
+_CONTENTS = ("content", "file_text", "contents", "text")
+_EVERYWHERE = ("replace_all", "replaceAll", "allow_multiple")
+_PARTS = (
+    "offset",
+    "limit",
+    "start_line",
+    "end_line",
+    "startLine",
+    "endLine",
+    "view_range",
+    "line_range",
+    "start_line_one_indexed",
+    "end_line_one_indexed_inclusive",
+    "pages",
+)
+_INTENTS = ("intent", "instruction", "instructions", "explanation")
+"""What agents call the argument that says why something is changed: `seeds/002` asks for the first, Gemini CLI has the
+second."""
+
+_READS = re.compile(r"(?:notebook)?read|view|open|cat|show|get_file|fetch_file", re.IGNORECASE)
+_WRITES = re.compile(r"write|create|save|overwrite|new_file|^editor$", re.IGNORECASE)
+_EDITS = re.compile(r"edit|replace|insert|patch|diff|write|create", re.IGNORECASE)
+_EDITOR_COMMANDS = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
+_SHELLS = re.compile(r"bash|shell|terminal|exec|command|cmd|run", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FileOperation:
+    """Something a tool did to a file.
+
+    Attributes:
+        path: The file, as the call names it.
+        folder: The folder it was done in, where the call says so; else empty.
+    """
+
+    path: str
+    folder: str = ""
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content once it was done.
+
+        Raises:
+            ContradictionError: It cannot have been done to that content.
+        """
+        return content
+
+
+@dataclass(frozen=True)
+class Read(FileOperation):
+    """Lines were shown. With `of_change`, those that an edit left behind, which may be a few of them."""
+
+    shown: ShownLines = field(default_factory=lambda: ShownLines(()))
+    of_change: bool = False
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content with what was shown."""
+        shown = self.shown
+        if self.of_change and shown.total is not None and content.total is not None and shown.total != content.total:
+            delta, end = shown.total - content.total, shown.first + len(shown.lines)
+            old = max(0, len(shown.lines) - delta)
+            if end <= shown.total + 1:
+                content = content.replaced_lines([""] * old, shown.lines, shown.first)
+        return content.seen(shown.lines, shown.first, total=shown.total, ends_with_newline=shown.ends_with_newline)
+
+
+@dataclass(frozen=True)
+class Replacement(FileOperation):
+    """Texts were replaced: old, new, and whether wherever they stood."""
+
+    edits: tuple[tuple[str, str, bool], ...] = ()
+    as_claude: bool = False
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content with the new texts."""
+        for old, new, everywhere in self.edits:
+            if not old:
+                content = FileContent.of_text(new)
+                continue
+            if self.as_claude and not new and not old.endswith("\n") and f"{old}\n" in content.text():
+                old = f"{old}\n"
+            content = content.replaced(old, new, everywhere=everywhere)
+        return content
+
+
+@dataclass(frozen=True)
+class Writing(FileOperation):
+    """A whole text was written, or put behind what was there."""
+
+    text: str = ""
+    appends: bool = False
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content that was written."""
+        return content.appended(self.text) if self.appends else FileContent.of_text(self.text)
+
+
+@dataclass(frozen=True)
+class Patching(FileOperation):
+    """A patch was applied."""
+
+    hunks: tuple[Hunk, ...] = ()
+    moved_to: str = ""
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content with the changes of the patch."""
+        return patched(content, self.hunks)
+
+
+@dataclass(frozen=True)
+class Insertion(FileOperation):
+    """Lines were put behind a line; 0 for before the first."""
+
+    line: int = 0
+    text: str = ""
+
+    def applied(self, content: FileContent) -> FileContent:
+        """The content with the lines."""
+        return content.replaced_lines((), self.text.removesuffix("\n").split("\n"), self.line + 1)
+
+
+@dataclass(frozen=True)
+class Deletion(FileOperation):
+    """The file was removed."""
+
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
+        """No content."""
+        return FileContent(is_deleted=True)
+
+
+@dataclass(frozen=True)
+class Arrival(FileOperation):
+    """Another file got this name: it has that file's content."""
+
+    content: FileContent = field(default_factory=FileContent)
+
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  what was there is written over
+        """The content of the file that came."""
+        return self.content
+
+
+@dataclass(frozen=True)
+class Unclear(FileOperation):
+    """The file was changed, and nothing tells how."""
+
+    why: str = ""
+
+    def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
+        """Nothing is known any more."""
+        return FileContent()
+
+
+@dataclass(frozen=True)
+class CallDeeds:
+    """What a tool call did.
+
+    Attributes:
+        operations: What it did to which files, in order.
+        intent: What the call itself says it is for; empty where it does not.
+        may_change: The command that may have changed files besides; empty where there is none.
+    """
+
+    operations: tuple[FileOperation, ...] = ()
+    intent: str = ""
+    may_change: str = ""
+
+
+NOTHING = CallDeeds()
+
+
+def deeds_of(tool: str, arguments_text: str, result: str | None, *, is_error: bool = False) -> CallDeeds:
+    """What a call did to files.
+
+    Args:
+        tool: The tool's name, as recorded.
+        arguments_text: Its arguments, as recorded.
+        result: Its result; None where none is recorded.
+        is_error: The result is recorded as a failure.
+    """
+    if result is None or has_failed(result, is_error=is_error):
+        return NOTHING
+    name = re.split(r"__|\.", tool)[-1]
+    if arguments_text.lstrip().startswith(BEGIN):
+        return CallDeeds(tuple(_patching(arguments_text, "")))
+    arguments = decode_json(arguments_text.encode("utf-8", "replace"))[0]
+    if not isinstance(arguments, dict):
+        return NOTHING
+    intent = _first(arguments, _INTENTS)
+    windows = shown_windows(result)
+    if windows:
+        return CallDeeds(tuple(_of_windows(name, arguments, windows)), intent)
+    operations = tuple(_of_files(name, arguments, result))
+    if operations:
+        return CallDeeds(operations, intent)
+    deeds = shell_deeds(arguments) if _SHELLS.search(name) else None
+    if deeds is None:
+        return NOTHING
+    return CallDeeds(
+        tuple(_of_shell(deeds, result)),
+        _first(arguments, (*_INTENTS, "description")),
+        deeds.command if deeds.may_change else "",
+    )
+
+
+def _first(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := arguments.get(name), str) and value.strip()), "")
+
+
+def _text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if isinstance(value := arguments.get(name), str)), None)
+
+
+def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[FileOperation]:
+    for value in arguments.values():
+        if isinstance(value, str) and BEGIN in value[:200] and not _SHELLS.search(name):
+            yield from _patching(value, "")
+            return
+    path = _first(arguments, _PATHS)
+    if not path:
+        path = _one_of_several(arguments)
+        if path and _READS.match(name):
+            yield from _reading(path, _of_one(arguments), result)
+    elif arguments.get("command") in _EDITOR_COMMANDS:
+        yield from _of_editor_command(arguments["command"], path, arguments, result)
+    else:
+        changes = tuple(_changes(name, path, arguments, result))
+        if changes:
+            yield from changes
+        elif _READS.match(name):
+            yield from _reading(path, arguments, result)
+        elif _EDITS.search(name):
+            yield Unclear(path, why=f"what {name} made of it is not recorded")
+
+
+def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> Iterator[FileOperation]:
+    """What a call with a path changes, as its arguments say it; nothing where they do not."""
+    edits = _edits(arguments)
+    if edits and (_EDITS.search(name) or "old_string" in arguments or "old_str" in arguments):
+        yield Replacement(path, edits=edits, as_claude=name in ("Edit", "MultiEdit"))
+        yield from _left_behind(path, result)
+        return
+    difference = arguments.get("diff")
+    if isinstance(difference, str):
+        blocks = parsed_search_replace(difference)
+        if blocks:
+            yield Replacement(path, edits=tuple((old, new, False) for old, new in blocks))
+        else:
+            yield Unclear(path, why=f"the change that {name} made cannot be read")
+        return
+    content, new = _text(arguments, _CONTENTS), _text(arguments, _NEW)
+    line = arguments.get("insert_line", arguments.get("line") if name == "insert_content" else None)
+    text = new if content is None else content
+    if isinstance(line, int) and not isinstance(line, bool) and text is not None:
+        yield _insertion(name, path, line, text)
+    elif content is not None and _WRITES.search(name):
+        yield Writing(path, text=content, appends="append" in name.lower() or arguments.get("mode") == "append")
+    elif name == "editor" and new is not None:
+        yield Writing(path, text=new)
+
+
+def _insertion(name: str, path: str, line: int, text: str) -> FileOperation:
+    """Cline and Roo put a text before a line, Roo with 0 at the end; others behind a line."""
+    if name not in ("editor", "insert_content"):
+        return Insertion(path, line=line, text=text)
+    return Insertion(path, line=line - 1, text=text) if line > 0 else Writing(path, text=text, appends=True)
+
+
+def _one_of_several(arguments: Mapping[str, Any]) -> str:
+    """The file of a call that could name several and names one."""
+    one = _of_one(arguments)
+    return _first(one, _PATHS)
+
+
+def _of_one(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    for name in ("files", "paths", "file_paths"):
+        value = arguments.get(name)
+        if isinstance(value, list) and len(value) == 1:
+            if isinstance(value[0], dict):
+                return value[0]
+            if isinstance(value[0], str):
+                return {"path": value[0]}
+    return {}
+
+
+def _edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, bool], ...]:
+    several = arguments.get("edits")
+    each = several if isinstance(several, list) else [arguments]
+    found = []
+    for edit in each:
+        if not isinstance(edit, dict):
+            return ()
+        old, new = _text(edit, _OLD), _text(edit, _NEW)
+        if old is None or new is None:
+            return ()
+        expected = edit.get("expected_replacements")
+        everywhere = any(edit.get(name) is True for name in _EVERYWHERE) or (isinstance(expected, int) and expected > 1)
+        found.append((old, new, everywhere))
+    return tuple(found)
+
+
+def _of_editor_command(command: str, path: str, arguments: Mapping[str, Any], result: str) -> Iterator[FileOperation]:
+    if command == "view":
+        yield from _reading(path, arguments, result)
+    elif command == "create":
+        yield Writing(path, text=_text(arguments, _CONTENTS) or "")
+    elif command == "str_replace":
+        old, new = _text(arguments, _OLD), _text(arguments, _NEW)
+        if old:
+            yield Replacement(path, edits=((old, new or "", False),))
+            yield from _left_behind(path, result)
+    elif command == "insert":
+        line, text = arguments.get("insert_line"), _text(arguments, (*_NEW, "insert_text"))
+        if isinstance(line, int) and text is not None:
+            yield Insertion(path, line=line, text=text)
+    else:
+        yield Unclear(path, why="an edit was taken back")
+
+
+def _left_behind(path: str, result: str) -> Iterator[FileOperation]:
+    shown = shown_by_edit(result)
+    if shown is not None:
+        yield Read(path, shown=shown, of_change=True)
+
+
+def _reading(path: str, arguments: Mapping[str, Any], result: str) -> Iterator[FileOperation]:
+    asks_for_part = any(arguments.get(name) is not None for name in _PARTS)
+    shown = shown_by_read(result, asks_for_part=asks_for_part, first_asked=first_line_asked(arguments))
+    if shown is not None:
+        yield Read(path, shown=shown)
+
+
+def _patching(text: str, folder: str) -> Iterator[FileOperation]:
+    for each in parsed_patch(text):
+        if each.added is not None:
+            yield Writing(each.path, folder, text=each.added)
+        elif each.is_deletion:
+            yield Deletion(each.path, folder)
+        else:
+            yield Patching(each.path, folder, hunks=each.hunks, moved_to=each.moved_to)
+
+
+def _of_windows(name: str, arguments: Mapping[str, Any], windows: list[ShownLines]) -> Iterator[FileOperation]:
+    """An editor that shows a window of the file after all it does: that is what is known of it."""
+    code = _text(arguments, ("code",)) or ""
+    changes = bool(_EDITS.search(name)) or bool(
+        re.search(r"\b(?:edit_file|insert_content|append_file|create_file)", code)
+    )
+    replaced = _replaced_in_python(code)
+    for shown in windows:
+        if replaced is not None and len(windows) == 1:
+            yield Replacement(shown.path, edits=(replaced,))
+        yield Read(shown.path, shown=shown, of_change=changes and replaced is None)
+
+
+def _replaced_in_python(code: str) -> tuple[str, str, bool] | None:
+    """The old and the new text where code is a call of `edit_file_by_replace` with nothing but constants."""
+    if "edit_file_by_replace" not in code:
+        return None
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr) or not isinstance(tree.body[0].value, ast.Call):
+        return None
+    call = tree.body[0].value
+    given = {word.arg: word.value for word in call.keywords}
+    given |= dict(zip(("file_name", "to_replace", "new_content"), call.args, strict=False))
+    old, new = given.get("to_replace"), given.get("new_content")
+    if isinstance(old, ast.Constant) and isinstance(new, ast.Constant):
+        texts = old.value, new.value
+        if isinstance(texts[0], str) and isinstance(texts[1], str) and texts[0]:
+            return texts[0], texts[1], False
+    return None
+
+
+def _of_shell(deeds: ShellDeeds, result: str) -> Iterator[FileOperation]:
+    for written in deeds.written:
+        yield Writing(written.path, deeds.folder, text=written.text, appends=written.appends)
+    for path in deeds.removed:
+        yield Deletion(path, deeds.folder)
+    if deeds.patch:
+        yield from _patching(deeds.patch, deeds.folder)
+    if deeds.printed is not None:
+        shown = _printed(deeds.printed, result)
+        if shown is not None:
+            yield Read(deeds.printed.path, deeds.folder, shown=shown)
+
+
+def _printed(printed: Printed, result: str) -> ShownLines | None:
+    """The lines that a command printed; None where what was recorded of its output need not be all of it."""
+    output = shell_output(result)
+    if output.is_cut:
+        return None
+    if printed.is_numbered:
+        found = numbered(output.text, 0)
+        if found is None or found[0] != printed.first:
+            return None
+        return ShownLines(tuple(found[1]), found[0])
+    text = output.text
+    count = len(text.removesuffix("\n").split("\n")) if text else 0
+    asked = None if printed.last is None else printed.last - printed.first + 1
+    if asked is not None and count == asked:
+        return ShownLines(tuple(text.removesuffix("\n").split("\n")), printed.first)
+    if not output.is_exact or (asked is not None and count > asked):
+        return None
+    if printed.first == 1:
+        return whole_text(text)
+    if not text:
+        return None
+    lines = tuple(text.removesuffix("\n").split("\n"))
+    return ShownLines(lines, printed.first, printed.first + len(lines) - 1, text.endswith("\n"))

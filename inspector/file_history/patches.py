@@ -1,0 +1,230 @@
+"""Patches as agents write them: `*** Begin Patch` of Codex and its kin, and blocks of SEARCH and REPLACE.
+
+How a hunk is placed follows Codex (openai/codex `codex-rs/apply-patch/src/lib.rs` and `seek_sequence.rs`): from where
+the last one ended on, as it stands, then without blanks at the ends of lines, then without any around them, then with
+typographic characters made plain.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.file_history.content import ContradictionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from inspector.file_history.content import FileContent
+
+BEGIN = "*** Begin Patch"
+_END = "*** End Patch"
+_FILE = re.compile(r"\*\*\* (?P<what>Add|Delete|Update) File: (?P<path>.+)")
+_MOVE = re.compile(r"\*\*\* Move to: (?P<path>.+)")
+_END_OF_FILE = "*** End of File"
+
+_PLAIN = str.maketrans(
+    dict.fromkeys(map(chr, (*range(0x2010, 0x2016), 0x2212)), "-")
+    | dict.fromkeys(map(chr, range(0x2018, 0x201C)), "'")
+    | dict.fromkeys(map(chr, range(0x201C, 0x2020)), '"')
+    | dict.fromkeys(map(chr, (0xA0, *range(0x2002, 0x200B), 0x202F, 0x205F, 0x3000)), " ")
+)
+
+_SEARCH_REPLACE = re.compile(
+    r"^(?:<{3,} ?SEARCH|-{3,} ?SEARCH)>?[^\n]*\n(?P<head>(?::start_line:[^\n]*\n|:end_line:[^\n]*\n|-{7}\n)*)"
+    r"(?P<old>.*?)^={3,}[^\n]*\n(?P<new>.*?)^(?:>{3,} ?REPLACE|\+{3,} ?REPLACE)>?[^\n]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """One change of a patch.
+
+    Attributes:
+        context: The line that stands before it somewhere; empty where none is given.
+        old: The lines that are replaced, those around them that stay included.
+        new: What stands in their place.
+        at_end: It ends where the file does.
+    """
+
+    context: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    at_end: bool = False
+
+
+@dataclass(frozen=True)
+class FilePatch:
+    """What a patch does to one file.
+
+    Attributes:
+        path: The file, as the patch names it.
+        hunks: Changes, in order.
+        added: The whole text of a new file; None where it is no new one.
+        is_deletion: The file is removed.
+        moved_to: What it is called afterwards; empty where it keeps its name.
+    """
+
+    path: str
+    hunks: tuple[Hunk, ...] = ()
+    added: str | None = None
+    is_deletion: bool = False
+    moved_to: str = ""
+
+
+def parsed_patch(text: str) -> tuple[FilePatch, ...]:
+    """What a patch does, file by file; nothing where the text holds none."""
+    begin = text.find(BEGIN)
+    if begin < 0:
+        return ()
+    lines = text[begin:].split("\n")[1:]
+    found: list[FilePatch] = []
+    index = 0
+    while index < len(lines) and not lines[index].startswith(_END):
+        header = _FILE.match(lines[index].rstrip())
+        index += 1
+        if header is None:
+            continue
+        body = []
+        while index < len(lines) and not lines[index].startswith(_END) and not _FILE.match(lines[index]):
+            body.append(lines[index])
+            index += 1
+        found.append(_file_patch(header["what"], header["path"].strip(), body))
+    return tuple(found)
+
+
+def _file_patch(what: str, path: str, body: list[str]) -> FilePatch:
+    if what == "Add":
+        return FilePatch(path, added="".join(f"{line[1:]}\n" for line in body if line.startswith("+")))
+    if what == "Delete":
+        return FilePatch(path, is_deletion=True)
+    moved = ""
+    if body and (move := _MOVE.match(body[0])):
+        moved = move["path"].strip()
+        body = body[1:]
+    return FilePatch(path, _hunks(body), moved_to=moved)
+
+
+def _hunks(body: list[str]) -> tuple[Hunk, ...]:
+    hunks: list[Hunk] = []
+    context, old, new, at_end = "", list[str](), list[str](), False
+
+    def close() -> None:
+        if old or new:
+            hunks.append(Hunk(context, tuple(old), tuple(new), at_end))
+
+    for line in body:
+        if line.startswith("@@"):
+            close()
+            # A context that no change follows is one of several that lead to the next.
+            context, old, new, at_end = line[2:].strip(" ").removesuffix("@@").rstrip(), [], [], False
+        elif line.startswith(_END_OF_FILE):
+            at_end = True
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif line.startswith("-"):
+            old.append(line[1:])
+        else:
+            old.append(line.removeprefix(" "))
+            new.append(line.removeprefix(" "))
+    # What stands before `*** End Patch` may be one empty line too much.
+    if body and body[-1] == "" and old and new and old[-1] == "" == new[-1]:
+        old.pop()
+        new.pop()
+    close()
+    return tuple(hunks)
+
+
+def parsed_search_replace(text: str) -> tuple[tuple[str, str], ...]:
+    """The blocks of SEARCH and REPLACE in a text (Cline's `replace_in_file`, Roo's `apply_diff`): old and new texts."""
+    return tuple((match["old"], match["new"]) for match in _SEARCH_REPLACE.finditer(text))
+
+
+def patched(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
+    """The content once a patch was applied to it.
+
+    Raises:
+        ContradictionError: The file is known whole, and what the patch replaced does not stand in it.
+    """
+    if content.is_whole:
+        return _patched_whole(content, hunks)
+    for hunk in hunks:
+        places = [
+            (run.first or 1) + place for run in content.placed for place in _all_places(run.lines, hunk.old) if hunk.old
+        ]
+        if len(places) == 1:
+            content = content.replaced_lines(hunk.old, hunk.new, places[0])
+        else:
+            content = content.somewhere(hunk.old, hunk.new)
+    return content
+
+
+def _patched_whole(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
+    lines = list(content.placed[0].lines) if content.placed else []
+    changes: list[tuple[int, Hunk, tuple[str, ...], tuple[str, ...]]] = []
+    cursor = 0
+    for hunk in hunks:
+        if hunk.context:
+            place = _place(lines, [hunk.context], cursor)
+            if place is None:
+                raise ContradictionError
+            cursor = place + 1
+        old, new = hunk.old, hunk.new
+        if not old:
+            changes.append((len(lines), hunk, old, new))
+            continue
+        place = _place(lines, old, cursor, at_end=hunk.at_end)
+        if place is None and old[-1] == "":
+            old, new = old[:-1], new[:-1] if new and new[-1] == "" else new
+            place = _place(lines, old, cursor, at_end=hunk.at_end)
+        if place is None:
+            raise ContradictionError
+        changes.append((place, hunk, old, new))
+        cursor = place + len(old)
+    for place, _, old, new in sorted(changes, key=lambda change: change[0], reverse=True):
+        lines[place : place + len(old)] = new
+    # Codex ends what it writes in a newline.
+    return type(content).of_text("".join(f"{line}\n" for line in lines))
+
+
+def _same(line: str) -> str:
+    return line
+
+
+def _plain(line: str) -> str:
+    return line.strip().translate(_PLAIN)
+
+
+_WAYS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, str.strip, _plain)
+
+
+def _place(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool = False) -> int | None:
+    """Where some lines stand, from a place on; None where they do not."""
+    if not wanted:
+        return start
+    last = len(lines) - len(wanted)
+    if at_end and last >= start:
+        start = last
+    for way in _WAYS:
+        sought = [way(line) for line in wanted]
+        for place in range(start, last + 1):
+            if way(lines[place]) == sought[0] and [way(line) for line in lines[place : place + len(sought)]] == sought:
+                return place
+    return None
+
+
+def _all_places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    for way in _WAYS:
+        sought = [way(line) for line in wanted]
+        if not sought:
+            return []
+        found = [
+            place
+            for place in range(len(lines) - len(sought) + 1)
+            if way(lines[place]) == sought[0] and [way(line) for line in lines[place : place + len(sought)]] == sought
+        ]
+        if found:
+            return found
+    return []

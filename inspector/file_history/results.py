@@ -1,0 +1,326 @@
+"""What results of tools show of files: lines with numbers in every agent's manner, plain texts, windows of editors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.json.codec import decode_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class ShownLines:
+    """Lines of a file that a result shows.
+
+    Attributes:
+        lines: The lines, without their newlines.
+        first: The number of the first one.
+        total: How many the file has, where that can be told.
+        ends_with_newline: Whether its last line does, where that can be told.
+        path: The file, where the result names it; else empty.
+    """
+
+    lines: tuple[str, ...]
+    first: int = 1
+    total: int | None = None
+    ends_with_newline: bool | None = None
+    path: str = ""
+
+
+MOST_LINES_UNASKED = 2000
+"""Where a read gives so many lines or more, it may have ended at a limit of the tool's own."""
+
+_NUMBERED = (
+    re.compile(r" *(?P<number>\d+)(?:→|\t)(?P<line>.*)"),  # Claude Code, `cat -n`
+    re.compile(r" *(?P<number>\d+) \| ?(?P<line>.*)"),  # Cline, Roo
+    re.compile(r"(?P<number>0\d{4})\| (?P<line>.*)"),  # OpenCode's first versions
+    re.compile(r" *(?P<number>\d+)\|(?P<line>.*)"),  # OpenHands 0, Hermes
+    re.compile(r"L(?P<number>\d+): ?(?P<line>.*)"),  # Codex
+    re.compile(r"(?P<number>\d+)\. (?P<line>.*)"),  # Copilot
+    re.compile(r"(?P<number>\d+): ?(?P<line>.*)"),  # OpenCode
+    re.compile(r"(?P<number>\d+):(?P<line>.*)"),  # SWE-agent
+)
+_SPLIT_AT_NEWLINES = frozenset({0, 5})
+"""Which of them number what stands after the last newline, too, so that an empty last line tells of one."""
+
+_TOTAL = re.compile(r"\(End of file - total (\d+) lines\)")
+_WINDOW = re.compile(r"\[File: (?P<path>.+?) \((?P<total>\d+) lines? total(?: after edit)?\)\]\r?\n")
+_SHOWING = re.compile(r"\[Showing lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\s*$")
+_MORE = re.compile(r"\n*\[?(?:\.\.\. \()?(\d+) more lines[^\n]*[\])]?\s*$")
+_STATUS = re.compile(r"Showing lines (\d+)-(\d+) of (\d+) total lines")
+_CAT = "Here's the result of running `cat -n`"
+_CONTENT = "--- FILE CONTENT (truncated) ---\n"
+_CUT = re.compile(
+    r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
+)
+_NO_FILE = re.compile(
+    r"\s*(?:<type>directory|Here's the files and directories|<tool_use_error>|ERROR:|Error[: ]|File unchanged since"
+    r"|\[File unchanged|File not found|Cannot |Failed )"
+)
+
+
+def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int] | None:
+    """The lines of a text in which every line begins with its number, up to where that ends.
+
+    Args:
+        text: The text.
+        manner: Which manner of numbering it has, an index; any where None.
+
+    Returns:
+        The number of the first, the lines, and the manner; None where the text does not begin with a numbered line.
+    """
+    lines = text.split("\n")
+    for index, pattern in enumerate(_NUMBERED):
+        if manner is not None and index != manner:
+            continue
+        begin = pattern.fullmatch(lines[0].removesuffix("\r"))
+        if begin is None:
+            continue
+        first = int(begin["number"])
+        found: list[str] = []
+        for line in lines:
+            match = pattern.fullmatch(line.removesuffix("\r"))
+            if match is None or int(match["number"]) != first + len(found):
+                break
+            found.append(match["line"])
+        return first, found, index
+    return None
+
+
+def shown_by_read(text: str, *, asks_for_part: bool, first_asked: int | None = None) -> ShownLines | None:
+    """What the result of a read shows; None where it shows no lines of a file, or nobody can tell which.
+
+    Args:
+        text: The result.
+        asks_for_part: The call asked for some lines only.
+        first_asked: From which line on, where it said so.
+    """
+    if _NO_FILE.match(text[:400]) or "<type>directory" in text[:400]:
+        return None
+    if "the file exists but the contents are empty" in text[:300]:
+        return ShownLines((), 1, 0, False)
+    fields = decode_json(text.encode("utf-8", "replace"))[0] if text[:1] in "[{" else None
+    inner = _inner_text(fields)
+    if inner is not None:
+        total = fields.get("total_lines") if isinstance(fields, dict) else None
+        shown = _numbered_part(inner, asks_for_part=asks_for_part)
+        return shown and ShownLines(shown.lines, shown.first, total if isinstance(total, int) else shown.total)
+    total_told = _TOTAL.search(text)
+    body = _body(text)
+    shown = _numbered_part(body, asks_for_part=asks_for_part, total=int(total_told[1]) if total_told else None)
+    if shown is not None:
+        return shown
+    if body is not text or text.startswith(("<", "[read_file")):
+        return None
+    return _plain_text(text, asks_for_part=asks_for_part, first_asked=first_asked)
+
+
+def _inner_text(fields: object) -> str | None:
+    """The numbered text in a result that is JSON (Cline's SDK, Hermes)."""
+    if isinstance(fields, list) and len(fields) == 1:
+        fields = fields[0]
+    if not isinstance(fields, dict):
+        return None
+    if isinstance(fields.get("result"), str) and "query" in fields:
+        return str(fields["result"])
+    if isinstance(fields.get("content"), str) and "total_lines" in fields:
+        return str(fields["content"])
+    return None
+
+
+def _body(text: str) -> str:
+    """What stands between what some agents put around a file's lines."""
+    for begin in ("<content>\n", "<file>\n"):
+        at = text.find(begin, 0, 2_000)
+        if at >= 0:
+            return text[at + len(begin) :]
+    listed = max(0, text.find(_CAT, 0, 500))
+    head, newline, rest = text[listed:].partition("\n")
+    if head.startswith((_CAT, "[read_file for ", "<content lines")) and newline:
+        return rest.lstrip("\n")
+    return text
+
+
+def _numbered_part(text: str, *, asks_for_part: bool, total: int | None = None) -> ShownLines | None:
+    found = numbered(text)
+    if found is None:
+        return None
+    first, lines, manner = found
+    newline = None
+    behind = text.split("\n")[len(lines) :]
+    is_cut = any(_CUT.search(line) or _MORE.search(line) for line in behind[:6])
+    is_to_end = not asks_for_part and len(lines) < MOST_LINES_UNASKED and not is_cut and first == 1
+    if manner in _SPLIT_AT_NEWLINES and is_to_end:
+        newline = lines[-1] == "" and len(lines) > 1
+        lines = lines[:-1] if newline else lines
+    elif manner in _SPLIT_AT_NEWLINES and lines[-1] == "":
+        # The last of some lines asked for: empty, or only what follows the file's last newline.
+        lines = lines[:-1]
+    if total is None and is_to_end:
+        total = len(lines)
+    return ShownLines(tuple(lines), first, total, newline)
+
+
+def _plain_text(text: str, *, asks_for_part: bool, first_asked: int | None) -> ShownLines | None:
+    """A file's text as it stands, with what is said around it where it is a part (Gemini CLI, pi)."""
+    status, at = _STATUS.search(text[:1_000]), text.find(_CONTENT)
+    if status is not None and at >= 0:
+        lines = text[at + len(_CONTENT) :].removesuffix("\n").split("\n")
+        first, last, total = (int(number) for number in status.groups())
+        return ShownLines(tuple(lines), first, total) if len(lines) == last - first + 1 else None
+    part = _SHOWING.search(text[-300:])
+    if part is not None:
+        lines = text[: text.rindex("[Showing lines")].removesuffix("\n\n").split("\n")
+        first, last, total = (int(number) for number in part.groups())
+        return ShownLines(tuple(lines), first) if len(lines) == last - first + 1 and total else None
+    more = _MORE.search(text[-300:])
+    if more is not None:
+        lines = text[: len(text) - len(more[0])].split("\n")
+        return ShownLines(tuple(lines), first_asked or 1)
+    if _CUT.search(text[-400:]):
+        return None
+    if not asks_for_part:
+        return whole_text(text)
+    if first_asked is None:
+        return None
+    return ShownLines(tuple(text.removesuffix("\n").split("\n")), first_asked)
+
+
+def whole_text(text: str) -> ShownLines:
+    """What a text that is all of a file shows."""
+    if not text:
+        return ShownLines((), 1, 0, False)
+    lines = tuple(text.removesuffix("\n").split("\n"))
+    return ShownLines(lines, 1, len(lines), text.endswith("\n"))
+
+
+def shown_by_edit(text: str) -> ShownLines | None:
+    """The lines that the result of an edit shows as they stand now, each with its number; None where there are none."""
+    at = text.find("`cat -n`")
+    if at < 0:
+        return None
+    found = numbered(text[text.find("\n", at) + 1 :], 0)
+    if found is None:
+        return None
+    first, lines, _ = found
+    while lines and lines[-1] == "":  # may be what follows the last newline, and no line
+        lines.pop()
+    return ShownLines(tuple(lines), first) if lines else None
+
+
+def shown_windows(text: str) -> list[ShownLines]:
+    """The windows of an editor that shows a file's lines with their numbers (SWE-agent, OpenHands 0)."""
+    found = []
+    for window in _WINDOW.finditer(text):
+        rest = text[window.end() :]
+        while rest.startswith("(") and "\n" in rest:  # `(1456 more lines above)`, `(this is the beginning of the file)`
+            rest = rest.partition("\n")[2]
+        lines = numbered(rest, 3) or numbered(rest, 7)
+        if lines is not None:
+            found.append(ShownLines(tuple(lines[1]), lines[0], int(window["total"]), path=window["path"]))
+    return found
+
+
+_FAILED = re.compile(
+    r"\s*(?:<tool_use_error>|ERROR[: ]|No replacement was performed|Failed to |apply_patch verification failed"
+    r"|Your edit was not applied|Your proposed edit|The user doesn't want to proceed|\[Request interrupted"
+    r"|Tool .{0,40} failed|Invalid |File not found|Could not find|String to replace not found|No changes"
+    r"|\(no replacement|0 occurrences found)",
+    re.IGNORECASE,
+)
+_EXIT = re.compile(r"(?:Exit code: |exited with code |\"exit_code\": ?)(-?\d+)")
+
+
+def has_failed(text: str, *, is_error: bool) -> bool:
+    """Whether a result says that nothing was done."""
+    if is_error or _FAILED.match(text[:300]):
+        return True
+    if text.startswith("{"):
+        fields = decode_json(text.encode("utf-8", "replace"))[0]
+        if isinstance(fields, dict) and (fields.get("success") is False or bool(fields.get("error"))):
+            return True
+    exit_code = _EXIT.search(text[:400]) or _EXIT.search(text[-200:] if text.startswith("{") else "")
+    return exit_code is not None and exit_code[1] != "0"
+
+
+@dataclass(frozen=True)
+class ShellOutput:
+    """What a command printed.
+
+    Attributes:
+        text: The text.
+        is_exact: To the byte: nothing was trimmed or left out.
+        is_cut: Some of it is left out.
+    """
+
+    text: str
+    is_exact: bool
+    is_cut: bool = False
+
+
+_LEFT_OUT = re.compile(
+    r"tokens truncated…|chars truncated…|\[\.\.\. omitted|Total output lines: |\[output truncated|truncated\]"
+)
+
+
+def shell_output(text: str) -> ShellOutput:
+    """What a command printed, without what some agents put before it."""
+    is_cut = _LEFT_OUT.search(text) is not None
+    if text.startswith('{"output"'):
+        fields: Any = decode_json(text.encode("utf-8", "replace"))[0]
+        if isinstance(fields, dict) and isinstance(fields.get("output"), str):
+            return ShellOutput(fields["output"], not is_cut, is_cut)
+    head = text[:400]
+    at = head.find("\nOutput:\n")
+    if at >= 0 and ("Exit code: " in head[:at] or "exited with code" in head[:at]):
+        return ShellOutput(text[at + len("\nOutput:\n") :], not is_cut, is_cut)
+    return ShellOutput(text, is_exact=False, is_cut=is_cut)
+
+
+def first_line_asked(arguments: Mapping[str, Any]) -> int | None:
+    """From which line on a read asks for a file, counted from 1; None where it does not say."""
+    for name in ("offset", "start_line", "startLine", "start_line_one_indexed"):
+        value = arguments.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return max(1, value)
+    ranged: Sequence[Any] = arguments.get("view_range") or ()
+    if isinstance(ranged, list) and ranged and isinstance(ranged[0], int):
+        return ranged[0]
+    return None
+
+
+_MODIFIED = re.compile(r"Note: (?P<path>[^\n]+?) was modified, either by the user or by a linter\..*?\n", re.DOTALL)
+_ATTACHED = re.compile(
+    r"Called the Read tool with the following input: (?P<input>\{[^\n]*\})\s*\n"
+    r"(?:</system-reminder>\s*<system-reminder>\s*)?Result of calling the Read tool:\s*(?P<text>.*?)"
+    r"(?:\n</system-reminder>\s*)?$",
+    re.DOTALL,
+)
+NOTICES = ("was modified, either by the user or by a linter", "Called the Read tool with the following input")
+"""What stands in notices that Claude Code puts into the conversation of files that were changed or attached."""
+
+
+def shown_by_notice(text: str) -> tuple[ShownLines, bool] | None:
+    """What a notice shows of a file, and whether it tells that something else had changed it; None for other texts."""
+    modified = _MODIFIED.search(text[:2_000])
+    if modified is not None:
+        found = numbered(text[modified.end() :].lstrip("\n"), 0)
+        lines = (
+            ShownLines(tuple(found[1]), found[0], path=modified["path"])
+            if found
+            else ShownLines((), path=modified["path"])
+        )
+        return lines, True
+    attached = _ATTACHED.search(text)
+    if attached is None:
+        return None
+    fields = decode_json(attached["input"].encode("utf-8", "replace"))[0]
+    path = fields.get("file_path") if isinstance(fields, dict) else None
+    shown = shown_by_read(attached["text"], asks_for_part=False)
+    if not isinstance(path, str) or shown is None or len(shown.lines) >= MOST_LINES_UNASKED:
+        return None
+    return replace(shown, path=path), False

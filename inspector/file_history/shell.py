@@ -1,0 +1,233 @@
+"""What shell commands do to files, where that is certain, and which may have changed one.
+
+Certain are: a text that is written as it stands (`cat > file <<'END'`, `echo text > file`), the removal of named files,
+a patch given to `apply_patch`, and files printed whole or by their lines (`cat`, `sed -n 10,20p`, `nl -ba`, `head -n`)
+by a command that does nothing else.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COMMAND_ARGUMENTS = ("command", "cmd", "script", "commandLine")
+_FOLDER_ARGUMENTS = ("workdir", "cwd", "working_directory")
+_LEADING_CD = re.compile(r"\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"$`\n]+\"|[^\s;&|<>$`'\"]+)\s*(?:&&|;|\n)\s*")
+_LEADING_MKDIR = re.compile(r"\s*mkdir\s+-p\s+[^;&|<>\n]+&&\s*")
+_WORD = r"(?:'[^'\n]+'|\"[^\"$`\\\n]+\"|[^\s;&|<>$`'\"\\*?~]+)"
+_HEREDOC = re.compile(
+    rf"\s*(?:cat\s*(?P<mode>>>?)\s*(?P<path>{_WORD})\s*<<(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)"
+    rf"|cat\s*<<(?P<quote2>['\"]?)(?P<end2>\w+)(?P=quote2)\s*(?P<mode2>>>?)\s*(?P<path2>{_WORD}))[ \t]*\n"
+)
+_PATCH = re.compile(r"\s*(?:\S*/)?(?:apply_patch|applypatch)\s*<<\s*(['\"]?)(\w+)\1[ \t]*\n", re.DOTALL)
+_EXPANDS = re.compile(r"[$`\\]")
+_SED_LINES = re.compile(r"(\d+)(?:,(\d+|\$))?p")
+_MAY_CHANGE = re.compile(
+    r"sed\s+(?:-\w+\s+)*-i|perl\s+-\w*i|>>?\s*[^\s&|]|\btee\b|\b(?:mv|cp|rm|install|patch|ed|truncate)\s|"
+    r"\bgit\s+(?:checkout|restore|stash|reset|apply|merge|rebase|pull|revert|cherry-pick|mv|rm)\b|--write\b|--fix\b|"
+    r"\bgofmt\s+-\w*w|\bfmt\b|\bformat\b|\bprettier\b|\bblack\b|write_text|\.write\(|writeFile"
+)
+_NOTHING = re.compile(r"\d?>\s*/dev/null|\d?>&\d")
+
+
+class Written(NamedTuple):
+    """A text that a command writes.
+
+    Attributes:
+        path: The file, as the command names it.
+        text: What is written.
+        appends: Behind what is there.
+    """
+
+    path: str
+    text: str
+    appends: bool
+
+
+class Printed(NamedTuple):
+    """Lines of a file that a command prints, and nothing else.
+
+    Attributes:
+        path: The file, as the command names it.
+        first: The first line it asks for.
+        last: The last one; None for the file's end.
+        is_numbered: Every line begins with its number.
+    """
+
+    path: str
+    first: int
+    last: int | None
+    is_numbered: bool
+
+
+class ShellDeeds(NamedTuple):
+    """What a command does to files, as far as that is certain.
+
+    Attributes:
+        folder: In which folder, as the call and the command say; empty where they do not.
+        written: Texts that it writes.
+        removed: Files that it removes.
+        patch: What it gives to `apply_patch`; empty for nothing.
+        printed: What it prints; None where it prints anything else.
+        may_change: It may change files besides.
+        command: The command.
+    """
+
+    folder: str
+    written: tuple[Written, ...] = ()
+    removed: tuple[str, ...] = ()
+    patch: str = ""
+    printed: Printed | None = None
+    may_change: bool = False
+    command: str = ""
+
+
+def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
+    """What the command in a call's arguments does to files; None where they hold no command."""
+    folder = next((value for name in _FOLDER_ARGUMENTS if isinstance(value := arguments.get(name), str)), "")
+    for name in _COMMAND_ARGUMENTS:
+        value = arguments.get(name)
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            if posixpath.basename(value[0]) in ("apply_patch", "applypatch") and len(value) == 2:
+                return ShellDeeds(folder, patch=value[1], command=" ".join(value))
+            is_script = len(value) == 3 and value[1] in ("-c", "-lc")
+            return _deeds(value[2] if is_script else shlex.join(value), folder)
+        if isinstance(value, str) and value.strip():
+            return _deeds(value, folder)
+    return None
+
+
+def _deeds(command: str, folder: str) -> ShellDeeds:
+    rest = command
+    while (cd := _LEADING_CD.match(rest)) is not None:
+        folder = posixpath.join(folder, _unquoted(cd["folder"]))
+        rest = rest[cd.end() :]
+    written, rest = _heredocs(rest)
+    deeds = ShellDeeds(folder, written, command=command)
+    patch = _PATCH.match(rest)
+    if patch is not None:
+        body, found, after = _until(rest[patch.end() :], patch[2])
+        if found:
+            return deeds._replace(patch=body, may_change=_may_change(after))
+    words = _simple_words(rest)
+    if words is not None:
+        if (echoed := _echoed(words)) is not None:
+            return deeds._replace(written=(*written, echoed))
+        if removed := _removed(words):
+            return deeds._replace(removed=removed)
+        if not written and (printed := _printed(words)) is not None:
+            return deeds._replace(printed=printed)
+    return deeds._replace(may_change=_may_change(rest))
+
+
+def _heredocs(command: str) -> tuple[tuple[Written, ...], str]:
+    """The texts that a command begins with writing, and what of it follows."""
+    written: list[Written] = []
+    rest = command
+    while True:
+        made = _LEADING_MKDIR.match(rest)
+        rest = rest[made.end() :] if made else rest
+        heredoc = _HEREDOC.match(rest)
+        if heredoc is None:
+            return tuple(written), rest
+        body, found, after = _until(rest[heredoc.end() :], heredoc["end"] or heredoc["end2"])
+        if not found or (not (heredoc["quote"] or heredoc["quote2"]) and _EXPANDS.search(body)):
+            return tuple(written), rest
+        mode = heredoc["mode"] or heredoc["mode2"]
+        written.append(Written(_unquoted(heredoc["path"] or heredoc["path2"]), body, mode == ">>"))
+        rest = re.sub(r"^\s*(?:&&|;)\s*", "", after)
+
+
+def _removed(words: list[str]) -> tuple[str, ...]:
+    """The files that `rm` removes, each named as it is."""
+    removed = tuple(word for word in words[1:] if not word.startswith("-"))
+    is_named = words[0] == "rm" and "|" not in words and not any(re.search(r"[*?\[{$~>]", name) for name in removed)
+    return removed if is_named else ()
+
+
+def _may_change(command: str) -> bool:
+    return _MAY_CHANGE.search(_NOTHING.sub("", command)) is not None
+
+
+def _until(text: str, end: str) -> tuple[str, bool, str]:
+    """What of a here-document stands before the line that ends it, whether there is one, and what follows."""
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.rstrip("\n") == end:
+            return text[:at], True, text[at + len(line) :]
+        at += len(line)
+    return text, False, ""
+
+
+def _unquoted(word: str) -> str:
+    return word[1:-1] if word[:1] in "'\"" and word[-1:] == word[:1] else word
+
+
+def _simple_words(command: str) -> list[str] | None:
+    """The words of a command that is but one, perhaps into one pipe or file; None for any other."""
+    text = command.strip()
+    if "\n" in text or "`" in text or "$" in text.replace("$p'", "").replace('$p"', ""):
+        return None
+    try:
+        lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return None
+    if not words or any(word in ("&&", "||", ";", "&", "<", "<<", "(", ")", "|&") for word in words):
+        return None
+    return words
+
+
+def _echoed(words: list[str]) -> Written | None:
+    if (
+        words[0] not in ("echo", "printf")
+        or len(words) != 4
+        or words[2] not in (">", ">>")
+        or words[1].startswith("-")
+        or "\\" in words[1]
+    ):
+        return None
+    if words[0] == "printf" and "%" in words[1]:
+        return None
+    return Written(words[3], words[1] + ("\n" if words[0] == "echo" else ""), words[2] == ">>")
+
+
+def _printed(words: list[str]) -> Printed | None:
+    if any(word in (">", ">>") for word in words):
+        return None
+    if "|" in words:
+        at = words.index("|")
+        head, rest = words[:at], words[at + 1 :]
+        if "|" in rest or len(rest) != 3 or rest[:2] != ["sed", "-n"]:
+            return None
+        source = _printed(head)
+        lines = _SED_LINES.fullmatch(rest[2])
+        if source is None or lines is None or source.last is not None or source.first != 1:
+            return None
+        return _lines(source.path, lines, is_numbered=source.is_numbered)
+    match words:
+        case ["cat", path] if not path.startswith("-"):
+            return Printed(path, 1, None, is_numbered=False)
+        case ["cat", "-n", path] | ["nl", "-ba", path]:
+            return Printed(path, 1, None, is_numbered=True)
+        case ["sed", "-n", script, path] if lines := _SED_LINES.fullmatch(script):
+            return _lines(path, lines, is_numbered=False)
+        case ["head", "-n", count, path] if count.isdecimal():
+            return Printed(path, 1, int(count), is_numbered=False)
+        case ["head", count, path] if count[:1] == "-" and count[1:].isdecimal():
+            return Printed(path, 1, int(count[1:]), is_numbered=False)
+    return None
+
+
+def _lines(path: str, lines: re.Match[str], *, is_numbered: bool) -> Printed | None:
+    first = int(lines[1])
+    last = None if lines[2] == "$" else int(lines[2] or first)
+    if first < 1 or (last is not None and last < first):
+        return None
+    return Printed(path, first, last, is_numbered)

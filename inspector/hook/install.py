@@ -1,0 +1,175 @@
+"""What an agent's settings become with the hook in them, and without it again. Nothing is written here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspector.errors import InspectorError
+from inspector.hook.plugins import plugin_files
+from inspector.hook.shapes import CLAUDE_CODE_MATCHER
+
+TIMEOUT_SECONDS = 10
+
+
+class SettingsError(InspectorError):
+    """An agent's settings that cannot be changed safely; the message says which and why."""
+
+    advice = "mend the settings file, or write the hook into it by hand as docs/hook.md shows"
+
+
+class SettingsChange(NamedTuple):
+    """What a file becomes.
+
+    Attributes:
+        path: The file.
+        before: What it holds; None where it is not there.
+        after: What it is to hold; None where it goes.
+    """
+
+    path: Path
+    before: str | None
+    after: str | None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether it changes anything."""
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """The change as people read it."""
+        before, after = ([f"{line}\n" for line in (text or "").splitlines()] for text in (self.before, self.after))
+        old, new = (str(self.path) if text is not None else os.devnull for text in (self.before, self.after))
+        return "".join(unified_diff(before, after, old, new))
+
+
+def hook_words(agent: str, plan: str, *, keeps_originals: bool = True) -> list[str]:
+    """The command an agent runs after every tool call, word by word, the program by its whole path."""
+    program = shutil.which("inspector")
+    start = [str(Path(program).absolute())] if program else [sys.executable, "-m", "inspector"]
+    return [*start, "hook", "--agent", agent, "--plan", plan, *([] if keeps_originals else ["--no-originals"])]
+
+
+def home_of(agent: str) -> Path:
+    """The folder an agent's settings are in."""
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111  fails nowhere
+    if agent == "claude-code":
+        return Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    if agent == "hermes":
+        return Path(os.environ.get("HERMES_HOME") or home / ".hermes")
+    return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
+
+
+def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
+    """What installing changes.
+
+    Args:
+        agent: The agent.
+        folder: The folder its settings are in.
+        words: The hook's command.
+
+    Raises:
+        SettingsError: The settings are not what they should be.
+        OSError: They cannot be read.
+    """
+    if agent != "claude-code":
+        files = plugin_files(agent, words)
+        return [SettingsChange(folder / name, _read(folder / name), text) for name, text in files.items()]
+    path = folder / "settings.json"
+    before = _read(path)
+    settings = _without(_parsed(path, before))
+    import shlex
+
+    hooks = settings.setdefault("hooks", {})
+    command = {"type": "command", "command": shlex.join(words), "timeout": TIMEOUT_SECONDS}
+    hooks.setdefault("PostToolUse", []).append({"matcher": CLAUDE_CODE_MATCHER, "hooks": [command]})
+    return [SettingsChange(path, before, _written(settings))]
+
+
+def without_hook(agent: str, folder: Path) -> list[SettingsChange]:
+    """What taking it back changes; see `with_hook`. Settings that a backup has just so are written as there."""
+    if agent != "claude-code":
+        files = [folder / name for name in plugin_files(agent, [])]
+        return [SettingsChange(path, before, None) for path in files if (before := _read(path)) is not None]
+    path = folder / "settings.json"
+    before = _read(path)
+    if before is None:
+        return []
+    settings = _parsed(path, before)
+    left = _without(json.loads(json.dumps(settings)))
+    if left == settings:
+        return []
+    for backup in sorted(folder.glob(f"{path.name}.before-inspector-*"), reverse=True):
+        text = _read(backup)
+        if text is not None and _is_same(text, left):
+            return [SettingsChange(path, before, text)]
+    return [SettingsChange(path, before, _written(left) if left else None)]
+
+
+def _is_same(text: str, settings: dict[str, Any]) -> bool:
+    try:
+        return bool(json.loads(text) == settings)
+    except ValueError:
+        return False
+
+
+def _read(path: Path) -> str | None:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{path} is no UTF-8 text; {SettingsError.advice}") from None
+
+
+def _parsed(path: Path, text: str | None) -> dict[str, Any]:
+    """The settings, seen to be of the shape that is changed here."""
+    try:
+        settings = json.loads(text) if text and text.strip() else {}
+    except ValueError as error:
+        raise SettingsError(f"{path} is no JSON ({error}); {SettingsError.advice}") from None
+    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
+    after = hooks.get("PostToolUse", []) if isinstance(hooks, dict) else None
+    if not isinstance(settings, dict) or not isinstance(after, list):
+        raise SettingsError(f"{path} holds other than settings; {SettingsError.advice}")
+    return settings
+
+
+def _without(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings without this program's hook, and without what stood around it alone."""
+    hooks = settings.get("hooks", {})
+    groups = hooks.get("PostToolUse")
+    if not groups:
+        return settings
+    left = []
+    for group in groups:
+        commands = group.get("hooks") if isinstance(group, dict) else None
+        if isinstance(commands, list) and any(_is_ours(command) for command in commands):
+            kept = [command for command in commands if not _is_ours(command)]
+            if kept:
+                left.append({**group, "hooks": kept})
+        else:
+            left.append(group)
+    if left == groups:
+        return settings
+    hooks["PostToolUse"] = left
+    if not left:
+        del hooks["PostToolUse"]
+    if not hooks:
+        del settings["hooks"]
+    return settings
+
+
+def _is_ours(command: Any) -> bool:
+    text = command.get("command") if isinstance(command, dict) else None
+    return isinstance(text, str) and "inspector" in text and " hook --agent claude-code" in text
+
+
+def _written(settings: dict[str, Any]) -> str:
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,79 @@
+"""The small plugin files that hand a tool result of Hermes or OpenCode to `inspector hook`, and its answer back.
+
+Hermes: `transform_tool_result` of a plugin folder (`plugin.yaml`, `__init__.py`) takes the result as a text and
+replaces it by the first text that is returned (NousResearch/hermes-agent#12972). OpenCode: `tool.execute.after` of a
+plugin module changes `output.output` (anomalyco/opencode#3384). Either leaves a result as it is when the hook says
+nothing, fails, or takes longer than five seconds.
+"""
+
+from __future__ import annotations
+
+import json
+
+MARK = "written by `inspector hook install`; `inspector hook uninstall` removes it"
+
+_HERMES = '''"""Results as a plan of inspector sends them: {mark}."""
+
+import json
+import subprocess
+
+COMMAND = {command}
+
+
+def transform(tool_name="", result=None, session_id="", tool_call_id="", **_):
+    if not isinstance(result, str):
+        return None
+    event = {{"tool": tool_name, "id": tool_call_id or "", "session": session_id or "", "text": result}}
+    try:
+        done = subprocess.run(COMMAND, input=json.dumps(event).encode(), capture_output=True, timeout=5)
+        return json.loads(done.stdout)["text"] if done.stdout else None
+    except Exception:
+        return None
+
+
+def register(ctx):
+    ctx.register_hook("transform_tool_result", transform)
+'''
+
+_HERMES_MANIFEST = """# {mark}
+name: inspector
+version: 1.0.0
+description: Tool results as a plan of inspector sends them.
+hooks:
+  - transform_tool_result
+"""
+
+_OPENCODE = """// Results as a plan of inspector sends them: {mark}.
+import {{ spawnSync }} from "node:child_process"
+
+const [program, ...words] = {command}
+
+export const Inspector = async () => ({{
+  "tool.execute.after": async (input, output) => {{
+    if (typeof output?.output !== "string") return
+    const event = {{ tool: input.tool, id: input.callID ?? "", session: input.sessionID ?? "", text: output.output }}
+    try {{
+      const done = spawnSync(program, words, {{
+        input: JSON.stringify(event), encoding: "utf8", timeout: 5000, maxBuffer: 1 << 28,
+      }})
+      if (done.status === 0 && done.stdout) output.output = JSON.parse(done.stdout).text
+    }} catch {{}}
+  }},
+}})
+"""
+
+
+def plugin_files(agent: str, command: list[str]) -> dict[str, str]:
+    """The files of an agent's plugin, by their path below the agent's folder.
+
+    Args:
+        agent: `hermes` or `opencode`.
+        command: What starts the hook.
+    """
+    written = json.dumps(command)
+    if agent == "hermes":
+        return {
+            "plugins/inspector/plugin.yaml": _HERMES_MANIFEST.format(mark=MARK),
+            "plugins/inspector/__init__.py": _HERMES.format(mark=MARK, command=written),
+        }
+    return {"plugin/inspector.js": _OPENCODE.format(mark=MARK, command=written)}

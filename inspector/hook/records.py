@@ -1,0 +1,124 @@
+"""What the hook keeps of its own work: a line for every trim, and a line for every kind of error, once.
+
+Lines are appended in one write each, so that ten hooks at once keep all of theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any, NamedTuple
+
+TRIMS = "trims.jsonl"
+ERRORS = "errors.log"
+MOST_BYTES = 16 << 20
+"""Of either file; then it makes place for a new one, and the one before stays beside it."""
+
+
+class Trim(NamedTuple):
+    """One result that was trimmed.
+
+    Attributes:
+        time: When, in seconds since 1970.
+        agent: Whose.
+        session: The session's id.
+        tool: The tool.
+        identifier: The tool call's id.
+        original: How long it was, in characters.
+        trimmed: How long it is now.
+        cumulative: What was saved in its session until then, this included, in characters.
+    """
+
+    time: float
+    agent: str
+    session: str
+    tool: str
+    identifier: str
+    original: int
+    trimmed: int
+    cumulative: int
+
+    @property
+    def saved(self) -> int:
+        """What was left out, in characters; below 0 where a marker is longer."""
+        return self.original - self.trimmed
+
+
+def record_trim(folder: str, **trim: Any) -> None:
+    """Append a trim.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    saved = trim["original"] - trim["trimmed"]
+    _append(f"{folder}/{TRIMS}", json.dumps({"time": round(time.time(), 3), **trim, "saved": saved}))
+
+
+def record_error(folder: str, message: str) -> bool:
+    """Append an error that was not told before; whether it could be."""
+    path = f"{folder}/{ERRORS}"
+    line = json.dumps(message[:1_000])
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
+            if any(known.rstrip("\n").endswith(line) for known in file):
+                return True
+    except OSError:
+        pass
+    try:
+        _append(path, f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}")
+    except OSError:
+        return False
+    return True
+
+
+def _append(path: str, line: str) -> None:
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, f"{line}\n".encode())
+        is_full = os.fstat(descriptor).st_size > MOST_BYTES
+    finally:
+        os.close(descriptor)
+    if is_full:
+        os.replace(path, f"{path}.1")  # noqa: PTH105
+
+
+def trims(folder: str) -> list[Trim]:
+    """Every trim that is recorded, in order, with what its session had saved until then."""
+    found: list[Trim] = []
+    saved: dict[tuple[str, str], int] = {}
+    for name in (f"{TRIMS}.1", TRIMS):
+        try:
+            with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+                lines = file.readlines()
+        except OSError:
+            continue
+        for line in lines:
+            try:
+                said = json.loads(line)
+                trim = Trim(
+                    float(said["time"]),
+                    str(said["agent"]),
+                    str(said["session"]),
+                    str(said["tool"]),
+                    str(said["id"]),
+                    int(said["original"]),
+                    int(said["trimmed"]),
+                    0,
+                )
+            except (ValueError, LookupError, TypeError):
+                continue  # half a line, of a process that was killed
+            key = (trim.agent, trim.session)
+            saved[key] = saved.get(key, 0) + trim.saved
+            found.append(trim._replace(cumulative=saved[key]))
+    return found
+
+
+def errors(folder: str) -> list[str]:
+    """What went wrong, each kind once, with when it first did."""
+    try:
+        with open(f"{folder}/{ERRORS}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return [line.rstrip("\n") for line in file]
+    except OSError:
+        return []

@@ -1,0 +1,160 @@
+"""A plan as the hook applies it: for each tool, the cuts that its strategies of insertion make of a result.
+
+The strategies themselves say what these are (`inspector.hook.compiled`), once for a plan and a tool; that is kept
+beside the plan's own text, so that a changed plan is worked out anew. What is done here needs none of the libraries
+the strategies need, whose import alone takes longer than the hook may.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, TypedDict
+
+FOLDER = "plans"
+USUAL_WINDOW = 200_000
+"""As of the strategies, in tokens."""
+
+_TAIL_BYTES = 512 << 10
+
+
+class Adaptive(TypedDict):
+    """How a limit is lowered; see the parameters of `trim-at-insertion` that begin with `adaptive`."""
+
+    by: str
+    share: float
+    least: int
+    window: int
+
+
+class Cut(TypedDict):
+    """A cut as of `CutText`, whose marker is a template.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        head: Characters kept from the beginning.
+        tail: Characters kept from the end.
+        marker: What stands for the rest.
+        adaptive: How the limit adapts, if it does.
+    """
+
+    limit: int
+    head: int
+    tail: int
+    marker: str
+    adaptive: Adaptive | None
+
+
+def cuts_for(plan: str, tool: str, folder: str) -> list[Cut]:
+    """What a plan does to the results of a tool, in order.
+
+    Args:
+        plan: The plan's file, or the name of a plan.
+        tool: The tool's name.
+        folder: The hook's folder, where what was worked out is kept.
+
+    Raises:
+        InspectorError: The plan cannot be read.
+    """
+    from zlib import crc32
+
+    from inspector import __version__
+
+    try:
+        with open(plan, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
+            text = file.read()
+    except FileNotFoundError:
+        text = plan
+    key = [__version__, plan, text]
+    path = f"{folder}/{FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
+    kept: dict[str, Any] = {}
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            kept = json.load(file)
+        if kept["key"] == key:
+            known: list[Cut] | None = kept["tools"].get(tool)
+            if known is not None:
+                return known
+        else:
+            kept = {}
+    except (OSError, ValueError, LookupError, TypeError):
+        kept = {}
+    from inspector.hook.compiled import cuts_of, read_plan
+
+    cuts = cuts_of(read_plan(plan), tool)
+    _keep(path, {"key": key, "tools": {**kept.get("tools", {}), tool: cuts}})
+    return cuts
+
+
+def _keep(path: str, document: dict[str, Any]) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        part = f"{path}.{os.urandom(6).hex()}.part"
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.replace(part, path)  # noqa: PTH105
+    except OSError:
+        return  # worked out again next time
+
+
+def trimmed(text: str, cuts: list[Cut], tool: str, recall: str, transcript: str = "") -> str:
+    """What is sent of a result.
+
+    Args:
+        text: The whole of it.
+        cuts: What the plan does to it.
+        tool: The tool's name.
+        recall: The command that prints the whole.
+        transcript: The session's file, which says how full the window is; empty where that is not known.
+    """
+    for cut in cuts:
+        limit, head, tail = cut["limit"], cut["head"], cut["tail"]
+        adaptive = cut["adaptive"]
+        if adaptive is not None and len(text) > adaptive["least"]:
+            most = _most(adaptive, transcript)
+            if most < limit:
+                shrink = most / limit
+                limit, head, tail = most, int(head * shrink), int(tail * shrink)
+        length = len(text)
+        if length > limit:
+            said = cut["marker"].format(length=length, removed=length - head - tail, tool=tool, recall=recall)
+            text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
+    return text
+
+
+def _most(adaptive: Adaptive, transcript: str) -> int:
+    window = adaptive["window"] or USUAL_WINDOW
+    taken = prompt_tokens(transcript) if adaptive["by"] == "remaining" else 0
+    return max(int(max(window - taken, 0) * adaptive["share"]), adaptive["least"])
+
+
+def prompt_tokens(transcript: str) -> int:
+    """What the last call of a Claude Code transcript reported of its prompt; 0 where none did since a compaction.
+
+    Only the end of the file is read.
+    """
+    if not transcript:
+        return 0
+    try:
+        with open(transcript, "rb") as file:  # noqa: PTH123
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(size - _TAIL_BYTES, 0))
+            lines = file.read(_TAIL_BYTES).splitlines()
+    except (OSError, ValueError):
+        return 0
+    for line in reversed(lines):
+        if b'"compact_boundary"' in line:
+            return 0
+        if b'"usage"' not in line:
+            continue
+        try:
+            record = json.loads(line)
+            usage = record["message"]["usage"]
+            if record.get("isSidechain") or record.get("type") != "assistant":
+                continue
+            names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+            return sum(int(usage.get(name) or 0) for name in names)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue
+    return 0

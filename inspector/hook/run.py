@@ -1,0 +1,136 @@
+"""Answer one event: read it, apply the plan, keep the original, say what is sent instead.
+
+Any error passes the original: an empty answer with exit code 0 tells every agent here that the result stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.hook.records import record_error, record_trim
+from inspector.hook.rules import cuts_for, trimmed
+from inspector.hook.shapes import AGENTS
+from inspector.recall.originals import keep, make_room_for_originals, state_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROOM_ASKED_EVERY = 16
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:")
+
+
+class Asked(NamedTuple):
+    """What the hook was started with.
+
+    Attributes:
+        agent: Whose events it reads.
+        plan: The plan's file or name.
+        keeps_originals: Keep what is trimmed, for `inspector recall`.
+    """
+
+    agent: str = "claude-code"
+    plan: str = ""
+    keeps_originals: bool = True
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer the event on standard input on standard output.
+
+    Args:
+        arguments: `--agent NAME`, `--plan PLAN`, `--no-originals`.
+
+    Returns:
+        0, whatever happens.
+    """
+    folder = ""
+    try:
+        os.umask(0o077)
+        folder = state_folder()
+        answer = respond(sys.stdin.buffer.read(), _asked(arguments), folder)
+        if answer:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
+            if os.urandom(1)[0] % _ROOM_ASKED_EVERY == 0:
+                make_room_for_originals(folder)
+    except BaseException as error:  # noqa: BLE001  nothing may keep a result from the agent
+        _note(folder, error)
+    return 0
+
+
+def _asked(arguments: Sequence[str]) -> Asked:
+    asked, words = Asked(), list(arguments)
+    while words:
+        name, equals, value = words.pop(0).partition("=")
+        if name == "--no-originals" and not equals:
+            asked = asked._replace(keeps_originals=False)
+        elif name in ("--agent", "--plan"):
+            given = value if equals else words.pop(0) if words else ""
+            asked = asked._replace(agent=given) if name == "--agent" else asked._replace(plan=given)
+        else:
+            raise ValueError(f"inspector hook does not know {name}")
+    if asked.agent not in AGENTS:
+        raise ValueError(f"inspector hook knows no agent {asked.agent!r}; there is {', '.join(AGENTS)}")
+    if not asked.plan:
+        raise ValueError("inspector hook was given no --plan")
+    return asked
+
+
+def respond(data: bytes, asked: Asked, folder: str) -> bytes:
+    """The answer to an event; empty where the result stays as it is.
+
+    Args:
+        data: The event, as JSON.
+        asked: What the hook was started with.
+        folder: Where it keeps things.
+
+    Raises:
+        Exception: Anything; the result stays as it is then.
+    """
+    event = json.loads(data)
+    seen = AGENTS[asked.agent](event) if isinstance(event, dict) else None
+    if seen is None:
+        return b""
+    cuts = cuts_for(asked.plan, seen.tool, folder)
+    identifier = seen.identifier or _made_identifier(seen.text)
+    sent = trimmed(seen.text, cuts, seen.tool, _recall_command(identifier), seen.transcript)
+    if sent == seen.text:
+        return b""
+    answer = json.dumps(seen.answer(sent)).encode()
+    if asked.keeps_originals:
+        # What cannot be had again is not cut.
+        keep(folder, identifier, seen.session, seen.text, {"agent": asked.agent, "tool": seen.tool})
+    record = {"agent": asked.agent, "session": seen.session, "tool": seen.tool, "id": identifier}
+    try:
+        record_trim(folder, **record, original=len(seen.text), trimmed=len(sent))
+    except OSError as error:
+        _note(folder, error)
+    return answer
+
+
+def _made_identifier(text: str) -> str:
+    from zlib import crc32
+
+    return f"hook-{crc32(text.encode('utf-8', 'surrogatepass')):08x}-{len(text)}"
+
+
+def _recall_command(identifier: str) -> str:
+    """As `recall_command` of the strategies writes it."""
+    if identifier[0] != "-" and _PLAIN.issuperset(identifier):
+        return f"inspector recall {identifier}"
+    import shlex
+
+    return f"inspector recall {'-- ' if identifier[0] == '-' else ''}{shlex.quote(identifier)}"
+
+
+def _note(folder: str, error: BaseException) -> None:
+    """Tell an error once: in the hook's log, or to standard error where there is none."""
+    try:
+        message = getattr(error, "message", "") or str(error)
+        told = f"{type(error).__name__}: {message}"
+        if (not folder or not record_error(folder, told)) and sys.stderr is not None:
+            sys.stderr.write(f"inspector hook: {told!a}; the result was left as it is\n")
+    except BaseException:  # noqa: BLE001, S110  there is nobody left to tell
+        pass

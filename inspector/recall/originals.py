@@ -1,0 +1,119 @@
+"""Originals of what the hook trimmed, kept for `inspector recall` in a private folder with a size limit.
+
+An agent's transcript may hold the trimmed text alone, so the whole one is written here before the trimmed one is
+answered. A file begins with a line of JSON that says what it is of; all that follows is the text, byte for byte. What
+was kept longest ago goes first when room is needed. Imports are few: the hook runs after every tool call.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+FOLDER = "originals"
+ROOM_BYTES = 256 << 20
+"""What all originals may take."""
+
+MOST_FILES = 20_000
+_LONGEST_NAME = 100
+_SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
+
+
+def state_folder() -> str:
+    """The hook's own folder, below where the platform wants a program's state.
+
+    Where there is no home it is one that cannot be made: a home is not made for the sake of it.
+    """
+    home, named = os.path.expanduser("~"), os.environ.get("XDG_STATE_HOME", "").strip()  # noqa: PTH111
+    if not os.path.isabs(named) and not (os.path.isabs(home) and os.path.isdir(home)):  # noqa: PTH112, PTH117
+        return f"{os.devnull}/hook"
+    platform: str = sys.platform
+    if platform == "linux":
+        return f"{named if os.path.isabs(named) else f'{home}/.local/state'}/inspector/hook"  # noqa: PTH117
+    from platformdirs import user_state_path
+
+    from inspector.atomic_files import APPLICATION
+
+    return str(user_state_path(APPLICATION) / "hook")
+
+
+def _name_of(identifier: str) -> str:
+    """Part of a file's name that stands for an id, whatever that holds."""
+    if identifier and len(identifier) <= _LONGEST_NAME and _SAFE.issuperset(identifier):
+        return identifier
+    from hashlib import blake2b
+
+    return f"x{blake2b(identifier.encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()}"
+
+
+def keep(folder: str, identifier: str, session: str, text: str, about: dict[str, object]) -> None:
+    """Keep a text, whole or not at all, for its owner alone.
+
+    Args:
+        folder: The hook's folder.
+        identifier: The tool call's id.
+        session: The session's id; the same call's id in another session is another original.
+        text: The whole text.
+        about: What is said of it, as JSON can.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    import json
+
+    place = f"{folder}/{FOLDER}"
+    os.makedirs(place, mode=0o700, exist_ok=True)  # noqa: PTH103  as below: pathlib takes long to import
+    path = f"{place}/{_name_of(identifier)}.{_name_of(session)}"
+    part = f"{path}.{os.urandom(6).hex()}.part"
+    head = json.dumps({"id": identifier, "session": session, **about})
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(f"{head}\n".encode())
+            file.write(text.encode("utf-8", "surrogatepass"))
+        os.replace(part, path)  # noqa: PTH105
+    except BaseException:
+        os.unlink(part)  # noqa: PTH108
+        raise
+
+
+def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
+    """Remove what was kept longest ago, as far as all of it takes more room than it may.
+
+    Args:
+        folder: The hook's folder.
+        room: What may stay, in bytes.
+    """
+    from contextlib import suppress
+    from pathlib import Path
+
+    from inspector.atomic_files import make_room
+
+    with suppress(OSError):
+        make_room(Path(folder) / FOLDER, most_files=MOST_FILES, most_bytes=room)
+
+
+def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
+    """What is kept under a tool call's id: what is said of each, and its text; the newest first, equal texts once."""
+    import json
+
+    place = f"{folder or state_folder()}/{FOLDER}"
+    begin = f"{_name_of(identifier)}."
+    found: list[tuple[float, dict[str, object], str]] = []
+    try:
+        entries = [entry for entry in os.scandir(place) if entry.name.startswith(begin)]
+    except OSError:
+        return []
+    for entry in entries:
+        if entry.name.endswith(".part"):
+            continue
+        try:
+            with open(entry.path, "rb") as file:  # noqa: PTH123
+                about = json.loads(file.readline())
+                text = file.read().decode("utf-8", "surrogatepass")
+            if isinstance(about, dict) and about.get("id") == identifier:
+                found.append((entry.stat().st_mtime, about, text))
+        except (OSError, ValueError):
+            continue
+    found.sort(key=lambda each: -each[0])
+    return list({text: (about, text) for _, about, text in reversed(found)}.values())[::-1]

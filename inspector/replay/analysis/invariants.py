@@ -1,0 +1,139 @@
+"""What has to hold of every session, whatever its format: stated here, checked by `inspector check` and by a test.
+
+- No share of a prompt is less than nothing, and the parts of a prompt, and of all prompts, add up to the whole.
+- No prompt is replayed as empty while its provider reports tokens for it, unless that is said: the file shows nothing
+  of it, so that what it held is unknown (`blank_prompts`).
+- No block measures more than the largest prompt.
+- A session that was followed while its file grew equals one that is loaded at once.
+- Usage adds up to what a count that shares nothing with the format's reader finds in the file.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
+from inspector.replay.analysis.resend_cost import resend_cost
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
+from inspector.session.growth import growth_difference
+from inspector.session.plain_usage import plain_totals, totals_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.replay.engine.replay import Replay
+    from inspector.session.model import Session
+
+NEAR = 2.0
+"""Tokens by which sums of rounded figures may miss."""
+
+MOST_CALLS = 50
+"""Of the prompts of a session so many are taken apart, evenly spread, and the last of every context."""
+
+
+class Invariant(StrEnum):
+    """What has to hold, in words."""
+
+    SHARES = "no share is negative"
+    SUMS = "parts add up"
+    EMPTY = "no reported prompt is empty unsaid"
+    LARGEST = "no block exceeds the largest prompt"
+    GROWTH = "followed equals loaded"
+    USAGE = "usage equals a plain count"
+
+
+class Broken(NamedTuple):
+    """Something that does not hold.
+
+    Attributes:
+        invariant: What.
+        call: At which call; -1 where it is of no call.
+        detail: How far, in a few words that name no content.
+    """
+
+    invariant: Invariant
+    call: int
+    detail: str
+
+
+def broken_in_file(session: Session) -> tuple[Broken, ...]:
+    """What does not hold between a session and its file, which is read again.
+
+    Raises:
+        TemporaryFolderError: There is no place for a copy that grows.
+    """
+    found: list[Broken] = []
+    if differs := growth_difference(session.path):
+        found.append(Broken(Invariant.GROWTH, -1, f"{differs} differ"))
+    try:
+        plain = plain_totals(session)
+    except OSError:
+        plain = None
+    if plain is not None and plain != (ours := totals_of(session)):
+        named = zip(plain._fields, ours, plain, strict=True)
+        detail = ", ".join(f"{name} {mine:,}, counted plainly {theirs:,}" for name, mine, theirs in named)
+        found.append(Broken(Invariant.USAGE, -1, detail.replace("_", " ")))
+    return tuple(found)
+
+
+def broken_in_replay(baseline: Replay) -> tuple[Broken, ...]:
+    """What does not hold of a session's replay without a plan, the first of each kind at each call that is looked at.
+
+    Args:
+        baseline: The session replayed under an empty plan.
+    """
+    return (*_ledger(baseline), *_largest(baseline), *_prompts(baseline))
+
+
+def _ledger(baseline: Replay) -> Iterator[Broken]:
+    ledger, inputs = baseline.ledger, baseline.inputs
+    served = (ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h, ledger.uncached)
+    for call in np.flatnonzero(np.minimum.reduce(served) < 0).tolist():
+        yield Broken(Invariant.SHARES, call, "a part of the prompt by how it was served is negative")
+    for call in np.flatnonzero(sum(served) != ledger.prompt_tokens).tolist():
+        yield Broken(Invariant.SUMS, call, "read, written and uncached are not the prompt")
+    for call in np.flatnonzero(inputs.reported & (ledger.prompt_tokens != inputs.recorded.prompt)).tolist():
+        yield Broken(Invariant.SUMS, call, "replayed without a plan, the prompt is not the reported one")
+
+
+def _largest(baseline: Replay) -> Iterator[Broken]:
+    inputs = baseline.inputs
+    sent = np.unique(np.concatenate([context.blocks for context in inputs.layout.contexts] or [np.zeros(0, int)]))
+    most = float(inputs.sizes.whole.max(initial=0.0))
+    for block in sent[inputs.block_tokens[sent] > most + NEAR].tolist():
+        yield Broken(
+            Invariant.LARGEST, -1, f"block {block + 1:,}: {inputs.block_tokens[block]:,.0f} of at most {most:,.0f}"
+        )
+
+
+def _prompts(baseline: Replay) -> Iterator[Broken]:
+    count = baseline.history.call_count
+    resend = resend_cost(baseline)
+    last_of_contexts = {int(context.calls[-1]) for context in baseline.inputs.layout.contexts if len(context.calls)}
+    spread = set(np.linspace(0, count, MOST_CALLS, dtype=int).tolist())
+    for call in sorted(last_of_contexts | spread):
+        state = baseline.state(call)
+        context = context_at(baseline, state)
+        prompt = float(context.prompt.value or 0)
+        if min(context.rest, context.rest - context.system, *context.sent.tolist()) < -NEAR:
+            yield Broken(Invariant.SHARES, call, f"{context.rest:,.0f} of {prompt:,.0f} tokens are left for no block")
+        if abs(float(context.sent.sum()) + context.rest - prompt) > NEAR:
+            yield Broken(Invariant.SUMS, call, "blocks and what no block holds are not the prompt")
+        breakdown = context_breakdown(baseline, state, resend, Grouping.ROLE, Scope.WINDOW)
+        if abs(sum(part.tokens for part in breakdown.parts) - breakdown.everything.tokens) > NEAR:
+            yield Broken(Invariant.SUMS, call, "the parts by role are not the prompt")
+        names = {part.name for part in breakdown.parts if not len(part.blocks) and part.tokens > NEAR}
+        is_blank = call < count and not len(context.blocks) and bool(baseline.inputs.reported[call])
+        if is_blank and not names <= {EARLIER, AROUND_TEXTS}:
+            yield Broken(Invariant.EMPTY, call, f"{prompt:,.0f} tokens taken for {NOT_RECORDED}")
+    whole = context_breakdown(baseline, baseline.state(count), resend, Grouping.ROLE, Scope.SESSION)
+    for part in whole.parts:
+        if part.carried < -NEAR * max(count, 1):
+            yield Broken(Invariant.SHARES, -1, f"{part.name} of all prompts: {part.carried:,.0f} tokens")
+    carried = sum(part.carried for part in whole.parts)
+    if abs(carried - float(baseline.ledger.prompt_tokens.sum())) > NEAR * max(count, 1):
+        yield Broken(Invariant.SUMS, -1, "the parts of all prompts are not all prompts")

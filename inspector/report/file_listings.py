@@ -1,0 +1,314 @@
+"""What a session did to its files, for people and for programs: the files, one file's events, its state, the changelog.
+
+The JSON forms are dictionaries; texts in them are recorded ones, as they are. The others are made safe to show.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from inspector.file_history.changelog import ChangeSource
+from inspector.file_history.content import LineRun
+from inspector.file_history.history import FileEventKind
+from inspector.report.numbers import IN_TEXT
+from inspector.safe_text import cell_width, cut_middle, fit_cells, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from inspector.file_history.changelog import ChangelogEntry
+    from inspector.file_history.content import FileContent, Gap
+    from inspector.file_history.history import FileEvent, FileHistory, KnownFile
+
+PATH_WIDTH = 60
+_SPECIAL_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>|#"})
+
+
+def gap_line(gap: Gap) -> str:
+    """The line that stands for lines that are not known."""
+    if gap.size is None:
+        return f"⋯ not known from line {gap.first:,} on, if there are any ⋯"
+    if gap.size == 1:
+        return f"⋯ line {gap.first:,} is not known ⋯"
+    return f"⋯ lines {gap.first:,} to {gap.first + gap.size - 1:,} are not known ⋯"
+
+
+LOOSE_LINE = "⋯ somewhere in it ⋯"
+
+
+def state_text(content: FileContent) -> str:
+    """A file as it is known: byte for byte where it is whole, else with lines that say what is not known."""
+    if content.is_whole:
+        return content.text()
+    lines: list[str] = []
+    for piece in content.pieces():
+        if not isinstance(piece, LineRun):
+            lines.append(gap_line(piece))
+            continue
+        if piece.first is None:
+            lines.append(LOOSE_LINE)
+        lines += piece.lines
+    return "".join(f"{line}\n" for line in lines)
+
+
+def known_in_words(content: FileContent) -> str:
+    """How much of a file is known: `whole, 120 lines`, `40 of 120 lines`, `40 lines`, `deleted`, `nothing`."""
+    if content.is_deleted:
+        return "deleted"
+    if content.is_whole:
+        return f"whole, {IN_TEXT.plural(content.total or 0, 'line')}"
+    if not content.known_lines:
+        return "nothing"
+    if content.total is None:
+        return f"part, {IN_TEXT.plural(content.known_lines, 'line')}"
+    return f"part, {content.known_lines:,} of {IN_TEXT.plural(content.total, 'line')}"
+
+
+def state_notes(state: KnownFile) -> list[str]:
+    """What is to be said of a state beside its text, a sentence each; recorded texts in them are not made safe."""
+    notes = [f"{state.path} at turn {state.turn:,}: {known_in_words(state.content)}"]
+    if state.event is None:
+        return [f"{state.path} at turn {state.turn:,}: nothing was done to it yet"]
+    notes[0] += f"; known since turn {state.known_since:,}" if state.known_since else ""
+    if state.content.is_whole and state.content.ends_with_newline is None and state.content.total:
+        notes.append("whether its last line ends in a newline is not recorded: it is given one")
+    if state.event.is_certain and state.event.problem:
+        notes.append(f"turn {state.event.turn:,}: {state.event.problem}")
+    return notes + list(state.doubts)
+
+
+def state_document(state: KnownFile) -> dict[str, Any]:
+    """A state, for programs."""
+    content = state.content
+    pieces: list[dict[str, Any]] = []
+    for piece in content.pieces():
+        if isinstance(piece, LineRun):
+            pieces.append(
+                {"known": True, "first_line": piece.first, "lines": len(piece.lines), "text": list(piece.lines)}
+            )
+        else:
+            pieces.append({"known": False, "first_line": piece.first, "lines": piece.size})
+    return {
+        "path": state.path,
+        "turn": state.turn,
+        "is_whole": content.is_whole,
+        "is_deleted": content.is_deleted,
+        "lines": content.total,
+        "known_lines": content.known_lines,
+        "ends_with_newline": content.ends_with_newline,
+        "known_since": state.known_since or None,
+        "doubts": list(state.doubts),
+        "text": content.text() if content.is_whole else None,
+        "pieces": pieces,
+    }
+
+
+def difference_text(path: str, old: KnownFile, new: KnownFile) -> str:
+    """What differs between two states, as a unified diff; lines that are not known stand as they do in `state_text`."""
+    lines = difflib.unified_diff(
+        state_text(old.content).splitlines(keepends=True),
+        state_text(new.content).splitlines(keepends=True),
+        f"{path}\tturn {old.turn}",
+        f"{path}\tturn {new.turn}",
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def files_document(history: FileHistory) -> dict[str, Any]:
+    """The files of a session, for programs."""
+    return {
+        "session": str(history.session.path),
+        "session_id": history.session.identifier,
+        "turns": history.turns,
+        "unread_calls": history.unread,
+        "files": [
+            {
+                "path": path,
+                **_counts(events),
+                "first_turn": events[0].turn,
+                "last_turn": events[-1].turn,
+                "known": known_in_words(history.contents[path][-1]),
+                "is_whole": history.contents[path][-1].is_whole,
+            }
+            for path, events in history.events.items()
+        ],
+    }
+
+
+def _counts(events: Sequence[FileEvent]) -> dict[str, int]:
+    kinds = [event.kind for event in events if event.is_certain]
+    return {
+        "reads": kinds.count(FileEventKind.READ),
+        "edits": kinds.count(FileEventKind.EDIT) + kinds.count(FileEventKind.UNCLEAR),
+        "writes": kinds.count(FileEventKind.WRITE),
+        "deletions": kinds.count(FileEventKind.DELETE),
+        "doubts": sum(not event.is_certain for event in events),
+    }
+
+
+def short_path(history: FileHistory, path: str) -> str:
+    """A file's path from the folder the agent worked in; whole where it lies elsewhere. Not made safe."""
+    folder = history.session.working_directory.replace("\\", "/").rstrip("/")
+    return path.removeprefix(f"{folder}/") if folder else path
+
+
+_FILE_HEAD = ("file", "reads", "edits", "writes", "turns", "known at the end")
+
+
+def _file_rows(history: FileHistory) -> list[tuple[str, ...]]:
+    rows = []
+    for path, events in history.events.items():
+        counts = _counts(events)
+        turns = f"{events[0].turn:,} to {events[-1].turn:,}" if len(events) > 1 else f"{events[0].turn:,}"
+        known = known_in_words(history.contents[path][-1])
+        known += f", {IN_TEXT.plural(counts['doubts'], 'doubt')}" if counts["doubts"] else ""
+        numbers = (f"{counts[name]:,}" for name in ("reads", "edits", "writes"))
+        rows.append((one_line(short_path(history, path)), *numbers, turns, known))
+    return rows
+
+
+def files_text(history: FileHistory) -> str:
+    """The files of a session in columns."""
+    if not history.events:
+        return "no file was read, edited or written by a tool whose records tell which\n"
+    rows = _file_rows(history)
+    shown = [(cut_middle(name, PATH_WIDTH), *rest) for name, *rest in rows]
+    return _columns(_FILE_HEAD, shown, numbers=(1, 2, 3)) + _said_of_unread(history)
+
+
+def files_markdown(history: FileHistory) -> str:
+    """The files of a session as a table of Markdown."""
+    lines = [f"| {' | '.join(_FILE_HEAD)} |", "| --- | ---: | ---: | ---: | --- | --- |"]
+    lines += [f"| {' | '.join(cell.translate(_SPECIAL_IN_MARKDOWN) for cell in row)} |" for row in _file_rows(history)]
+    return "\n".join(lines) + "\n" + _said_of_unread(history)
+
+
+def _said_of_unread(history: FileHistory) -> str:
+    if not history.unread:
+        return ""
+    return f"\n{IN_TEXT.plural(history.unread, 'tool call')} could not be read again: the file no longer holds them\n"
+
+
+def events_text(history: FileHistory, path: str) -> str:
+    """What was done to one file, a line each."""
+    rows = []
+    for event, content in zip(history.events[path], history.contents[path][1:], strict=True):
+        what = f"perhaps {FileEventKind.EDIT}" if not event.is_certain else str(event.kind)
+        said = event.intent or ""
+        note = "; ".join(part for part in (one_line(said), one_line(event.problem)) if part)
+        rows.append((f"{event.turn:,}", what, one_line(event.tool), known_in_words(content), note))
+    return _columns(("turn", "done", "tool", "known then", ""), rows, numbers=(0,))
+
+
+def events_document(history: FileHistory, path: str) -> dict[str, Any]:
+    """The same for programs."""
+    blocks = history.session.all_blocks
+    return {
+        "path": path,
+        "events": [
+            {
+                "turn": event.turn,
+                "kind": str(event.kind),
+                "is_certain": event.is_certain,
+                "tool": event.tool,
+                "tool_call_id": blocks[event.call_block].tool_call_id,
+                "intent": event.intent,
+                "problem": event.problem,
+                "known": known_in_words(content),
+                "is_whole": content.is_whole,
+            }
+            for event, content in zip(history.events[path], history.contents[path][1:], strict=True)
+        ],
+    }
+
+
+def changelog_document(history: FileHistory, changes: Iterable[ChangelogEntry]) -> dict[str, Any]:
+    """The changelog, for programs, in the order of the changes."""
+    blocks = history.session.all_blocks
+    return {
+        "session": str(history.session.path),
+        "session_id": history.session.identifier,
+        "changes": [
+            {
+                "path": change.event.path,
+                "turn": change.event.turn,
+                "kind": str(change.event.kind),
+                "what": change.what,
+                "source": str(change.source),
+                "added": change.added,
+                "removed": change.removed,
+                "tool": change.event.tool,
+                "tool_call_id": blocks[change.event.call_block].tool_call_id,
+                "time": history.session.messages[change.event.turn - 1].time,
+            }
+            for change in changes
+        ],
+    }
+
+
+def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
+    """The changelog in Markdown: per file, then per turn. Recorded texts can make nothing of it but text."""
+    if not changes:
+        return "# Changelog\n\nNo file was changed.\n"
+    files: dict[str, list[ChangelogEntry]] = {}
+    turns: dict[int, list[ChangelogEntry]] = {}
+    for change in changes:
+        files.setdefault(change.event.path, []).append(change)
+        turns.setdefault(change.event.turn, []).append(change)
+    count = f"{IN_TEXT.plural(len(changes), 'change')} of {IN_TEXT.plural(len(files), 'file')}"
+    lines = ["# Changelog", "", count, "", "## By file"]
+    for path, own in files.items():
+        first, last = own[0].event.turn, own[-1].event.turn
+        when = f"turn {first:,}" if first == last else f"turns {first:,} to {last:,}"
+        lines += [
+            "",
+            f"### {_escaped(short_path(history, path))}",
+            "",
+            f"{IN_TEXT.plural(len(own), 'change')}, {when}",
+            "",
+        ]
+        lines += [f"- turn {change.event.turn:,}: {_escaped(change.what)}{_size(change)}" for change in own]
+    lines += ["", "## By turn", ""]
+    for turn, own in sorted(turns.items()):
+        for change in own:
+            lines.append(
+                f"- turn {turn:,}: {_escaped(short_path(history, change.event.path))}: {_escaped(change.what)}"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
+    """The changelog, a change a line: `- core/agent.py: Increased tool retention for better context` (`seeds/002`)."""
+    if not changes:
+        return "no file was changed\n"
+    width = max(len(f"{change.event.turn:,}") for change in changes)
+    lines = []
+    for change in changes:
+        path = one_line(short_path(history, change.event.path))
+        by = "" if change.source is not ChangeSource.DIFFERENCE else " [difference]"
+        lines.append(f"{change.event.turn:>{width},}  - {path}: {one_line(change.what)}{_size(change)}{by}")
+    return "\n".join(lines) + "\n"
+
+
+def _size(change: ChangelogEntry) -> str:
+    if change.added is None:
+        return ""
+    return f" (+{change.added:,}{'' if change.removed is None else f' -{change.removed:,}'})"
+
+
+def _escaped(text: str) -> str:
+    return one_line(text).translate(_SPECIAL_IN_MARKDOWN)
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> str:
+    last = len(head) - 1
+    widths = [max(cell_width(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(
+            cell if column == last else fit_cells(cell, widths[column], align_right=column in numbers)
+            for column, cell in enumerate(row)
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+    return "\n".join(lines) + "\n"

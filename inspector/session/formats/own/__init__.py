@@ -1,0 +1,38 @@
+"""Inspector's own form: JSON lines that anyone can write, for sessions of programs whose files are not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.format import Format
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+
+class OwnFormat(Format):
+    """Lines of our own form."""
+
+    name = "inspector-lines"
+    title = "Inspector's own lines, for anyone to write"
+    exact = "what the lines report: tokens of every response with usage"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        # One line alone is a document to whoever samples it, and a session that just began to us.
+        if any(record.get("type") == "session" and record.get("inspector") == 1 for record in sample.records):
+            return "one of its first lines says that it is of inspector's own form"
+        return ""
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.own.reader import OwnInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, OwnInterpreter())
+
+
+FORMATS = (OwnFormat(),)

@@ -1,0 +1,283 @@
+"""Reading spans and log records: which of them are a request, what it was asked, and which conversation it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.builder import SessionBuilder
+from inspector.session.formats.chat import chat_blocks, role_of
+from inspector.session.formats.plain.reader import PlainMessage, RequestLog
+from inspector.session.formats.plain.records import PlainConversation
+from inspector.session.formats.spans.messages import answered, asked
+from inspector.session.formats.spans.records import (
+    MODELS,
+    NAME,
+    RESPONSES,
+    SESSION_IDS,
+    Telling,
+    attributes_of,
+    first_of,
+    leaves,
+    parent_of,
+    span_of,
+    telling_of,
+    time_of,
+    trace_of,
+    usage_of,
+)
+from inspector.session.json.codec import clean_text, lenient_json
+from inspector.session.json.nodes import FileNode, MemoryNode
+from inspector.session.json.values import mapping, string
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.model import Message, Origin, Role, Usage
+from inspector.session.reader import Record, RecordInterpreter
+from inspector.session.sniff import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.call_matching import ToolNames
+    from inspector.session.formats.plain.reader import RequestThread
+    from inspector.session.json.nodes import Node
+    from inspector.session.reader import Reader
+
+NOT_RECORDED = "contents not recorded"
+"""What is shown of a request of which only the counts were exported."""
+
+
+class SpokenNode(MemoryNode):
+    """A message that was made of a span's attributes, in the place of one that stands in the file."""
+
+    def __init__(self, message: PlainMessage) -> None:
+        """The message."""
+        super().__init__({"role": message.role.value})
+        self.message = message
+
+    def raw(self) -> bytes:
+        """What identifies it."""
+        return self.message.role.value.encode() + b"".join(self.message.digests)
+
+
+@dataclass(frozen=True)
+class SpanRequest:
+    """A record that tells of a request.
+
+    Attributes:
+        telling: How.
+        trace, span, parent: Ids; empty where there are none.
+        session: The conversation's own id; empty where there is none.
+        time: When it began, seconds since the epoch, or None.
+        model: The model that answered.
+        identifier: The response's id.
+        usage: What was reported, or None.
+        asked: The prompt's messages.
+        answer: The response's message, None where contents are not recorded.
+        shown: What stands for the response then.
+    """
+
+    telling: Telling
+    trace: str
+    span: str
+    parent: str
+    session: str
+    time: float | None
+    model: str
+    identifier: str
+    usage: Usage | None
+    asked: tuple[PlainMessage, ...]
+    answer: PlainMessage | None
+    shown: PlainMessage
+
+    @property
+    def context(self) -> str:
+        """What joins the records that may tell of the same request."""
+        return self.trace or self.session
+
+
+class SpanLog(RequestLog):
+    """Puts requests together to conversations. Those without contents are a conversation for each session's id."""
+
+    counts_messages = False
+
+    def __init__(self, builder: SessionBuilder) -> None:
+        """Begin."""
+        super().__init__(builder)
+        self._silent: dict[str, RequestThread] = {}
+
+    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
+        """The message that a node was made of."""
+        if not isinstance(node, SpokenNode):
+            return []
+        names.note(made.block for made in node.message.blocks)
+        return [replace(node.message, about={**about, **node.message.about})]
+
+    def add(self, request: SpanRequest) -> None:
+        """Add a request that counts."""
+        before = len(self._builder.calls)
+        if request.answer is None:
+            self._add_silent(request)
+        else:
+            about = {"model": request.model, "timestamp": request.time, "id": request.identifier}
+            spoken: list[Node] = [SpokenNode(message) for message in request.asked]
+            self.add_request(PlainConversation(spoken, response=SpokenNode(request.answer), about=about))
+        for index in range(before, len(self._builder.calls)):
+            call = self._builder.calls[index]
+            is_answer = index == len(self._builder.calls) - 1
+            usage = request.usage if is_answer else None
+            self._builder.calls[index] = type(call)(
+                call.response,
+                call.context,
+                call.prompt_messages,
+                request.model if is_answer else call.model,
+                request.time if is_answer else call.time,
+                usage,
+                request.identifier if is_answer else call.identifier,
+            )
+
+    def _add_silent(self, request: SpanRequest) -> None:
+        thread = self._silent.get(request.session)
+        if thread is None:
+            thread = self._silent[request.session] = self._begin_thread()
+        blocks = tuple(made.block for made in request.shown.blocks)
+        thread.respond(Message(Role.ASSISTANT, blocks, request.time, thread=thread.number), is_sent=False)
+
+
+class SpanInterpreter(RecordInterpreter):
+    """Makes a session out of exports, spans and log records: which of them count shows once all are there."""
+
+    record_name = "a span"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._requests: dict[str, SpanRequest] = {}
+        self._is_settled = True
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
+        """The blocks of a span that is read again."""
+        value = mapping(lenient_json(record)[0])
+        return [made for own in _blocks(_chats(value, attributes_of(value)), origin) for made in own]
+
+    def add(self, record: Record) -> None:
+        """Take a line, or an entry of a list: a span, a log record, or an export of many."""
+        for node in leaves(FileNode(record.data, record.offset)):
+            value = node.value()
+            if not isinstance(value, dict):
+                self.builder.diagnose("not a span or log record", record.line, node.offset, skipped=True)
+                continue
+            self._take(value, Origin(node.offset, node.length))
+
+    def take_document(self, document: Node) -> None:
+        """Take an export, or the records in a list."""
+        for item in document.items() or [document]:
+            self.take(Record(item.value(), item.raw(), item.offset))
+
+    def settle(self) -> None:
+        """Put the requests together that count."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        made = SessionBuilder()
+        log = SpanLog(made)
+        for request in _counted(list(self._requests.values())):
+            log.add(request)
+        self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
+
+    def _take(self, value: Mapping[str, Any], origin: Origin) -> None:
+        attributes = attributes_of(value)
+        telling = telling_of(value, attributes)
+        kind = telling.name.lower() if telling is not None else string(attributes.get(NAME)) or "other"
+        self.builder.record_counts[clean_text(kind)] += 1
+        session = first_of(attributes, SESSION_IDS)
+        self.builder.identifier = self.builder.identifier or clean_text(session)
+        agent = string(attributes.get("gen_ai.agent.name"))
+        self.builder.agent = self.builder.agent or clean_text(agent)
+        if telling is None:
+            return
+        request = _request(telling, value, attributes, origin, clean_text(session))
+        key = f"{telling} {request.trace} {request.span}" if request.span else f"record {len(self._requests)}"
+        if telling is Telling.TURN:
+            key = f"{telling} {request.context} {attributes.get('turn.index', len(self._requests))}"
+        self._requests[key] = request
+        self._is_settled = False
+
+
+def span_reader(path: Path, name: str) -> Reader:
+    """A reader for exports, one a line or in one document."""
+    if Sample(path).is_lines:
+        return JsonlReader(path, name, SpanInterpreter())
+    return JsonReader(path, name, SpanInterpreter)
+
+
+def _chats(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a request, the answer last; where it has none, what is shown instead."""
+    answer = answered(attributes)
+    if answer is not None:
+        return [*asked(attributes), answer]
+    name = string(value.get("name")) or string(attributes.get("event.name")) or "request"
+    return [*asked(attributes), {"role": "notice", "content": f"{name}: {NOT_RECORDED}"}]
+
+
+def _blocks(chats: Iterable[Mapping[str, Any]], origin: Origin) -> list[list[TextBlock]]:
+    return chat_blocks(chats, origin)
+
+
+def _request(
+    telling: Telling, value: Mapping[str, Any], attributes: Mapping[str, Any], origin: Origin, session: str
+) -> SpanRequest:
+    chats = _chats(value, attributes)
+    nowhere = MemoryNode(None)
+    messages = [
+        PlainMessage(nowhere, role_of(chat), blocks, {})
+        for chat, blocks in zip(chats, _blocks(chats, origin), strict=True)
+    ]
+    has_answer = chats[-1].get("role") != "notice"
+    return SpanRequest(
+        telling=telling,
+        trace=trace_of(value),
+        span=span_of(value),
+        parent=parent_of(value),
+        session=session,
+        time=time_of(value),
+        model=clean_text(first_of(attributes, MODELS)),
+        identifier=clean_text(first_of(attributes, RESPONSES)),
+        usage=usage_of(attributes),
+        asked=tuple(messages[:-1]),
+        answer=messages[-1] if has_answer else None,
+        shown=messages[-1],
+    )
+
+
+def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:
+    """Every request once, in the order they began.
+
+    Of one trace the surest kind of record counts. A log record of the same span lends its messages to it. A span
+    inside another that reports the same is the same request, told by two instrumentations.
+    """
+    surest: dict[str, Telling] = {}
+    for request in requests:
+        if request.usage is not None or request.answer is not None:
+            known = surest.get(request.context, request.telling)
+            surest[request.context] = min(known, request.telling)
+    details = {
+        (one.trace, one.span): one for one in requests if one.telling is Telling.DETAILS and one.answer is not None
+    }
+    around = {(one.trace, one.span): one for one in requests if one.telling is Telling.SPAN and one.span}
+    found: list[SpanRequest] = []
+    for request in requests:
+        if request.telling is not surest.get(request.context):
+            continue
+        outer = around.get((request.trace, request.parent)) if request.parent else None
+        if outer is not None and outer is not request and outer.usage == request.usage is not None:
+            continue
+        lent = details.get((request.trace, request.span)) if request.answer is None else None
+        if lent is not None:
+            request = replace(request, asked=lent.asked, answer=lent.answer)
+        found.append(request)
+    if all(request.time is not None for request in found):
+        found.sort(key=lambda request: request.time or 0.0)
+    return found

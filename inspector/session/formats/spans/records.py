@@ -1,0 +1,234 @@
+"""Spans and log records of OpenTelemetry as exporters write them, and which of them tell of a request to a model.
+
+Sources: the GenAI semantic conventions (open-telemetry/semantic-conventions-genai 0.1, where every `gen_ai.*` attribute
+is in development, and the names of 1.36 before), OpenInference's semantic conventions (Arize-ai/openinference), the
+JSON encoding of OTLP, and for the flat lines of JavaScript's SDK that Copilot exports, the reader of
+junhoyeo/tokscale (`sessions/copilot.rs`).
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.json.codec import json_in
+from inspector.session.json.values import count, mapping, objects, seconds_of_any, sequence, string
+from inspector.session.model import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from inspector.session.json.nodes import Node
+
+EXPORTS = (
+    ("resourceSpans", ("scopeSpans", "instrumentationLibrarySpans"), "spans"),
+    ("resourceLogs", ("scopeLogs", "instrumentationLibraryLogs"), "logRecords"),
+)
+"""Fields by which an export of OTLP leads to its spans and log records."""
+
+OPERATIONS = frozenset({"chat", "generate_content", "text_completion", "responses"})
+"""Values of `gen_ai.operation.name` that are one request to a model."""
+
+NAME = "gen_ai.operation.name"
+
+OI_KIND = "openinference.span.kind"
+
+DETAILS = "gen_ai.client.inference.operation.details"
+
+TURN = "copilot_chat.agent.turn"
+
+CLAUDE_CODE = "claude_code.llm_request"
+
+SESSION_IDS = (
+    "gen_ai.conversation.id",
+    "copilot_chat.session_id",
+    "copilot_chat.chat_session_id",
+    "session.id",
+    "github.copilot.interaction_id",
+)
+
+MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "model")
+
+RESPONSES = ("gen_ai.response.id", "request_id")
+
+
+class Telling(IntEnum):
+    """How a record tells of a request, the surest first: of one trace only the surest are counted."""
+
+    SPAN = 0
+    """The span of one request."""
+    DETAILS = 1
+    """The log record of one request, which may hold the messages that its span leaves out."""
+    TURN = 2
+    """The log record of an agent's turn."""
+    AGENT = 3
+    """The span of a whole agent, with the sums of its requests."""
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """The spans and log records in a record: itself, or those of an export."""
+    fields = node.fields()
+    exports = [(name, scopes, items) for name, scopes, items in EXPORTS if name in fields]
+    if not exports:
+        yield node
+    for name, scopes, items in exports:
+        for resource in fields[name].items():
+            inside = resource.fields()
+            for scope in scopes:
+                for each in inside.items_of(scope):
+                    yield from each.fields().items_of(items)
+
+
+def attributes_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A record's attributes: as an object, or as the list of keys and typed values that OTLP writes."""
+    found = value.get("attributes")
+    if isinstance(found, dict):
+        return found
+    return {string(one.get("key")): _plain(one.get("value")) for one in objects(found)}
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A typed value of OTLP as JSON."""
+    if not isinstance(value, dict) or depth > 20:
+        return value
+    if "intValue" in value:
+        text = value["intValue"]
+        return int(text) if isinstance(text, str) and text.lstrip("-").isdigit() and len(text) < 20 else text
+    for name in ("stringValue", "doubleValue", "boolValue"):
+        if name in value:
+            return value[name]
+    if "arrayValue" in value:
+        return [_plain(one, depth + 1) for one in sequence(mapping(value["arrayValue"]).get("values"))]
+    if "kvlistValue" in value:
+        pairs = objects(mapping(value["kvlistValue"]).get("values"))
+        return {string(one.get("key")): _plain(one.get("value"), depth + 1) for one in pairs}
+    return None
+
+
+def telling_of(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> Telling | None:
+    """How a record tells of a request; None where it tells of none."""
+    event = string(attributes.get("event.name")) or string(value.get("eventName"))
+    body = value.get("body", value.get("_body"))
+    said = string(mapping(body).get("stringValue")) or string(body)
+    if event == DETAILS or said.startswith("GenAI inference:"):
+        return Telling.DETAILS
+    if event == TURN or said.startswith(TURN):
+        return Telling.TURN
+    if "spanId" not in value and "spanContext" not in value and value.get("type") != "span":
+        return None
+    if event or "logRecord" in value:
+        return None
+    name, operation = string(value.get("name")), string(attributes.get(NAME))
+    if operation in OPERATIONS or attributes.get(OI_KIND) == "LLM" or name == CLAUDE_CODE:
+        return Telling.SPAN
+    if operation == "invoke_agent" or (not operation and name.startswith("invoke_agent ")):
+        return Telling.AGENT
+    if not operation and name.startswith("chat ") and usage_of(attributes) is not None:
+        return Telling.SPAN
+    return None
+
+
+def is_telling(value: Mapping[str, Any]) -> bool:
+    """Whether a record is a span or log record that speaks of models, or an export of such."""
+    if any(isinstance(value.get(name), list) for name, _, _ in EXPORTS):
+        return True
+    attributes = attributes_of(value)
+    if not attributes:
+        return False
+    return telling_of(value, attributes) is not None or any(
+        key.startswith(("gen_ai.", "copilot_chat.", "openinference.")) for key in attributes
+    )
+
+
+def trace_of(value: Mapping[str, Any]) -> str:
+    """The id of a record's trace; empty where it has none."""
+    return string(value.get("traceId")) or string(mapping(value.get("spanContext")).get("traceId"))
+
+
+def span_of(value: Mapping[str, Any]) -> str:
+    """The id of a record's span; empty where it has none."""
+    return string(value.get("spanId")) or string(mapping(value.get("spanContext")).get("spanId"))
+
+
+def parent_of(value: Mapping[str, Any]) -> str:
+    """The id of the span around it; empty where it has none."""
+    context = mapping(value.get("parentSpanContext"))
+    return string(value.get("parentSpanId")) or string(context.get("spanId"))
+
+
+NANOSECONDS = 1e15
+"""More than this, and a time since the epoch is in nanoseconds."""
+
+_TIMES = ("startTimeUnixNano", "startTime", "timeUnixNano", "hrTime", "time", "timestamp", "observedTimeUnixNano")
+
+
+def time_of(value: Mapping[str, Any]) -> float | None:
+    """When it began, seconds since the epoch: nanoseconds, seconds and nanoseconds in a pair, or ISO 8601."""
+    for name in _TIMES:
+        found = value.get(name)
+        if isinstance(found, list) and len(found) == 2 and all(isinstance(one, (int, float)) for one in found):
+            return seconds_of_any(found[0] + found[1] / 1e9)
+        if isinstance(found, str) and found.isdigit() and len(found) < 25:
+            found = int(found)
+        if isinstance(found, (int, float)) and not isinstance(found, bool) and found > NANOSECONDS:
+            found /= 1e9
+        if found and (time := seconds_of_any(found)) is not None:
+            return time
+    return None
+
+
+def first_of(attributes: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    """The first of some attributes that is a text; empty where none is."""
+    return next((found for name in names if (found := string(attributes.get(name)))), "")
+
+
+def usage_of(attributes: Mapping[str, Any]) -> Usage | None:
+    """What was reported for a request; None where nothing was.
+
+    `gen_ai.usage.input_tokens` and OpenInference's `llm.token_count.prompt` include what caches held. Programs that
+    pass on what Anthropic's API says leave it out: then it is less than what was read and written together.
+    """
+    if "cache_read_tokens" in attributes and "input_tokens" in attributes:
+        # Claude Code's own names, for what Anthropic's API says.
+        read, written = count(attributes["cache_read_tokens"]), count(attributes.get("cache_creation_tokens"))
+        plain = count(attributes["input_tokens"])
+        return Usage(plain, read, written, output=count(attributes.get("output_tokens"))).unless_zero()
+    read = _first_count(attributes, "gen_ai.usage.cache_read.input_tokens", "llm.token_count.prompt_details.cache_read")
+    written = _first_count(
+        attributes,
+        "gen_ai.usage.cache_write.input_tokens",
+        "gen_ai.usage.cache_creation.input_tokens",
+        "llm.token_count.prompt_details.cache_write",
+    )
+    prompt = _first_count(
+        attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"
+    )
+    output = _first_count(
+        attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"
+    )
+    reasoning = _first_count(
+        attributes,
+        "gen_ai.usage.reasoning.output_tokens",
+        "gen_ai.usage.reasoning_tokens",
+        "llm.token_count.completion_details.reasoning",
+    )
+    uncached = prompt - read - written if prompt >= read + written else prompt
+    return Usage(uncached, read, written, 0, output, min(reasoning, output)).unless_zero()
+
+
+def _first_count(attributes: Mapping[str, Any], *names: str) -> int:
+    for name in names:
+        value = attributes.get(name)
+        if isinstance(value, str) and value.isdigit() and len(value) < 17:
+            value = int(value)
+        if count(value):
+            return count(value)
+    return 0
+
+
+def structured(value: Any) -> Any:
+    """A value that may be written as a string of JSON."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        found = json_in(value)
+        return value if found is None else found
+    return value

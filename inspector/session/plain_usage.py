@@ -1,0 +1,183 @@
+"""Tokens that a session's file reports, counted a second time and plainly, to hold what its reader counts against.
+
+Nothing here is shared with the readers: files are parsed with the standard library, and what a format repeats is told
+by the one key that it documents. Only what is a sum is known here, not which call a report belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from inspector.session.files import Locator, is_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from inspector.session.model import Session
+
+
+class UsageTotals(NamedTuple):
+    """Tokens of all calls of a session.
+
+    Attributes:
+        prompt: Prompt tokens, those read from and written to caches included.
+        cache_read: Of these, those read from a cache.
+        output: Response tokens.
+    """
+
+    prompt: int = 0
+    cache_read: int = 0
+    output: int = 0
+
+
+def totals_of(session: Session) -> UsageTotals:
+    """What a session's reader counted, calls beside the conversation included."""
+    every = [call.usage for call in session.calls] + [call.usage for call in session.side_calls]
+    reported = [usage for usage in every if usage is not None]
+    return UsageTotals(
+        sum(usage.prompt for usage in reported),
+        sum(usage.cache_read for usage in reported),
+        sum(usage.output for usage in reported),
+    )
+
+
+def plain_totals(session: Session) -> UsageTotals | None:
+    """What the session's file reports; None where its format, or this shape of it, is not counted here.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    counts = _COUNTS.get(session.format)
+    if counts is None or Locator.of(session.path).session:
+        return None
+    try:
+        reports = list(counts(session.path))
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None  # a damaged file: its reader says so
+    # Where nothing is found, the file is of another shape of its format.
+    return UsageTotals(*(sum(column) for column in zip(*reports, strict=True))) if reports else None
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as file:
+        for line in file:
+            if line.strip():
+                yield json.loads(line)
+
+
+def _claude_code(path: Path) -> Iterable[UsageTotals]:
+    """By the response's id, its last line that reports anything; synthetic notices and summed-up iterations aside."""
+    of_response: dict[str, UsageTotals] = {}
+    for record in _lines(path):
+        message = record.get("message") or {}
+        usage = message.get("usage") or {}
+        if record.get("type") != "assistant" or message.get("model") == "<synthetic>" or not usage:
+            continue
+        read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
+        prompt = (usage.get("input_tokens") or 0) + read + written
+        found = UsageTotals(prompt, read, usage.get("output_tokens") or 0)
+        if any(found):
+            of_response[message.get("id") or record["uuid"]] = found
+    return of_response.values()
+
+
+def _codex(path: Path) -> Iterable[UsageTotals]:
+    """The last report of every distinct sum."""
+    before: Any = None
+    found = []
+    for record in _lines(path):
+        payload = record.get("payload") or {}
+        info = payload.get("info") or {}
+        if payload.get("type") != "token_count" or not info or info.get("total_token_usage") == before:
+            continue
+        before, last = info.get("total_token_usage"), info["last_token_usage"]
+        found.append(UsageTotals(last["input_tokens"], last.get("cached_input_tokens", 0), last["output_tokens"]))
+    return found
+
+
+def _pi(path: Path) -> Iterable[UsageTotals]:
+    """Every response, on whatever branch."""
+    for record in _lines(path):
+        usage = (record.get("message") or {}).get("usage") if record.get("type") == "message" else None
+        if usage:
+            read = usage.get("cacheRead", 0)
+            yield UsageTotals(usage.get("input", 0) + read + usage.get("cacheWrite", 0), read, usage.get("output", 0))
+
+
+def _gemini(path: Path) -> Iterable[UsageTotals]:
+    """By the record's id, its last tokens: thoughts are counted beside the output, and tools' beside the input."""
+    text = path.read_bytes()
+    try:
+        records = json.loads(text)["messages"]
+    except ValueError:
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+    of_record = {record["id"]: record["tokens"] for record in records if record.get("id") and record.get("tokens")}
+    for tokens in of_record.values():
+        yield UsageTotals(
+            tokens.get("input", 0) + tokens.get("tool", 0),
+            tokens.get("cached", 0),
+            tokens.get("output", 0) + tokens.get("thoughts", 0),
+        )
+
+
+def _opencode(path: Path) -> Iterable[UsageTotals]:
+    """An export's messages; what they reason is counted with the output, whether or not it is already in it."""
+    for message in json.loads(path.read_bytes())["messages"]:
+        tokens = message["info"].get("tokens")
+        if tokens:
+            cache = tokens.get("cache") or {}
+            read = cache.get("read", 0)
+            output, reasoning = tokens.get("output", 0), tokens.get("reasoning", 0)
+            prompt = tokens.get("input", 0) + read + cache.get("write", 0)
+            total = tokens.get("total")
+            yield UsageTotals(prompt, read, output if total == prompt + output else output + reasoning)
+
+
+def _openhands(path: Path) -> Iterable[UsageTotals]:
+    """The usage of every response in the state beside the events: a prompt leaves out writes where it is too small."""
+    if not is_folder(path):
+        raise ValueError
+    stats = json.loads((path / "base_state.json").read_bytes()).get("stats") or {}
+    for metrics in (stats.get("usage_to_metrics") or stats.get("service_to_metrics") or {}).values():
+        for one in metrics.get("token_usages") or ():
+            read, written = one["cache_read_tokens"], one["cache_write_tokens"]
+            prompt = one["prompt_tokens"]
+            yield UsageTotals(prompt if prompt >= read + written else prompt + written, read, one["completion_tokens"])
+
+
+def _cline(path: Path) -> Iterable[UsageTotals]:
+    """The metrics of the messages of Cline's SDK."""
+    for message in json.loads(path.read_bytes())["messages"]:
+        metrics = message.get("metrics")
+        if metrics:
+            read = metrics.get("cacheReadTokens", 0)
+            yield UsageTotals(metrics.get("inputTokens", 0), read, metrics.get("outputTokens", 0))
+
+
+def _atif(path: Path) -> Iterable[UsageTotals]:
+    """The metrics of the agent's own steps."""
+    for step in json.loads(path.read_bytes())["steps"]:
+        metrics = step.get("metrics") or {}
+        if metrics and not step.get("is_copied_context"):
+            yield UsageTotals(
+                metrics.get("prompt_tokens") or 0,
+                metrics.get("cached_tokens") or 0,
+                metrics.get("completion_tokens") or 0,
+            )
+
+
+_COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
+    "atif": _atif,
+    "claude-code": _claude_code,
+    "cline": _cline,
+    "codex": _codex,
+    "gemini-cli": _gemini,
+    "opencode": _opencode,
+    "openhands": _openhands,
+    "pi": _pi,
+}
+
+COUNTED = tuple(_COUNTS)
+"""The formats that are counted twice."""

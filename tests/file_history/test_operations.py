@@ -1,0 +1,184 @@
+"""What calls of every agent's tools do to files, as their arguments and results tell it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.file_history.content import FileContent
+from inspector.file_history.operations import Deletion, Read, Unclear, Writing, deeds_of
+from inspector.file_history.patches import parsed_patch, patched
+from inspector.file_history.results import has_failed
+
+if TYPE_CHECKING:
+    from inspector.file_history.operations import FileOperation
+
+BEFORE = "a\nb\nc\n"
+
+
+def operations(tool: str, arguments: dict[str, Any], result: str = "Done.") -> tuple[FileOperation, ...]:
+    return deeds_of(tool, json.dumps(arguments), result).operations
+
+
+def after(tool: str, arguments: dict[str, Any], result: str = "Done.") -> str:
+    content = FileContent.of_text(BEFORE)
+    for operation in operations(tool, arguments, result):
+        assert operation.path == "x.py"
+        content = operation.applied(content)
+    assert content.is_whole
+    return content.text()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("Edit", {"file_path": "x.py", "old_string": "b", "new_string": "B"}, "a\nB\nc\n"),
+        ("Edit", {"file_path": "x.py", "old_string": "b", "new_string": ""}, "a\nc\n"),
+        ("MultiEdit", {"file_path": "x.py", "edits": [{"old_string": "a", "new_string": "A"}]}, "A\nb\nc\n"),
+        ("Write", {"file_path": "x.py", "content": "new"}, "new"),
+        ("edit", {"filePath": "x.py", "oldString": "b\n", "newString": ""}, "a\nc\n"),
+        ("edit", {"path": "x.py", "oldText": "b", "newText": "B"}, "a\nB\nc\n"),
+        ("edit", {"path": "x.py", "edits": [{"oldText": "a", "newText": "A"}]}, "A\nb\nc\n"),
+        ("replace", {"file_path": "x.py", "old_string": "c", "new_string": "C", "instruction": "i"}, "a\nb\nC\n"),
+        ("editor", {"path": "x.py", "old_text": "b", "new_text": "B"}, "a\nB\nc\n"),
+        ("editor", {"path": "x.py", "new_text": "all"}, "all"),
+        ("editor", {"path": "x.py", "insert_line": 2, "new_text": "new"}, "a\nnew\nb\nc\n"),
+        ("insert_content", {"path": "x.py", "line": 1, "content": "new"}, "new\na\nb\nc\n"),
+        ("insert_content", {"path": "x.py", "line": 0, "content": "new\n"}, "a\nb\nc\nnew\n"),
+        ("write_to_file", {"path": "x.py", "content": "n\n"}, "n\n"),
+        (
+            "replace_in_file",
+            {"path": "x.py", "diff": "------- SEARCH\nb\n=======\nB\nB2\n+++++++ REPLACE\n"},
+            "a\nB\nB2\nc\n",
+        ),
+        (
+            "apply_diff",
+            {"path": "x.py", "diff": "<<<<<<< SEARCH\n:start_line:2\n-------\nb\n=======\nB\n>>>>>>> REPLACE"},
+            "a\nB\nc\n",
+        ),
+        ("str_replace_editor", {"command": "str_replace", "path": "x.py", "old_str": "b", "new_str": "B"}, "a\nB\nc\n"),
+        ("str_replace_editor", {"command": "insert", "path": "x.py", "insert_line": 1, "new_str": "i"}, "a\ni\nb\nc\n"),
+        ("str_replace_editor", {"command": "create", "path": "x.py", "file_text": "f"}, "f"),
+        ("mcp__files__edit_file", {"path": "x.py", "old_str": "b", "new_str": "B", "intent": "why"}, "a\nB\nc\n"),
+        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: x.py\n@@ a\n-b\n+B\n*** End Patch"}, "a\nB\nc\n"),
+        (
+            "shell",
+            {
+                "command": [
+                    "bash",
+                    "-lc",
+                    "apply_patch <<'P'\n*** Begin Patch\n*** Add File: x.py\n+n\n*** End Patch\nP",
+                ]
+            },
+            "n\n",
+        ),
+    ],
+)
+def test_a_change_is_understood_in_every_manner(tool: str, arguments: dict[str, Any], expected: str) -> None:
+    assert after(tool, arguments) == expected
+
+
+NUMBERED = [
+    ("Read", {"file_path": "x.py"}, "     1→a\n     2→b\n     3→\n\n<system-reminder>\nbeware\n</system-reminder>\n"),
+    ("Read", {"file_path": "x.py"}, "1\ta\n2\tb\n3\t"),
+    (
+        "read",
+        {"filePath": "x.py"},
+        "<path>x.py</path>\n<content>\n1: a\n2: b\n\n(End of file - total 2 lines)\n</content>",
+    ),
+    ("read", {"filePath": "x.py"}, "<file>\n00001| a\n00002| b\n\n(End of file - total 2 lines)\n</file>"),
+    ("read_files", {"files": [{"path": "x.py"}]}, '{"query":"x.py","result":"1 | a\\n2 | b","success":true}'),
+    ("read_file", {"path": "x.py"}, '{"content": "     1|a\\n     2|b", "total_lines": 2}'),
+    ("read_file", {"file_path": "x.py"}, "L1: a\nL2: b"),
+    ("view", {"path": "x.py"}, "1. a\n2. b\n3. "),
+    (
+        "str_replace_editor",
+        {"command": "view", "path": "x.py"},
+        "Here's the result of running `cat -n` on x.py:\n     1\ta\n     2\tb\n     3\t\n",
+    ),
+    ("read_file", {"file_path": "x.py"}, "a\nb\n"),
+    ("read", {"path": "x.py"}, "a\nb\n"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "result"), NUMBERED)
+def test_a_read_is_understood_in_every_manner(tool: str, arguments: dict[str, Any], result: str) -> None:
+    (read,) = operations(tool, arguments, result)
+    assert isinstance(read, Read)
+    assert (read.path, read.shown.lines, read.shown.first) == ("x.py", ("a", "b"), 1)
+    assert read.applied(FileContent()).text() == "a\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result", "first", "lines"),
+    [
+        ("Read", {"file_path": "x.py", "offset": 40, "limit": 2}, "    40→a\n    41→b\n", 40, ("a", "b")),
+        (
+            "read",
+            {"path": "x.py", "offset": 7},
+            "a\nb\n\n[12 more lines in file. Use offset=9 to continue.]",
+            7,
+            ("a", "b"),
+        ),
+        ("read", {"path": "x.py"}, "a\nb\n\n[Showing lines 1-2 of 90 (50KB limit). Use offset=3]", 1, ("a", "b")),
+    ],
+)
+def test_a_part_is_no_whole_file(
+    tool: str, arguments: dict[str, Any], result: str, first: int, lines: tuple[str, ...]
+) -> None:
+    (read,) = operations(tool, arguments, result)
+    assert isinstance(read, Read)
+    assert (read.shown.first, read.shown.lines, read.shown.total) == (first, lines, None)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "result"),
+    [
+        ("Read", {"file_path": "x.py"}, "<tool_use_error>File does not exist.</tool_use_error>"),
+        ("read", {"filePath": "/d"}, "<path>/d</path>\n<type>directory</type>\n<entries>\na\n</entries>"),
+        ("Edit", {"file_path": "x.py", "old_string": "b", "new_string": "B"}, "String to replace not found in file."),
+        ("editor", {"path": "x.py", "old_text": "b", "new_text": "B"}, '{"query":"e","error":"no","success":false}'),
+        ("get_weather", {"path": "x", "city": "y"}, "sunny"),
+        ("Grep", {"pattern": "x", "path": "x.py"}, "x.py:3: x"),
+    ],
+)
+def test_what_failed_or_shows_no_file_tells_nothing(tool: str, arguments: dict[str, Any], result: str) -> None:
+    assert operations(tool, arguments, result) == ()
+
+
+def test_arguments_of_any_shape_are_no_error() -> None:
+    for text in ("", "[]", "null", '"x"', "{", '{"path": 3}', '{"file_path": "x", "edits": [3]}', "*** Begin Patch"):
+        for tool in ("Edit", "Read", "Bash", "apply_patch", "str_replace_editor", "run_ipython"):
+            deeds_of(tool, text, "[File: x (3 lines total)]\n")
+            assert deeds_of(tool, text, None).operations == ()
+
+
+def test_a_change_nobody_recorded_is_said_to_be_unclear() -> None:
+    (unclear,) = operations("edit_file", {"target_file": "x.py", "code_edit": "// ... existing code ..."})
+    assert isinstance(unclear, Unclear)
+    (notebook,) = operations("NotebookEdit", {"notebook_path": "x.ipynb", "new_source": "1"})
+    assert isinstance(notebook, Unclear)
+
+
+def test_a_patch_adds_deletes_and_renames() -> None:
+    update = "*** Update File: x.py\n*** Move to: y.py\n-b\n+B\n"
+    patch = f"*** Begin Patch\n*** Add File: n.py\n+x\n*** Delete File: o.py\n{update}*** End Patch"
+    added, deleted, moved = deeds_of("apply_patch", patch, "Success.").operations
+    assert isinstance(added, Writing)
+    assert added.text == "x\n"
+    assert isinstance(deleted, Deletion)
+    assert moved.applied(FileContent.of_text(BEFORE)).text() == "a\nB\nc\n"
+
+
+def test_a_hunk_is_placed_as_codex_places_it() -> None:
+    (update,) = parsed_patch("*** Begin Patch\n*** Update File: x\n@@ def g():\n-    pass\n+    go()\n*** End Patch")
+    content = FileContent.of_text("def f():\n    pass\ndef g():\n    pass  \n")
+    assert patched(content, update.hunks).text() == "def f():\n    pass\ndef g():\n    go()\n"
+
+
+def test_exit_codes_tell_of_failures() -> None:
+    assert has_failed("Exit code: 2\nOutput:\n", is_error=False)
+    assert has_failed('{"output":"x","metadata":{"exit_code":1}}', is_error=False)
+    assert not has_failed("Exit code: 0\nOutput:\nError: none\n", is_error=False)

@@ -1,0 +1,192 @@
+"""States of files in real sessions, against the files as the same edits make them, and as records tell them.
+
+What a session does to files that it has read or written whole is done again in a temporary folder, from the arguments
+of its calls: texts replaced in the file, files written and removed. What the history says of each must be what then
+stands there. Where something else changed a file, the session's next read of it is what stands there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.file_history.history import FileEventKind, file_history
+from inspector.session.open import open_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.file_history.history import FileEvent, FileHistory
+
+SESSIONS = {
+    "claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl": 25,
+    "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl": 20,
+    "claude-code-growth/cc432c40/snap4.jsonl": 9,
+    "codex/rollout-2026-06-18T07-23-13-019ed99c-d00d-7613-b2e7-d2f512f78afd.jsonl": 15,
+    "codex/rollout-2025-09-16T12-47-48-9cd28a74-da7e-4458-a91a-fffec2be9d7a.jsonl": 8,
+    "codex/rollout-2025-10-04T22-31-15-0199b26c-737a-71a2-9939-52ce68c95cbe.jsonl": 15,
+    "copilot-cli/10fb4666-56f0-4352-90fc-715caf95b418/events.jsonl": 1,
+    "gemini-cli/cdb14b05-cceb-4354-a9d8-8c9182ece8bf.json": 6,
+    "opencode/ses_277daa810ffePOBsdfS6gm8uA2.json": 8,
+    "opencode/ses_2200dec98ffeAAGsw94tLFVYT6.json": 15,
+    "openhands-v1/81f92eeb84c0468dbc1837c63c4f72ec/base_state.json": 12,
+    "pi/before-compaction.jsonl": 60,
+}
+"""How many changes of whole files there are at least to try each on."""
+
+OLD = ("old_string", "old_str", "oldString", "oldText")
+NEW = ("new_string", "new_str", "newString", "newText")
+CONTENT = ("content", "file_text")
+HEREDOC = re.compile(r"cat (?:> ?[^\s\\]+ <<\s?'EOF'|<<\s?'EOF' > ?[^\s\\]+)\\n(?P<text>.*?\\n)EOF")
+
+
+def given(arguments: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((arguments[name] for name in names if name in arguments), None)
+
+
+def patch_in_place(file: Path, patch: str, path: str) -> None:
+    """Apply the part of a `*** Begin Patch` that is for one file: every block of lines is where it stands first."""
+    for part in re.split(r"^(?=\*\*\* (?:Update|Add|Delete) File: )", patch, flags=re.MULTILINE)[1:]:
+        head, _, body = part.partition("\n")
+        if not path.endswith(head.split(": ", 1)[1].strip()):
+            continue
+        if head.startswith("*** Delete"):
+            file.unlink(missing_ok=True)
+            return
+        if head.startswith("*** Add"):
+            file.write_text("")
+        text, done = file.read_text(), 0
+        for block in re.split(r"^(?:@@|\*\*\* ).*\n?", body, flags=re.MULTILINE):
+            if not block:
+                continue
+            lines = block.removesuffix("\n").split("\n")
+            old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " -")
+            new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in " +")
+            at = text.index(old, done) if old else len(text)
+            text, done = text[:at] + new + text[at + len(old) :], at + len(new)
+        file.write_text(text if text.endswith("\n") else f"{text}\n")  # as Codex ends what it writes
+
+
+def do_again(file: Path, event: FileEvent, history: FileHistory) -> bool:
+    """Do to a file what a call did; False where the call does not say it in a way that can be done here."""
+    session = history.session
+    text = session.text(session.all_blocks[event.call_block])
+    patch = text if text.startswith("*** Begin Patch") else ""
+    arguments = {} if patch else json.loads(text)
+    for value in arguments.values():
+        parts = value if isinstance(value, list) else [value]
+        patch = next((part for part in parts if isinstance(part, str) and "*** Begin Patch" in part), patch)
+    if patch:
+        patch_in_place(
+            file, f"{patch[patch.index('*** Begin Patch') :].split('*** End Patch')[0]}*** End Patch", event.path
+        )
+        return True
+    if (written := HEREDOC.search(json.dumps(arguments))) is not None:
+        file.write_text(json.loads(f'"{written["text"]}"'))
+        return True
+    for edit in arguments.get("edits") or [arguments]:
+        old, new = given(edit, OLD), given(edit, NEW)
+        if old is None:
+            content = given(arguments, CONTENT)
+            if content is None:
+                return False
+            file.write_text(content)
+            return True
+        there = file.read_text()
+        assert old in there
+        everywhere = edit.get("replace_all") or edit.get("replaceAll")
+        if not new and not old.endswith("\n") and f"{old}\n" in there and event.tool in ("Edit", "MultiEdit"):
+            old += "\n"  # as Claude Code removes lines
+        file.write_text(there.replace(old, new or "", -1 if everywhere else 1))
+    return True
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_state_is_the_file_as_the_edits_of_the_session_make_it(name: str, corpus: Path, tmp_path: Path) -> None:
+    history = file_history(open_session(corpus / name))
+    tried = 0
+    for number, (path, events) in enumerate(history.events.items()):
+        file = tmp_path / str(number)
+        is_there = False
+        for event in events:
+            before, after = history.before_and_after(event)
+            if not event.kind.changes or not event.is_certain or event.problem:
+                is_there = is_there and (not event.problem or not event.is_certain)
+                continue
+            if event.kind is FileEventKind.EDIT and not is_there:
+                if not before.is_whole:
+                    continue
+                file.write_text(before.text())
+            is_there = do_again(file, event, history)
+            state = history.file_state_at(path, event.turn).content
+            if event.kind is FileEventKind.DELETE:
+                assert state.is_deleted
+            elif is_there:
+                assert after.is_whole
+                assert after.text() == file.read_text(), (path, event.turn)
+                assert state.is_whole
+                tried += 1
+            is_there = is_there and file.exists()
+    assert tried >= SESSIONS[name]
+
+
+@pytest.mark.parametrize("name", [name for name in SESSIONS if name.startswith("claude-code")])
+def test_a_state_is_what_claude_code_itself_recorded_of_the_file(name: str, corpus: Path) -> None:
+    session = open_session(corpus / name)
+    history = file_history(session)
+    compared = 0
+    for path, events in history.events.items():
+        truth: str | None = None
+        is_known = False
+        for event in events:
+            record = json.loads(session.texts.record(session.all_blocks[event.result_block]))
+            told = record.get("toolUseResult")
+            told = told if isinstance(told, dict) else {}
+            original, file = told.get("originalFile"), told.get("file") or {}
+            before, after = history.before_and_after(event)
+            if original is not None and "oldString" in told:
+                # What stood there, unless something outside the session had changed it since it was read.
+                is_known = is_known and truth == original
+                if is_known and before.is_whole:
+                    assert before.text() == original, (path, event.turn)
+                    compared += 1
+                truth = original.replace(told["oldString"], told["newString"], -1 if told.get("replaceAll") else 1)
+            elif file.get("startLine") == 1 and file.get("numLines") == file.get("totalLines") and "content" in file:
+                truth, is_known = file["content"], True
+                assert after.text() == truth, (path, event.turn)
+                compared += 1
+            elif "content" in told and event.kind is FileEventKind.WRITE:
+                truth, is_known = told["content"], True
+            elif event.is_certain:
+                truth, is_known = None, False
+    assert compared >= 5
+
+
+def test_every_session_of_the_corpus_tells_its_files(corpus: Path) -> None:
+    told: dict[str, int] = {}
+    for file in sorted(corpus.rglob("*")):
+        if not file.is_file() or file.name == "MANIFEST.tsv" or "events" in file.parts:
+            continue
+        session = open_session(file)
+        history = file_history(session)
+        assert history.unread == 0
+        told[session.format] = told.get(session.format, 0) + len(history.events)
+        for path, events in history.events.items():
+            assert [event.turn for event in events] == sorted(event.turn for event in events)
+            assert len(history.contents[path]) == len(events) + 1
+    for format_name in (
+        "claude-code",
+        "codex",
+        "opencode",
+        "gemini-cli",
+        "pi",
+        "cline",
+        "copilot-cli",
+        "openhands",
+        "openhands-v0",
+        "swe-agent",
+    ):
+        assert told[format_name], format_name

@@ -1,0 +1,109 @@
+"""What commands do to files: what is taken for certain is what a shell does."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.file_history.operations import Read, Writing, deeds_of
+from inspector.file_history.shell import shell_deeds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WRITES = [
+    "cat > notes.txt <<'EOF'\nfirst $HOME\n  `second` \\n\nEOF",
+    "cat <<'END' > notes.txt\na\n\nb\nEND\n",
+    'cat > "notes.txt" <<"EOF"\n$x\nEOF\n',
+    "cat > notes.txt <<EOF\nplain words\nEOF\necho done",
+    "mkdir -p sub && cat > sub/deep.txt <<'EOF'\nx\nEOF",
+    "cat > notes.txt <<'EOF'\na\nEOF\ncat >> notes.txt <<'EOF'\nb\nEOF",
+    "echo 'one line' > notes.txt",
+    "printf 'no newline' > notes.txt",
+    "mkdir -p sub && cd sub && cat > notes.txt <<'EOF'\nx\nEOF",
+]
+
+
+@pytest.mark.parametrize("command", WRITES)
+def test_a_text_that_is_taken_as_written_is_what_a_shell_writes(tmp_path: Path, command: str) -> None:
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, capture_output=True)
+    there = {file.relative_to(tmp_path).as_posix(): file.read_text() for file in tmp_path.rglob("*.txt")}
+    deeds = shell_deeds({"command": command})
+    assert deeds is not None
+    told: dict[str, str] = {}
+    for path, text, appends in deeds.written:
+        place = f"{deeds.folder}/{path}" if deeds.folder else path
+        told[place] = told.get(place, "") + text if appends else text
+    # `mkdir` before `cd` is no folder change that is looked for: the write is not taken for certain then.
+    assert told == there or (not told and "&& cd" in command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat > notes.txt <<EOF\n$HOME\nEOF",
+        "cat > $FILE <<'EOF'\nx\nEOF",
+        "cat > notes.txt <<'EOF'\nno end",
+        "echo $(date) > notes.txt",
+        'echo "$X" > notes.txt',
+        "echo -n x > notes.txt",
+        "rm *.txt",
+        "rm -rf $TMP/x",
+        "python make.py > notes.txt",
+    ],
+)
+def test_what_depends_on_anything_else_is_not_certain(command: str) -> None:
+    deeds = shell_deeds({"command": command})
+    assert deeds is not None
+    assert not deeds.written
+    assert not deeds.removed
+    assert deeds.may_change
+
+
+@pytest.mark.parametrize(
+    ("command", "first", "last"),
+    [
+        ("cat a.py", 1, None),
+        ("sed -n '10,20p' a.py", 10, 20),
+        ("sed -n 7p a.py", 7, 7),
+        ("sed -n '5,$p' a.py", 5, None),
+        ("head -n 30 a.py", 1, 30),
+        ("head -5 a.py", 1, 5),
+        ("nl -ba a.py | sed -n '3,9p'", 3, 9),
+        ("cat -n a.py", 1, None),
+    ],
+)
+def test_a_command_that_prints_lines_of_one_file_reads_them(command: str, first: int, last: int | None) -> None:
+    deeds = shell_deeds({"cmd": command})
+    assert deeds is not None
+    assert deeds.printed is not None
+    assert deeds.printed[:3] == ("a.py", first, last)
+
+
+@pytest.mark.parametrize("command", ["cat a.py b.py", "cat a.py | grep x", "sed -n '1,5p;9p' a.py", "cat a.py && ls"])
+def test_a_command_that_prints_anything_else_reads_nothing(command: str) -> None:
+    deeds = shell_deeds({"cmd": command})
+    assert deeds is not None
+    assert deeds.printed is None
+
+
+def test_lines_count_only_where_all_of_them_were_recorded() -> None:
+    arguments = '{"cmd": "sed -n \'1,3p\' a.py"}'
+    head = "Exit code: 0\nWall time: 0 seconds\nOutput:\n"
+    (read,) = deeds_of("exec_command", arguments, f"{head}a\nb\n").operations
+    assert isinstance(read, Read)
+    assert (read.shown.lines, read.shown.total, read.shown.ends_with_newline) == (("a", "b"), 2, True)
+    # Claude Code trims what a command prints, so fewer lines than asked need not be the file's last ones.
+    assert deeds_of("Bash", arguments.replace("cmd", "command"), "a\nb").operations == ()
+    assert deeds_of("exec_command", arguments, f"{head}a\n…12 tokens truncated…\nb\n").operations == ()
+
+
+def test_a_command_that_failed_wrote_nothing() -> None:
+    arguments = '{"command": "echo x > a.txt"}'
+    assert deeds_of("shell", arguments, "Exit code: 1\nOutput:\nno space").operations == ()
+    assert deeds_of("Bash", arguments, "denied", is_error=True).operations == ()
+    (written,) = deeds_of("Bash", arguments, "").operations
+    assert isinstance(written, Writing)
+    assert written.text == "x\n"

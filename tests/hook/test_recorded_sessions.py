@@ -1,0 +1,90 @@
+"""The hook, fed recorded tool results as events, sends what a replay of the same plan says would be sent."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.hook.run import Asked, respond
+from inspector.hook.shapes import claude_code
+from inspector.recall.originals import kept_originals
+from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.replay import replay
+from inspector.replay.pricing.prices import Pricing
+from inspector.session.model import BlockKind
+from inspector.session.open import open_session
+from inspector.strategies.history.history import NEVER, History
+from inspector.strategies.plan import Plan
+from inspector.tokens.token_table import TokenTable
+from tests.hook.events import recorded_events, sent_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SESSIONS = (
+    "0cf3db51-1c73-43bb-8d05-dc02739514a5",
+    "70d782f7-b303-4e48-9512-6bec16c37abd",
+    "8ecab05f-4481-43d6-9428-a6b177981877",
+    "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b",
+)
+PLANS = (
+    ("trim-at-insertion:threshold=600,head=200,tail=150",),
+    ("trim-at-insertion:per-tool=true",),
+    ("trim-at-insertion:threshold=900,head=500,tail=0,cap=550", "cap-at-insertion:limit=540"),
+    ("trim-at-insertion:threshold=3000,head=1000,tail=500,adaptive=window,adaptive-share=0.004,adaptive-least=200",),
+    (
+        'trim-at-insertion:threshold=500,head=200,tail=100,marker="[{recall}]",exempt-tools=Grep',
+        "cap-at-insertion:limit=700",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize("specs", PLANS)
+def test_what_the_hook_answers_is_what_the_replay_sends(
+    corpus: Path, tmp_path: Path, name: str, specs: tuple[str, ...]
+) -> None:
+    plan = Plan.from_specs(specs)
+    if "window" in specs[0]:
+        plan = Plan.from_specs([f"{specs[0]},window=150000"])
+    (tmp_path / "plan.toml").write_text(plan.to_toml())
+    asked = Asked(plan=str(tmp_path / "plan.toml"))
+    path = corpus / "claude-code" / f"{name}.jsonl"
+    session = open_session(path)
+    history = History.of(session)
+    replayed = replay(ReplayInputs.of(history, TokenTable.estimated(session), pricing=Pricing()), plan)
+    blocks = {
+        block.tool_call_id: index
+        for index, block in enumerate(session.blocks)
+        if block.kind is BlockKind.TOOL_RESULT and history.enters[index] != NEVER
+    }
+    trimmed = 0
+    for event, recorded in recorded_events(path):
+        answer = respond(json.dumps(event).encode(), asked, str(tmp_path))
+        seen = claude_code(event)
+        if seen is None:
+            assert answer == b""
+            continue
+        if seen.text != recorded:
+            # What the agent itself cut before the model saw it, no strategy here has: the hook comes before that.
+            assert "<persisted-output>" in recorded
+            continue
+        block = blocks.get(event["tool_use_id"])
+        if block is None:
+            continue
+        sent = replayed.text(block, int(history.enters[block]))
+        if not answer:
+            assert sent == recorded
+            continue
+        output = sent_output(answer)
+        assert type(output) is type(event["tool_response"])
+        again = claude_code({**event, "tool_response": output})
+        assert again is not None
+        # The agent takes blanks at the end away from the output of a shell.
+        assert again.text.rstrip() == sent.rstrip()
+        assert seen.answer(sent) == json.loads(answer)
+        assert recorded in [text for _, text in kept_originals(event["tool_use_id"], str(tmp_path))]
+        trimmed += 1
+    assert trimmed > (10 if "600" in specs[0] else -1)
