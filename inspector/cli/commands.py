@@ -70,6 +70,7 @@ COMMANDS = {
             "Every figure says how it is known.",
             (
                 "inspector report session.jsonl",
+                "inspector report --last --format html -o page.html",
                 "inspector report session.jsonl --strategy tiered-stale --strategy tiered-stale:data=200",
                 "inspector report session.jsonl --plan careful --plan tuned.toml --format json -o report.json",
             ),
