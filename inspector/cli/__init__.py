@@ -58,11 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from inspector.cli.output import forget, narrate, prepare_streams
 
     prepare_streams()
-    if sys.platform == UNSUPPORTED:
-        narrate(ON_WINDOWS)
-        return ExitCode.WRONG_USAGE
-    _settle_home()
     try:
+        _refuse_other_systems()
+        _settle_home()
         return _run(arguments)
     except CommandError as error:
         narrate(error.message)
@@ -88,6 +86,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         narrate(_bug(error))
         return ExitCode.BUG
+
+
+def _refuse_other_systems() -> None:
+    if sys.platform == UNSUPPORTED:
+        raise CommandError(ON_WINDOWS, ExitCode.WRONG_USAGE)
 
 
 def _settle_home() -> None:

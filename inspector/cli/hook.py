@@ -16,7 +16,7 @@ from inspector.cli.output import is_terminal, narrate, write, write_json
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from inspector.hook.install import Change
+    from inspector.hook.install import SettingsChange
     from inspector.hook.records import Trim
 
 AGENTS = ("claude-code", "hermes", "opencode")
@@ -92,7 +92,7 @@ def _checked_plan(options: Namespace) -> str:
     return named
 
 
-def _make(changes: list[Change], options: Namespace, nothing: str) -> int:
+def _make(changes: list[SettingsChange], options: Namespace, nothing: str) -> int:
     from inspector.atomic_files import write_whole
     from inspector.safe_text import safe_text
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.errors import InspectorError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -46,8 +48,10 @@ class Gap(NamedTuple):
     size: int | None
 
 
-class ContradictionError(Exception):
+class ContradictionError(InspectorError):
     """What is known of a file does not hold what a tool has replaced in it: something else has changed it."""
+
+    advice = "read the file again"
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ AT_INSERTION = {
 """Strategies that act at insertion in the system they describe, which is where they run."""
 
 
-class LeftOut(NamedTuple):
+class UnusedStrategy(NamedTuple):
     """A strategy of a plan that the hook does not apply.
 
     Attributes:
@@ -62,9 +62,11 @@ def cuts_of(plan: Plan, tool: str) -> list[Cut]:
     return [cut for strategy in plan.strategies for cut in _cuts(strategy, tool)]
 
 
-def left_out(plan: Plan) -> list[LeftOut]:
+def left_out(plan: Plan) -> list[UnusedStrategy]:
     """What of a plan the hook does not apply, and where it can run."""
-    return [LeftOut(strategy.name, reason) for strategy in plan.strategies if (reason := _why_left_out(strategy))]
+    return [
+        UnusedStrategy(strategy.name, reason) for strategy in plan.strategies if (reason := _why_left_out(strategy))
+    ]
 
 
 def _why_left_out(strategy: Strategy) -> str:

@@ -23,7 +23,7 @@ class SettingsError(InspectorError):
     advice = "mend the settings file, or write the hook into it by hand as docs/hook.md shows"
 
 
-class Change(NamedTuple):
+class SettingsChange(NamedTuple):
     """What a file becomes.
 
     Attributes:
@@ -65,7 +65,7 @@ def home_of(agent: str) -> Path:
     return Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "opencode"
 
 
-def with_hook(agent: str, folder: Path, words: list[str]) -> list[Change]:
+def with_hook(agent: str, folder: Path, words: list[str]) -> list[SettingsChange]:
     """What installing changes.
 
     Args:
@@ -79,7 +79,7 @@ def with_hook(agent: str, folder: Path, words: list[str]) -> list[Change]:
     """
     if agent != "claude-code":
         files = plugin_files(agent, words)
-        return [Change(folder / name, _read(folder / name), text) for name, text in files.items()]
+        return [SettingsChange(folder / name, _read(folder / name), text) for name, text in files.items()]
     path = folder / "settings.json"
     before = _read(path)
     settings = _without(_parsed(path, before))
@@ -88,14 +88,14 @@ def with_hook(agent: str, folder: Path, words: list[str]) -> list[Change]:
     hooks = settings.setdefault("hooks", {})
     command = {"type": "command", "command": shlex.join(words), "timeout": TIMEOUT_SECONDS}
     hooks.setdefault("PostToolUse", []).append({"matcher": CLAUDE_CODE_MATCHER, "hooks": [command]})
-    return [Change(path, before, _written(settings))]
+    return [SettingsChange(path, before, _written(settings))]
 
 
-def without_hook(agent: str, folder: Path) -> list[Change]:
+def without_hook(agent: str, folder: Path) -> list[SettingsChange]:
     """What taking it back changes; see `with_hook`. Settings that a backup has just so are written as there."""
     if agent != "claude-code":
         files = [folder / name for name in plugin_files(agent, [])]
-        return [Change(path, before, None) for path in files if (before := _read(path)) is not None]
+        return [SettingsChange(path, before, None) for path in files if (before := _read(path)) is not None]
     path = folder / "settings.json"
     before = _read(path)
     if before is None:
@@ -107,8 +107,8 @@ def without_hook(agent: str, folder: Path) -> list[Change]:
     for backup in sorted(folder.glob(f"{path.name}.before-inspector-*"), reverse=True):
         text = _read(backup)
         if text is not None and _is_same(text, left):
-            return [Change(path, before, text)]
-    return [Change(path, before, _written(left) if left else None)]
+            return [SettingsChange(path, before, text)]
+    return [SettingsChange(path, before, _written(left) if left else None)]
 
 
 def _is_same(text: str, settings: dict[str, Any]) -> bool:
