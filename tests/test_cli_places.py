@@ -321,6 +321,23 @@ def test_a_limit_of_memory_that_is_too_small_is_told_in_a_line_with_what_is_need
     assert "ulimit -v" in done.stderr
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems hold nobody to the limit")
+@pytest.mark.parametrize(("megabytes", "is_enough"), [(300, False), (900, False), (1536, True)])
+def test_the_screen_works_with_the_memory_it_asks_for_and_with_less_says_so_in_a_line(
+    tmp_path: Path, megabytes: int, is_enough: bool
+) -> None:
+    command = ("sh", "-c", f'ulimit -v {megabytes << 10}; exec "$@"', "sh", *COMMAND)
+    with TerminalProgram(tmp_path, str(SAMPLE), command=command) as program:
+        if is_enough:
+            program.until(lambda: "best plan saves" in program.text, "what the best plan saves")
+            return
+        program.until(lambda: not program.child.isalive(), "the end")
+        said = " ".join(program.text.split())
+    assert program.child.exitstatus == 1
+    assert f"the limit of {megabytes} MB on memory is too small for the screen; at least 1536 MB are needed" in said
+    assert "inspector report" in said
+
+
 PAGE = ("report", str(SAMPLE), "--format", "html", "--no-compare", "--no-script")
 
 

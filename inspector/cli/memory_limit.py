@@ -14,6 +14,8 @@ from inspector.tokens.address_space import address_space_limit
 
 MEMORY_NEEDED: Final = 192 << 20
 """Bytes in which a command can work."""
+SCREEN_MEMORY_NEEDED: Final = 1536 << 20
+"""Bytes in which the screen can work: it takes a tenth of that, and reserves the rest for its threads' stacks."""
 LITTLE_MEMORY: Final = 2 * MEMORY_NEEDED
 """Bytes below which a library that cannot be imported had too little."""
 
@@ -30,9 +32,20 @@ def too_little_memory(error: Exception | None = None) -> str:
     )
     if limit is None or limit >= (LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED):
         return ""
-    enough = LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED
+    return _told(limit, LITTLE_MEMORY if is_of_memory else MEMORY_NEEDED, "")
+
+
+def too_little_memory_for_screen() -> str:
+    """What to tell of a limit that is too small for the screen, in a line; empty where there is none."""
+    limit = address_space_limit()
+    if limit is None or limit >= SCREEN_MEMORY_NEEDED:
+        return ""
+    return f"{_told(limit, SCREEN_MEMORY_NEEDED, ' for the screen')}; inspector report takes less"
+
+
+def _told(limit: int, enough: int, what: str) -> str:
     return (
-        f"the limit of {limit >> 20} MB on memory is too small; at least {enough >> 20} MB are needed: "
+        f"the limit of {limit >> 20} MB on memory is too small{what}; at least {enough >> 20} MB are needed: "
         f"`ulimit -v {enough >> 10}`, or `ulimit -v unlimited`"
     )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.cli.memory_limit import too_little_memory_for_screen
 from inspector.cli.output import ProgressLine, is_terminal, wants_color, write
 from inspector.cli.resolve_paths import newest, resolve_targets
 
@@ -96,7 +97,12 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         paths: Sessions to open, each in a tab.
         folders: Folders whose sessions are listed; None for those of this machine's agents.
         listed: Sessions that stand first in the list.
+
+    Raises:
+        CommandError: Memory is limited to less than the screen needs.
     """
+    if told := too_little_memory_for_screen():
+        raise CommandError(told)
     # Read by Textual when it is imported.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     # What is imported stays: the collector would look through all of it on the way, before the first paint, and ever
