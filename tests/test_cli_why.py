@@ -40,7 +40,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
-    assert "dearest to carry $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
+    assert "dearest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: at least ~$0.28" in said
     assert BELIEF in said
     assert "1-hour cache would have cost ~$0.048 more: 1 miss fewer" in said

@@ -138,7 +138,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
         cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
         tokens = IN_TEXT.marked(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
         said = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
-        rows.append(("dearest to carry" if not place else "", cost, said))
+        rows.append(("dearest results" if not place else "", cost, said))
     return rows
 
 

@@ -266,7 +266,7 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
     )
     largest = report.carried[0]
     alternative = (
-        "Bars: token-calls by kind of block and tool. Most of the texts is "
+        "Bars: token-calls by kind of block and tool. The largest group is "
         f"{plain(part_label(largest.kind, largest.tool))}, "
         f"{IN_TEXT.share(largest.share)} of all prompts."
     )
