@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.driver import Driver
     from textual.screen import Screen
+    from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary
     from inspector.strategies.plan import Plan
@@ -180,8 +181,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Show an open session."""
         if self.current_mode == HOME and mode != HOME:
             self._name_home()
-        self.switch_mode(mode)
+        self._switch(mode)
         self.show_tabs()
+
+    def _switch(self, mode: str) -> AwaitMount:
+        """Switch as the application's own doing: widgets made now keep whoever has them made, even a menu that goes."""
+        with self._context():
+            return self.switch_mode(mode)
 
     def _name_home(self) -> None:
         """Make it possible to come back to the first screen: the program begins there without naming it."""
@@ -211,14 +217,14 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._tabs = self._tabs.without(mode)
         self._name_home()
         if following is not None and following.mode != mode:
-            await self.switch_mode(following.mode)
+            await self._switch(following.mode)
         elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
-            await self.switch_mode(HOME)
+            await self._switch(HOME)
         else:
             self._tabs = self._tabs._replace(made=self._tabs.made + 1)
             name = f"list-{self._tabs.made}"
             self.add_mode(name, self.sessions_screen)
-            await self.switch_mode(name)
+            await self._switch(name)
         await self.remove_mode(mode)
         if base is self._compose_screen:
             self._compose_screen = None  # Textual would keep the first screen for as long as the program runs
