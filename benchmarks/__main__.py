@@ -27,6 +27,7 @@ BENCHMARKS = {
     "presets": "presets",
     "tuning": "tuning",
     "recorded-usage": "recorded_usage",
+    "hook": "hook",
 }
 """Names and the modules that measure, in the order they are run."""
 

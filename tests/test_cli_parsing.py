@@ -1,3 +1,4 @@
+import re
 import shlex
 
 import pytest
@@ -31,7 +32,8 @@ def test_after_two_hyphens_everything_is_a_path():
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_every_example_in_the_help_parses_and_names_strategies_there_are(command):
     for example in command.examples:
-        words = shlex.split(example)
+        in_shell = re.search(r"\$\((.+)\)", example)
+        words = shlex.split(in_shell[1] if in_shell else example)
         found, rest = find_command(words[1:])
         options = command_parser(command).parse_args(rest)
 

@@ -23,8 +23,8 @@ NO_HOME = "/nonexistent"
 
 XDG_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
-ANSWERING = ("--agent", "--plan")
-"""What follows `hook` where an agent started it."""
+ANSWERING = ("--agent", "--plan", "--no-originals")
+"""What follows `hook` where an agent started it, which takes an exit code other than 0 for an objection."""
 
 TRACEBACK_VARIABLE = "INSPECTOR_TRACEBACK"
 """Set to anything to see the traceback of a bug."""
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code, see `ExitCode`.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1] in ANSWERING:
+    if arguments and arguments[0] == "hook" and arguments[1:2] and arguments[1].startswith(ANSWERING):
         # After every tool call of an agent, which waits: nothing is read that this does not need.
         from inspector.hook.run import main as answer_event
 

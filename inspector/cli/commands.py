@@ -70,6 +70,7 @@ COMMANDS = {
             "Every figure says how it is known.",
             (
                 "inspector report session.jsonl",
+                "inspector report --last --format html -o page.html",
                 "inspector report session.jsonl --strategy tiered-stale --strategy tiered-stale:data=200",
                 "inspector report session.jsonl --plan careful --plan tuned.toml --format json -o report.json",
             ),
@@ -150,6 +151,16 @@ COMMANDS = {
                 "inspector files session.jsonl --changelog --format md",
             ),
             "inspector.cli.files",
+        ),
+        Command(
+            "mcp",
+            "a server through which an agent asks for what was cut from its own context",
+            "Serves four read-only tools over standard input and output by the Model Context Protocol: memory_query, "
+            "file_state_at, changelog and context_report, for the newest session of the folder it is started in, or "
+            "for the sessions named. Answers are bounded and come in pages; secrets in them are masked. No file is "
+            "read but the sessions' own, and nothing is written but the index of recall.",
+            ("inspector mcp", "inspector mcp session.jsonl", "inspector mcp ~/.claude/projects --allow-secrets"),
+            "inspector.cli.mcp",
         ),
         Command(
             "export",

@@ -5,6 +5,7 @@ Answering events is `inspector.hook.run`, which `inspector.cli.main` calls befor
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -54,7 +55,10 @@ def run(options: Namespace) -> int:
             return _make(changes, options, "there is no hook of inspector's in it")
         plan = _checked_plan(options)
         words = hook_words(options.agent, plan, keeps_originals=not options.no_originals)
-        return _make(with_hook(options.agent, folder, words), options, "the hook is there already")
+        done = _make(with_hook(options.agent, folder, words), options, "the hook is there already")
+        if shutil.which("inspector") is None:
+            narrate("notices may name `inspector recall`, and no program `inspector` is on the PATH: put it there")
+        return done
     except SettingsError as error:
         raise CommandError(error.message) from None
     except OSError as error:

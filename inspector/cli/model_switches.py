@@ -78,7 +78,7 @@ def switch_call(inputs: ReplayInputs, options: Namespace) -> int:
         raise CommandError(f"call {at + 1:,} is {there if is_there else beyond}", ExitCode.WRONG_USAGE)
     for model in options.switch:
         if inputs.pricing.rates(model, inputs.history.session.calls[at].time) is None:
-            advice = inputs.pricing.advice([model]).partition(";")[0]
+            advice = inputs.pricing.lacking([model])
             known = other_models(baseline)
             like = f"; here there are {', '.join(known)}" if known else "; add it to a file for --price-file"
             raise CommandError(f"{advice or 'name a model'}{like}", ExitCode.WRONG_USAGE)

@@ -30,6 +30,7 @@ OPTIONAL_PARTS = (
     OptionalPart("serve", "the screen in a browser", "textual-serve"),
     OptionalPart("texts", "secrets found in texts that are reported", "bc-detect-secrets"),
     OptionalPart("fleet", "many sessions on a cluster", "distributed"),
+    OptionalPart("mcp", "a server that an agent asks about its own session", "mcp"),
 )
 
 

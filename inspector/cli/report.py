@@ -14,7 +14,7 @@ from inspector.cli.model_switches import add_switch_arguments, check_switch, swi
 from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, narrate
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
-from inspector.cli.resolve_paths import is_list
+from inspector.cli.resolve_paths import is_list, newest
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """What to report on, under which plans, in which form."""
     add_plan_arguments(parser, "each is a plan of its own, compared side by side")
-    add_report_arguments(parser, FORMS)
+    add_report_arguments(parser, FORMS, needs_path=False)
+    parser.add_argument(
+        "--last", action="store_true", help="the newest session, of the directory PATH or of this machine's agents"
+    )
     parser.add_argument(
         "--rows",
         choices=("calls", "blocks"),
@@ -64,6 +67,12 @@ def run(options: Namespace) -> int:
 
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
+    if options.last:
+        options.path = newest(options.path).path
+        narrate(f"the newest session: {options.path}")
+    elif options.path is None:
+        message = "name a session or a folder as PATH, or say --last for the newest; see: inspector report --help"
+        raise CommandError(message, ExitCode.WRONG_USAGE)
     check_output(options)
     check_switch(options)
     if options.include_text:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 MOST_NEAR = 5
+LONGEST_COMMAND = 120
+"""Characters of a command that are told; a longer one is cut at a word."""
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
 _NAMED_IN_RESULT = re.compile(r"(?:file|to): (/[^\n]+?)(?: \(|\. |$)", re.MULTILINE)
 
@@ -407,4 +409,5 @@ def _names(command: str, path: str) -> bool:
 
 def _doubt(command: str, turn: int) -> str:
     line = " ".join(command.split())
-    return f"a command may have changed it at turn {turn}: {line[:120]}{'…' if len(line) > 120 else ''}"
+    shown = line if len(line) <= LONGEST_COMMAND else f"{line[:LONGEST_COMMAND].rsplit(' ', 1)[0]} …"
+    return f"a command may have changed it at turn {turn}: {shown}"

@@ -29,6 +29,7 @@ from inspector.tokens.token_table import count_session
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from inspector.replay.engine.replay import Replay
     from inspector.replay.provider_messages import Form
     from inspector.session.model import Block, Session
     from inspector.strategies.core.rendition import Rendition
@@ -63,6 +64,7 @@ class Conversation:
         self._form: Form | None = form
         self._entries: list[MessageDict] = []
         self._table: TokenTable | None = None
+        self._replayed: Replay | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -80,6 +82,11 @@ class Conversation:
         """Everything that was added, whole."""
         return tuple(self._entries)
 
+    @property
+    def replayed(self) -> Replay | None:
+        """What `to_send` said last follows from this: every call so far, and the next; None before it was asked."""
+        return self._replayed
+
     def to_send(self) -> list[MessageDict]:
         """The messages to send with the next call, in the form they came in."""
         if not self._entries:
@@ -87,6 +94,7 @@ class Conversation:
         session = read_conversation(self._entries, self._form)
         self._table = _counted(session, self._table)
         outcome = replay(inputs_of_messages(session, self._table), self._plan)
+        self._replayed = outcome
         return rewritten(self._entries, session, outcome.changed_renditions(outcome.history.call_count))
 
 

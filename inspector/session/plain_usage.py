@@ -168,15 +168,49 @@ def _atif(path: Path) -> Iterable[UsageTotals]:
             )
 
 
+def _own(path: Path) -> Iterable[UsageTotals]:
+    """Every response and side call of our own form with usage; a side call told again replaces the first."""
+    beside: dict[Any, UsageTotals] = {}
+    for number, line in enumerate(_lines(path)):
+        usage = line.get("usage")
+        if not usage or line.get("inherited"):
+            continue
+        read, written = usage.get("cache_read", 0), usage.get("cache_write_5m", 0) + usage.get("cache_write_1h", 0)
+        found = UsageTotals(usage.get("uncached", 0) + read + written, read, usage.get("output", 0))
+        if line.get("type") == "side_call":
+            beside[line.get("id") or number] = found
+        elif line.get("role") == "assistant":
+            yield found
+    yield from beside.values()
+
+
+def _qwen(path: Path) -> Iterable[UsageTotals]:
+    """By the record's id, its last usage; thoughts are part of the output unless the total says otherwise."""
+    of_record: dict[str, UsageTotals] = {}
+    for record in _lines(path):
+        usage = record.get("usageMetadata")
+        if record.get("type") != "assistant" or not usage or record.get("forkedFrom"):
+            continue
+        prompt, output, thoughts = (
+            usage.get(name) or 0 for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+        )
+        if usage.get("totalTokenCount") == prompt + output + thoughts:
+            output += thoughts
+        of_record[record["uuid"]] = UsageTotals(prompt, usage.get("cachedContentTokenCount") or 0, output)
+    return of_record.values()
+
+
 _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
     "atif": _atif,
     "claude-code": _claude_code,
     "cline": _cline,
     "codex": _codex,
     "gemini-cli": _gemini,
+    "inspector-lines": _own,
     "opencode": _opencode,
     "openhands": _openhands,
     "pi": _pi,
+    "qwen-code": _qwen,
 }
 
 COUNTED = tuple(_COUNTS)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MODULES = (
     "own",
+    "qwen",
     "claude_code",
     "codex",
     "pi",
@@ -33,6 +34,7 @@ MODULES = (
     "hermes",
     "goose",
     "opencode",
+    "agents_sdk",
     "spans",
     "claude_trace",
     "cline",

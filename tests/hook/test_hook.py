@@ -108,7 +108,7 @@ def test_a_broken_plan_passes_the_result_and_is_told_once(tmp_path: Path, writte
 def test_a_plan_that_is_gone_or_not_named_passes_the_result(tmp_path: Path) -> None:
     assert run_hook(bash_event(), tmp_path / "gone.toml").stdout == b""
     assert run_hook(bash_event(), "careful").stdout == b""  # nothing there is so long
-    for words in (["--agent", "nobody"], ["--plan"], ["--agent", "claude-code", "--what"]):
+    for words in (["--agent", "nobody"], ["--plan"], ["--plan=x", "--what"], ["--no-originals"]):
         done = subprocess.run(
             [*COMMAND, "hook", *words], input=b"{}", capture_output=True, env=environment(), timeout=120, check=False
         )

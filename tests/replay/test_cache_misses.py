@@ -480,12 +480,18 @@ def test_the_other_lifetime_costs_what_it_does_worked_out_call_by_call(drawn, to
         calls.append(Call(int(share * number * STEP), time, model, hour=not to_hour))
     session = Script().play(*calls)
 
-    change = lifetime_change(misses_of(session))
+    found = misses_of(session)
+    change = lifetime_change(found)
 
     assert change is not None
     assert change.lifetime == (3600.0 if to_hour else 300.0)
     assert change.usd.value == pytest.approx(by_hand(session, to_hour=to_hour))
     assert change.usd.known is HowKnown.PROJECTED
+    assert change.saved_usd.value == pytest.approx(change.miss_usd.value - change.write_usd.value)
+    if to_hour:
+        expired = [miss for miss in found.all if miss.cause is MissCause.TTL_EXPIRED_5M]
+        prevented = [miss.extra_usd.value for miss in expired if miss.evidence.gap_seconds <= 3600]
+        assert (change.misses, change.miss_usd.value) == (len(prevented), pytest.approx(sum(prevented)))
 
 
 def test_so_many_pauses_make_both_lifetimes_cost_the_same() -> None:

@@ -23,7 +23,9 @@ from tests.session.gemini_lines import GeminiScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
+from tests.session.qwen_lines import QwenScript
 from tests.session.run_files import Record, event, exchange, inspect_log, jsonl, mini_run, text
+from tests.session.span_lines import attributes, flat
 
 START = 1_780_000_000.0
 DAY = 86_400.0
@@ -327,6 +329,49 @@ def mini_swe_agent(path: Path, calls: Sequence[Made]) -> Path:
     return path / "run.traj.json"
 
 
+def own_lines(path: Path, calls: Sequence[Made]) -> Path:
+    lines: list[Record] = [{"type": "session", "inspector": 1, "id": "s"}]
+    for number, call in enumerate(calls):
+        if call.before is MissCause.COMPACTION:
+            lines.append({"type": "compaction", "summary": "what was done", "kept": []})
+        asked = {"type": "message", "role": "user", "content": f"question {number}", "time": stamp(call.time - 5)}
+        usage = {
+            "uncached": 10,
+            "cache_read": call.read,
+            "cache_write_5m": call.prompt - call.read - 10,
+            "output": 9,
+        }
+        said = {"type": "message", "role": "assistant", "content": f"answer {number}", "time": stamp(call.time)}
+        lines += [asked, {**said, "id": f"r{number}", "model": call.model, "usage": usage}]
+    (path / "session.jsonl").write_bytes(jsonl(lines))
+    return path / "session.jsonl"
+
+
+def spans(path: Path, calls: Sequence[Made]) -> Path:
+    lines, messages = [], []
+    for number, call in enumerate(calls):
+        messages.append({"role": "user", "parts": [{"type": "text", "content": f"question {number}"}]})
+        messages.append({"role": "assistant", "parts": [{"type": "text", "content": f"answer {number}"}]})
+        about = attributes(number, messages)
+        about |= {"gen_ai.request.model": call.model, "gen_ai.response.model": call.model}
+        about |= {"gen_ai.usage.input_tokens": call.prompt, "gen_ai.usage.cache_read.input_tokens": call.read}
+        about |= {"gen_ai.usage.cache_write.input_tokens": 0}
+        seconds = round(START + call.time)
+        lines.append(flat(number, about, startTime=[seconds, 0], endTime=[seconds + 1, 0]))
+    (path / "spans.jsonl").write_bytes(jsonl(lines))
+    return path / "spans.jsonl"
+
+
+def qwen(path: Path, calls: Sequence[Made]) -> Path:
+    script = QwenScript()
+    for number, call in enumerate(calls):
+        script.user(f"question {number}", timestamp=stamp(call.time - 5))
+        counts = (call.prompt, call.read, 9)
+        script.answer(f"answer {number}", tokens=counts, model=call.model, timestamp=stamp(call.time))
+    (path / "session.jsonl").write_bytes(jsonl(script.lines))
+    return path / "session.jsonl"
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -346,9 +391,12 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "openhands": (openhands, CLAUDE),
     "openhands-v0": (openhands_0, GPT),
     "mini-swe-agent": (mini_swe_agent, GPT),
+    "inspector-lines": (own_lines, CLAUDE),
+    "otel": (spans, GPT),
+    "qwen-code": (qwen, GPT),
 }
 
-SILENT = {"copilot-cli", "goose", "hermes", "swe-agent", "transcripts"}
+SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts"}
 """Formats that report nothing of what was read from a cache."""
 
 

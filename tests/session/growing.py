@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.session import databases, goose_store, hermes_store, opencode_store, run_files
+from tests.session import agents_store, databases, goose_store, hermes_store, opencode_store, run_files
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
 from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
+from tests.session.qwen_lines import qwen
 from tests.session.run_files import encoded
 from tests.session.span_lines import export_document, export_lines, flat_lines
 from tests.session.test_responses import growing as responses_log
@@ -270,6 +271,7 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 
 GROWING: dict[str, Growing] = {
+    "qwen-code": Growing("qwen-code", "s.jsonl", "lines", _encoded_lines(qwen), 900),
     "otel": Growing("otel", "spans.jsonl", "lines", _encoded_lines(flat_lines), 60),
     "otel exports": Growing("otel", "exports.jsonl", "lines", _encoded_lines(export_lines), 60),
     "otel document": Growing("otel", "export.json", "document", _document(export_document, 1), 60),
@@ -324,6 +326,7 @@ GROWING: dict[str, Growing] = {
     "openhands folder": Growing("openhands", "conversation", "folder", _folder(openhands), 1_000),
     "openhands-v0 folder": Growing("openhands-v0", "conversation", "folder", _folder(openhands_0), 1_000),
     "cline": Growing("cline", "1750000000000", "folder", _folder(task_of_cline), 500),
+    "openai-agents": Growing("openai-agents", "agents.db", "database", agents_store.write),
     "opencode": Growing("opencode", "opencode.db", "database", _opencode_database, 2_000),
     "goose": Growing("goose", "sessions.db", "database", _goose_database),
     "hermes": Growing("hermes", "state.db", "database", _hermes_database),

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 NOBODY = 65534
 
+TABLE_OF = {"opencode": "part", "openai-agents": "agent_messages"}
+"""Where a database has its messages, if not in a table of that name."""
+
 
 @pytest.fixture(params=GROWING)
 def known(request: pytest.FixtureRequest) -> Growing:
@@ -214,7 +217,7 @@ def test_a_database_whose_writer_is_killed_before_it_commits_is_as_it_was(tmp_pa
         connection = sqlite3.connect(follower.path, isolation_level=None)
         connection.execute("PRAGMA cache_spill = 1")
         connection.execute("BEGIN IMMEDIATE")
-        for table in ("part", "messages"):
+        for table in ("messages", *TABLE_OF.values()):
             try:
                 connection.execute(f"DELETE FROM {table}")  # noqa: S608  # names of tests
             except sqlite3.OperationalError:
@@ -240,7 +243,7 @@ def test_a_database_held_by_its_writer_alone_keeps_its_view_until_it_is_let_go(
     before = follower.session
     with closing(sqlite3.connect(path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
-        table = "part" if database.format == "opencode" else "messages"
+        table = TABLE_OF.get(database.format, "messages")
         holder.execute(f"DELETE FROM {table}")  # noqa: S608  # names of tests
         for _ in range(2):
             follower.poll()

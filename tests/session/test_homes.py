@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,6 +23,9 @@ from inspector.session.formats import (
 )
 from inspector.session.registry import all_formats
 
+if TYPE_CHECKING:
+    from inspector.session.format import Format
+
 VARIABLES = (
     "CLAUDE_CONFIG_DIR",
     "CLINE_DATA_DIR",
@@ -35,6 +39,7 @@ VARIABLES = (
     "OPENHANDS_CONVERSATIONS_DIR",
     "OPENHANDS_PERSISTENCE_DIR",
     "PI_CODING_AGENT_DIR",
+    "QWEN_HOME",
 )
 
 
@@ -102,3 +107,26 @@ def test_logs_are_looked_for_where_evaluations_and_requests_were_recorded(
     assert inspect_ai.InspectFormat().homes() == (), "only folders of this machine"
     monkeypatch.chdir(tmp_path)
     assert claude_trace.ClaudeTraceFormat().homes() == (tmp_path / ".claude-trace",)
+
+
+@pytest.mark.parametrize(
+    ("known", "inside"),
+    [
+        (claude_code.ClaudeCodeFormat(), ".openclaude/projects"),
+        (codex.CodexFormat(), ".trae/cli/sessions"),
+        (pi.PiFormat(), ".prime/agent/sessions"),
+    ],
+)
+def test_programs_that_write_what_another_does_have_folders_of_their_own(
+    known: Format, inside: str, private_home: Path
+) -> None:
+    assert private_home / inside in known.homes()
+
+
+def test_databases_of_opencodes_kin_are_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    (tmp_path / "mimocode").mkdir()
+    for name in ("mimocode.db", "mimocode-beta.db"):
+        (tmp_path / "mimocode" / name).touch()
+    homes = opencode.OpenCodeFormat().homes()
+    assert {tmp_path / "kilo" / "kilo.db", tmp_path / "mimocode" / "mimocode-beta.db"} < set(homes)

@@ -251,4 +251,4 @@ async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goe
         await run.until_shown("removed 132 blocks, ")
         await run.tap("enter")
         await run.until(lambda: run.on_top != "costs")
-        await run.until_shown("▶── compaction, manual")
+        await run.until_shown("▶── compaction, prompts 76,938 → 19,880, removed 132 blocks")

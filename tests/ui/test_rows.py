@@ -118,7 +118,7 @@ def test_what_the_agent_compacted_is_told_in_words() -> None:
     labels = [boundary.label for boundary in Rows.of(History.of(recorded)).boundaries]
 
     assert labels == [
-        "2 tool results cleared, auto␛, 34,000 tokens saved",
+        "2 tool results cleared, 34,000 tokens saved, auto␛",
         "rewind",
         "subagent 2",
         "compaction, manual",

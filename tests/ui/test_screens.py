@@ -99,6 +99,8 @@ async def test_a_hostile_session_is_laid_out_as_kept(running, old_session: Path)
     os.utime(path, (NOW - 3 * 86_400, NOW - 3 * 86_400))
     async with running(path, size=(120, 36)) as run:
         await run.press("home", "down")
+        await run.until(lambda: run.best_so_far is not None and run.best_so_far.is_complete)
+        await run.pause()
         run.forget_notice()
         await compare(run, "120x36-hostile.txt")
 

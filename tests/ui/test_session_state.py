@@ -105,7 +105,7 @@ def test_a_closed_terminal_loses_no_change_of_the_plan(tmp_path: Path, ending: s
     session = tmp_path / "session.jsonl"
     shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", session)
     with TerminalProgram(tmp_path, str(session)) as program:
-        program.until(lambda: "cache " in program.text, "the costs")
+        program.until(lambda: "cache reads" in program.text, "the costs")
         program.press("1", shows="[x] tiered-stale")
         program.child.kill(ending)
         program.until(lambda: not program.child.isalive(), "the end")

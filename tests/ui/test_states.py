@@ -193,9 +193,9 @@ async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(r
 
 async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        await run.until_shown("w save")
+        await run.until_shown("* best")
         assert run.status_line.split("  ")[0].strip() == "? help"
-        assert [hint.label for hint in run.key_hints] == ["help", "window", "cache misses", "compare", "save"]
+        assert [hint.label for hint in run.key_hints] == ["help", "best", "window", "cache misses", "compare", "save"]
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "compare", "save"]
         await run.tap("w")

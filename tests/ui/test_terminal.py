@@ -112,7 +112,7 @@ def moved(before: str) -> Callable[[str], bool]:
 AT_CALL = r"call \d+ of \d+"
 
 STEPS: list[tuple[str, Callable[[str], object] | None]] = [
-    ("?", has("Here: Timeline", "Go to")),
+    ("?", has("Here: Timeline", "Signs and words")),
     ("escape", lacks("Here: Timeline")),
     ("1", has(r"\[x\] tiered-stale", "with plan A")),
     ("ctrl+z", has(r"\[ \] tiered-stale")),

@@ -33,7 +33,7 @@ class LifetimeChange:
         lifetime: Seconds that everything is kept: 300 or 3,600.
         recorded_usd: What the session's calls cost as they were.
         usd: What they would have cost.
-        write_usd: Of the difference, what writes that happened would have cost more; negative where less.
+        write_usd: Of the difference, what all other writes would have cost more; negative where less.
         misses: Misses there would not have been; negative where there would have been more.
         miss_usd: What these cost beyond reading; negative where there would have been more.
         break_even: How many such pauses make both lifetimes cost the same, rounded up; None where it cannot be told.
@@ -94,17 +94,27 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
         np.where(mine, 0 if to_hour else now_written, ledger.cache_write_5m),
         np.where(mine, now_written if to_hour else 0, ledger.cache_write_1h),
     )
-    # The writes that happened, at the other price; what is left of the difference is the misses'.
-    repriced = PromptUsage(
-        ledger.uncached,
-        read,
-        np.where(mine, 0 if to_hour else written, ledger.cache_write_5m),
-        np.where(mine, written if to_hour else 0, ledger.cache_write_1h),
-    )
-    recorded, dearer, then = (float(inputs.rates.cost(usage).sum()) for usage in (_usage_of(found), repriced, changed))
+    # Misses are priced where there are any, so with the short life; what is left of the difference is the writes'.
+    if to_hour:
+        from_short = np.minimum(from_writes, ledger.cache_write_5m)
+        between = PromptUsage(
+            changed.uncached,
+            changed.cache_read,
+            ledger.cache_write_5m - from_short,
+            ledger.cache_write_1h - (from_writes - from_short),
+        )
+    else:
+        between = PromptUsage(
+            ledger.uncached,
+            read,
+            np.where(mine, written, ledger.cache_write_5m),
+            np.where(mine, 0, ledger.cache_write_1h),
+        )
+    costs = (float(inputs.rates.cost(usage).sum()) for usage in (_usage_of(found), between, changed))
+    recorded, partly, then = costs
+    miss_usd, write_usd = (recorded - partly, then - partly) if to_hour else (partly - then, partly - recorded)
     count = int((moved != 0).sum()) * (1 if to_hour else -1)
-    per_miss = (dearer - then) / count if count else float("nan")
-    write_usd = dearer - recorded
+    per_miss = miss_usd / count if count else float("nan")
     break_even = ceil(abs(write_usd) / per_miss) if count and per_miss > 0 else None
     total = float(ledger.cost[counts].sum())
     return LifetimeChange(
@@ -113,7 +123,7 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
         Figure.of(total + then - recorded, HowKnown.PROJECTED),
         Figure.of(write_usd, HowKnown.PROJECTED),
         count,
-        Figure.of(dearer - then, HowKnown.PROJECTED),
+        Figure.of(miss_usd, HowKnown.PROJECTED),
         break_even,
     )
 

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 
-ROUNDING = 1.0
-"""Tokens by which a prompt, a whole number, may be less than its blocks."""
-
-
 @dataclass(frozen=True, eq=False)
 class ContextBlocks:
     """One call's prompt under a plan; equal only to itself.
@@ -78,16 +74,22 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
     known = inputs.scale.known
     prompt = Figure(tokens, HowKnown.EXACT if is_reported else known)
-    # A block takes what its text or its thinking does; envelopes are in the rest.
-    as_sent = counted_as_sent(replay, state, blocks)
-    # Envelopes may measure less than nothing: without them blocks could come to more than the prompt they are in.
-    if ratio * float(as_sent.sum()) > tokens + ROUNDING:
-        ratio = tokens / float(as_sent.sum())
-    sent_scaled = ratio * as_sent
-    recorded_scaled = ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64)
+    # A block takes what its text or its thinking does; envelopes are in the rest. They may measure less than nothing,
+    # and a prompt is a whole number: without them blocks could come to more than the prompt they are in.
+    recorded_scaled = _within(
+        float(inputs.sizes.whole[call]),
+        ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64),
+    )
+    sent_scaled = _within(tokens, ratio * counted_as_sent(replay, state, blocks))
     rest = max(tokens - float(sent_scaled.sum()), 0.0)
     system = min(float(system_by_call(inputs)[call]), max(rest, 0.0))
     return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
+
+
+def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Tokens of blocks, all of them less where together they come to more than the most."""
+    total = float(tokens.sum())
+    return tokens * (most / total) if total > most else tokens
 
 
 def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]]) -> NDArray[np.float64]:

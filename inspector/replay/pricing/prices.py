@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SPEED, TIER, PROCESSING, BATCH = "speed", "service_tier", "processing", "batch"
 """What the bundled table calls what a price depends on, and the one tier that is a way of processing there."""
+
+UNNAMED: Final = "no price: the session does not name its model"
 
 _MOST_ALIASES = 8
 _DAY = 86_400
@@ -187,21 +189,28 @@ class Pricing:
         return tuple(model for model in dict.fromkeys(models) if self.rates(model) is None)
 
     def advice(self, models: Iterable[str]) -> str:
-        """One line on what to do about models without a price; empty where every model has one."""
+        """One line on what to do about models without a price on a command line; empty where every model has one."""
+        reason = self.lacking(models)
+        if not reason:
+            return ""
+        if reason == UNNAMED:
+            return f"{reason}; name one with --model"
+        path = self.own.path or default_price_file()
+        return f"{reason}; name a model or rates with --model or --rates, or add it to {path}"
+
+    def lacking(self, models: Iterable[str]) -> str:
+        """Which models have no price, in a line without what to do; empty where every model has one."""
         unknown = self.unknown(models)
         if not unknown:
             return ""
         if self.model is not None:
             unknown = (self.model,)
-        path = self.own.path or default_price_file()
         named = [model for model in unknown if model]
         if not named:
-            return "no price: the session does not name its model; name one with --model"
+            return UNNAMED
         nearest = nearest_name(named[0])
         like = f" (nearest known: {nearest})" if nearest else ""
-        return (
-            f"no price for {', '.join(named)}{like}; name a model or rates with --model or --rates, or add it to {path}"
-        )
+        return f"no price for {', '.join(named)}{like}"
 
     @property
     def source(self) -> str:

@@ -170,7 +170,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
-        from inspector.report.monthly_saving import BY_CHANCE, daily_saving, monthly_saving, runs_a_day
+        from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
 
         runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
         # That nobody said how many stays beside what is projected from it.
@@ -185,7 +185,7 @@ class CostBar(Widget, can_focus=True):
         by_month = f"{does} {monthly_saving(month, ON_SCREEN)}"
         parts += [
             # What it may come to goes last of all: one amount would be taken for a fact.
-            LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.removesuffix(BY_CHANCE), style)),
+            LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.replace("about ", "~"), style)),
             LinePiece(Content.styled(by_day, style), 3),
         ]
         if summary.breaks:

@@ -139,7 +139,7 @@ def summarise(
         is_on=bool(outcome.plan.strategies),
         until=_until(outcome, call),
         recoveries=recoveries,
-        advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.advice(models)),
+        advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),
     )
 
 
@@ -161,9 +161,8 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
     return CostUntil(call + 1, *amounts)
 
 
-def _advice(advice: str) -> str:
+def _advice(reason: str) -> str:
     """What to do about a model without a price here, where no switch of a command line is at hand."""
-    reason = advice.partition(";")[0]
     return f"{reason} · {HOW_TO_PRICE}" if reason else ""
 
 

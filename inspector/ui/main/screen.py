@@ -10,7 +10,7 @@ from textual.message import Message
 
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import BOUND, bindings, do
-from inspector.ui.actions.applies import has_past, has_strategies, looks_back
+from inspector.ui.actions.applies import has_best_with_none_on, has_past, has_strategies, looks_back
 from inspector.ui.actions.main_screen import MAIN, NUMBERED
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.session import SessionController
@@ -120,7 +120,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 Change.PLAN: self._teach,
                 Change.COSTS: self._keep_runs,
                 Change.CALL: self._show_call,
-                Change.ANSWERS: self._show_heading,
+                Change.ANSWERS: self._show_answers,
                 Change.SHOWN: self._show_standing,
             }
         )
@@ -232,6 +232,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def _show_heading(self) -> None:
         self.header.heading = heading_of(self.controller)
 
+    def _show_answers(self) -> None:
+        self._show_heading()
+        self._teach()
+
     def _show_standing(self) -> None:
         """In the status line."""
         view, session = self.timeline.view, self.controller.session
@@ -261,8 +265,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._teach()
 
     def _teach(self) -> None:
-        """Other keys come next where strategies are on, or a call that was made is looked at."""
-        taught = (has_strategies(self), looks_back(self), has_past(self))
+        """Other keys come next where strategies are on, a call made is looked at, or the best plan is known."""
+        taught = (has_strategies(self), looks_back(self), has_past(self), has_best_with_none_on(self))
         if taught != self._taught:
             self._taught = taught
             self.refresh_bindings()

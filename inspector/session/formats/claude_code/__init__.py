@@ -62,8 +62,10 @@ class ClaudeCodeFormat(Format):
     """Claude Code's session files, subagents' included."""
 
     name = "claude-code"
-    title = "Claude Code"
-    where = "~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR"
+    title = "Claude Code, OpenClaude"
+    where = (
+        "~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR; ~/.openclaude/projects"
+    )
     exact = "prompt tokens of every call; output tokens except in versions 2.1.12 to 2.1.50, which record placeholders"
     file_names = rf"(?:{UUID.pattern}|agent-[0-9A-Za-z_-]+)\.jsonl"
 
@@ -78,7 +80,7 @@ class ClaudeCodeFormat(Format):
     def homes(self) -> tuple[Path, ...]:
         configured = os.environ.get("CLAUDE_CONFIG_DIR")
         folders = (Path(configured),) if configured else (Path.home() / ".claude", Path.home() / ".config" / "claude")
-        return tuple(folder / "projects" for folder in folders)
+        return tuple(folder / "projects" for folder in (*folders, Path.home() / ".openclaude"))
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.claude_code.reader import ClaudeCodeInterpreter

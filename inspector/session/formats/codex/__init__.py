@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.format import Format, home_of
@@ -18,8 +19,6 @@ from inspector.session.formats.responses.records import is_item, is_list_of_item
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from inspector.session.reader import Reader
 
 
@@ -51,8 +50,8 @@ class CodexFormat(Format):
     """Codex's rollouts, and what `codex exec --json` prints."""
 
     name = "codex"
-    title = "Codex"
-    where = "~/.codex/sessions and archived_sessions, or those in $CODEX_HOME"
+    title = "Codex, TraeX"
+    where = "~/.codex/sessions and archived_sessions, or those in $CODEX_HOME; ~/.trae/cli/sessions"
     exact = (
         "tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call; the first of a "
         "resumed thread counts what went before)"
@@ -82,7 +81,7 @@ class CodexFormat(Format):
 
     def homes(self) -> tuple[Path, ...]:
         home = home_of("CODEX_HOME", ".codex")
-        return (home / "sessions", home / "archived_sessions")
+        return (home / "sessions", home / "archived_sessions", Path.home() / ".trae" / "cli" / "sessions")
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.codex.reader import codex_reader

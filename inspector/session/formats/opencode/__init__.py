@@ -29,10 +29,10 @@ class OpenCodeFormat(Format):
     """OpenCode's databases, storage folders and exports."""
 
     name = "opencode"
-    title = "OpenCode"
+    title = "OpenCode, Kilo, MiMo"
     where = (
         "opencode in ~/.local/share or $XDG_DATA_HOME: opencode*.db, or storage in versions before 1.2;"
-        " `opencode export` anywhere"
+        " kilo/kilo.db and mimocode/mimocode*.db beside it; `opencode export` anywhere"
     )
     exact = "tokens of every call that was completed"
 
@@ -53,7 +53,9 @@ class OpenCodeFormat(Format):
     def homes(self) -> tuple[Path, ...]:
         home = home_of("XDG_DATA_HOME", ".local", "share") / "opencode"
         # Beside them lie copies of whole projects, which are not to be searched.
-        return (home / "opencode.db", *found_by(home, "opencode-*.db"), home / "storage")
+        share = home.parent
+        kin = (share / "kilo" / "kilo.db", *found_by(share / "mimocode", "mimocode*.db"))
+        return (home / "opencode.db", *found_by(home, "opencode-*.db"), home / "storage", *kin)
 
     def reader(self, path: Path) -> Reader:
         locator = Locator.of(path)

@@ -46,10 +46,10 @@ class PiFormat(Format):
     """Session files of pi and its relatives."""
 
     name = "pi"
-    title = "pi, Oh My Pi, OpenClaw"
+    title = "pi, Oh My Pi, OpenClaw, Prime"
     where = (
         "~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents, or"
-        " agents in $OPENCLAW_STATE_DIR"
+        " agents in $OPENCLAW_STATE_DIR; ~/.prime/agent/sessions"
     )
     exact = "prompt and output tokens of every call"
     file_names = r"\d{4}-\d\d-\d\dT[\d-]+Z?_[0-9a-f-]+\.jsonl"
@@ -72,6 +72,7 @@ class PiFormat(Format):
             home_of("PI_CODING_AGENT_DIR", ".pi", "agent") / "sessions",
             Path.home() / ".omp" / "agent" / "sessions",
             home_of("OPENCLAW_STATE_DIR", ".openclaw") / "agents",
+            Path.home() / ".prime" / "agent" / "sessions",
         )
 
     def reader(self, path: Path) -> Reader:

@@ -1,0 +1,436 @@
+"""What an agent can ask of its own session: what was cut, what files held, what it changed, what fills its context.
+
+Every answer is a dictionary of plain values, bounded and in pages. Texts are read from the sessions' own files; secrets
+in them are masked unless that was turned off. Nothing is written but the index of `inspector.recall`, and that only
+where words are looked for.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from inspector.errors import InspectorError
+from inspector.file_history.changelog import generate_changelog
+from inspector.file_history.history import file_history
+from inspector.recall.find import RecalledText, find, sessions_at
+from inspector.report.file_listings import changelog_document, state_document, state_notes, state_text
+from inspector.report.secret_redaction import SecretRedactor
+from inspector.session.errors import SessionError
+from inspector.session.model import BlockKind
+from inspector.session.open import open_session
+from inspector.session.related import full_output
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from inspector.file_history.history import FileHistory
+    from inspector.recall.find import RecallSearch
+    from inspector.session.discovery import Header
+    from inspector.session.model import Session
+
+PAGE_CHARACTERS = 8_000
+"""Of a text in one answer."""
+MOST_ENTRIES = 50
+"""Of a list in one answer."""
+USUAL_ENTRIES = 10
+EXCERPT_CHARACTERS = 160
+MARGIN_CHARACTERS = 8_000
+"""Around a page that are looked at for secrets, so that none is halved by its edge."""
+LONGEST_ARGUMENT = 1_000
+MOST_OF_FOLDER = 24
+"""The newest sessions of this machine that are opened to find those of a folder."""
+HEAVIEST = 10
+"""Tool results that a report on the context names."""
+
+NO_INDEX = "INSPECTOR_NO_INDEX"
+
+
+class MemoryQueryError(InspectorError):
+    """A question cannot be answered; the message says why and what can be asked."""
+
+    advice = "ask again with other arguments"
+
+
+class SessionMemory:
+    """Answers questions about some sessions, which may grow meanwhile.
+
+    Attributes:
+        paths: Sessions and folders of them; where none are named, the sessions of `folder`.
+        folder: The folder the agent works in.
+    """
+
+    def __init__(self, paths: Sequence[Path], folder: Path, *, allow_secrets: bool = False) -> None:
+        """Begin; nothing is read yet.
+
+        Args:
+            paths: Sessions and folders of them that may be asked about; those of `folder` where none are given.
+            folder: The folder the agent works in.
+            allow_secrets: Leave secrets in the answers.
+
+        Raises:
+            DetectorMissingError: What finds secrets is not installed.
+        """
+        self.paths = tuple(paths)
+        self.folder = folder
+        self._redactor = None if allow_secrets else SecretRedactor()
+        self._opened: dict[Path, tuple[tuple[int, float, int], Session]] = {}
+
+    def memory_query(
+        self,
+        session_id: str | None = None,
+        execution_id: str | None = None,
+        tool: str | None = None,
+        text: str | None = None,
+        limit: int = USUAL_ENTRIES,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Tool results: one whole by its id, those that hold words, or a list of them, the newest first.
+
+        Args:
+            session_id: A part of a session's id; the newest session where not given.
+            execution_id: A tool call's id, its beginning, a notice, or `SESSION:MESSAGE`.
+            tool: Results of this tool alone.
+            text: Words to look for; with `execution_id`, lines of that result that hold them.
+            limit: Most entries of a list, 1 to `MOST_ENTRIES`.
+            offset: Where the page begins: a character of a text, an entry of a list.
+
+        Raises:
+            InspectorError: There is no such thing, or an argument is out of its range.
+        """
+        _check(session_id=session_id, execution_id=execution_id, tool=tool, text=text)
+        _check_page(limit, offset)
+        if execution_id:
+            return self._result(session_id, execution_id, text, offset)
+        if text:
+            return self._found(self._headers(session_id), tool, text, limit, offset)
+        session = self._session(session_id)
+        results = [
+            RecalledText(session, index)
+            for index, block in enumerate(session.all_blocks)
+            if block.kind is BlockKind.TOOL_RESULT and (tool is None or block.tool_name == tool)
+        ]
+        entries = [self._entry(place) for place in results[::-1][offset : offset + limit]]
+        return self._page("results", entries, len(results), offset, {"session_id": session.identifier})
+
+    def file_state_at(
+        self,
+        path: str,
+        turn: int | None = None,
+        call: int | None = None,
+        time: str | None = None,
+        session_id: str | None = None,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """A file as the agent knew it, at the end or at a turn, a call or a time; gaps are said as gaps.
+
+        Args:
+            path: The file, or the end of its path; only what the session recorded of it is told.
+            turn: A message, counted from 1.
+            call: A call, counted from 1: what was in its prompt.
+            time: As `2026-11-23T14:05`.
+            session_id: A part of a session's id; the newest session where not given.
+            offset: The character of the text at which the page begins.
+
+        Raises:
+            InspectorError: There is no such file, moment or session.
+        """
+        _check(path=path, time=time, session_id=session_id)
+        _check_page(1, offset)
+        if sum(moment is not None for moment in (turn, call, time)) > 1:
+            raise MemoryQueryError("give one of turn, call and time")
+        history = self._history(session_id)
+        if call is not None:
+            turn = history.turn_of_call(call)
+        elif time is not None:
+            turn = history.turn_at(_seconds(time))
+        elif turn is not None:
+            history.check_turn(turn)
+        state = history.file_state_at(path, turn)
+        document = state_document(state)
+        told = {name: value for name, value in document.items() if name not in ("pieces", "text", "doubts")}
+        notes = [self._clean(note) for note in state_notes(state)]
+        return {**told, "notes": notes, **self._text_page(state_text(state.content), offset)}
+
+    def changelog(
+        self,
+        path: str | None = None,
+        session_id: str | None = None,
+        limit: int = USUAL_ENTRIES,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """What was changed in files and what for, the newest change first.
+
+        Args:
+            path: One file, or the end of its path; all of them where not given.
+            session_id: A part of a session's id; the newest session where not given.
+            limit: Most changes, 1 to `MOST_ENTRIES`.
+            offset: How many of the newest changes are passed over.
+
+        Raises:
+            InspectorError: There is no such file or session.
+        """
+        _check(path=path, session_id=session_id)
+        _check_page(limit, offset)
+        history = self._history(session_id)
+        document = changelog_document(history, generate_changelog(history, path))
+        changes = document["changes"][::-1]
+        entries = [{**each, "what": self._clean(each["what"])} for each in changes[offset : offset + limit]]
+        return self._page("changes", entries, len(changes), offset, {"session_id": history.session.identifier})
+
+    def context_report(self, session_id: str | None = None) -> dict[str, Any]:
+        """What the next call's prompt holds, by kind and tool, and which results something later stands for.
+
+        Args:
+            session_id: A part of a session's id; the newest session where not given.
+
+        Raises:
+            InspectorError: There is no such session, or it has no call.
+        """
+        _check(session_id=session_id)
+        session = self._session(session_id)
+        if not session.calls:
+            raise MemoryQueryError(f"session {session.identifier} has no call yet")
+        from inspector.replay.analysis.context_blocks import context_at, repeats_in
+        from inspector.replay.engine.inputs import ReplayInputs
+        from inspector.replay.engine.replay import replay as replayed
+        from inspector.strategies.history.history import History
+        from inspector.strategies.plan import Plan
+        from inspector.tokens.count_cache import CountCache
+        from inspector.tokens.counter import load_counter
+        from inspector.tokens.token_table import count_session
+
+        # No file can be made below this one: a server writes nothing, counts neither.
+        *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
+        replay = replayed(ReplayInputs.of(History.of(session), table), Plan())
+        context = context_at(replay, replay.state(replay.history.call_count))
+        sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
+        kinds: dict[str, float] = {}
+        tools: dict[str, float] = {}
+        for index, tokens in sent.items():
+            block = session.all_blocks[index]
+            kinds[block.kind.label] = kinds.get(block.kind.label, 0.0) + tokens
+            if block.kind is BlockKind.TOOL_RESULT:
+                tools[block.tool_name] = tools.get(block.tool_name, 0.0) + tokens
+        kinds["system prompt, tools and envelopes"] = context.rest
+        results = [index for index in sent if session.all_blocks[index].kind is BlockKind.TOOL_RESULT]
+        heaviest = sorted(results, key=lambda index: -sent[index])[:HEAVIEST]
+        repeats = repeats_in(replay.history, context)
+        window, tokens = replay.inputs.window.size, context.prompt.value or 0
+        return {
+            "session_id": session.identifier,
+            "prompt_tokens": round(tokens),
+            "known": context.prompt.known.value,
+            "window_tokens": window,
+            "share_of_window": round(tokens / window, 3) if window else None,
+            "by_kind": _rounded(kinds),
+            "by_tool": _rounded(tools),
+            "heaviest_results": [
+                {**self._entry(RecalledText(session, index)), "tokens": round(sent[index])} for index in heaviest
+            ],
+            "could_go": {
+                "results": len(repeats),
+                "tokens": round(sum(sent[repeat.block] for repeat in repeats)),
+                "newest_first": [
+                    {
+                        "tool_call_id": session.all_blocks[repeat.block].tool_call_id,
+                        "reference": RecalledText(session, repeat.block).reference,
+                        "tokens": round(sent[repeat.block]),
+                        "why": repeat.kind.value,
+                        "path": repeat.path,
+                    }
+                    for repeat in repeats[::-1][:MOST_ENTRIES]
+                ],
+            },
+        }
+
+    def _result(self, session_id: str | None, execution_id: str, text: str | None, offset: int) -> dict[str, Any]:
+        headers = self._headers(session_id)
+        search = find(execution_id, [header.path for header in headers])
+        place = _only(search, execution_id)
+        whole = place.session.text(place.session.all_blocks[place.block])
+        kept = full_output(place.session, whole)
+        whole = whole if kept is None or kept.text is None else kept.text
+        if text:
+            wanted, whole = text.lower(), self._clean(whole)  # lines by themselves may not show that they are secret
+            lines = (f"{number}:{line}" for number, line in enumerate(whole.split("\n"), 1) if wanted in line.lower())
+            whole = "\n".join(lines)
+            if not whole:
+                raise MemoryQueryError(f"no line of {execution_id} holds {text!r}: leave out text to have all of it")
+        return {**self._entry(place), **self._text_page(whole, offset)}
+
+    def _found(self, headers: Sequence[Header], tool: str | None, text: str, limit: int, offset: int) -> dict[str, Any]:
+        from inspector.recall.text_index import index_path, opened_index
+
+        most = MOST_ENTRIES if tool is not None else min(offset + limit + 1, 1_000)
+        with opened_index(None if os.environ.get(NO_INDEX) else index_path()) as index:
+            index.update(headers)
+            found = index.search(text, headers, most)
+        hits = [
+            hit for hit in found.hits if tool is None or hit.place.session.all_blocks[hit.place.block].tool_name == tool
+        ]
+        entries = [
+            {**self._entry(hit.place), "line": hit.line, "excerpt": self._excerpt(hit.place, hit.excerpt)}
+            for hit in hits[offset : offset + limit]
+        ]
+        return self._page("results", entries, len(hits), offset, {"sessions_searched": found.searched})
+
+    def _entry(self, place: RecalledText) -> dict[str, Any]:
+        block = place.session.all_blocks[place.block]
+        begin = " ".join(self._part(place.session.text(block), 0, EXCERPT_CHARACTERS).split())
+        return {
+            "execution_id": block.tool_call_id or place.reference,
+            "session_id": place.session.identifier,
+            "turn": place.message,
+            "kind": block.kind.label,
+            "tool": block.tool_name,
+            "is_error": block.is_error,
+            "characters": block.characters,
+            "begins": begin if block.characters <= EXCERPT_CHARACTERS else f"{begin}…",
+        }
+
+    def _page(
+        self, name: str, entries: list[dict[str, Any]], total: int, offset: int, more: dict[str, Any]
+    ) -> dict[str, Any]:
+        end = offset + len(entries)
+        return {**more, name: entries, "total": total, "next_offset": end if end < total and entries else None}
+
+    def _text_page(self, text: str, offset: int) -> dict[str, Any]:
+        """A part of a text, secrets masked wherever the part begins and ends."""
+        if offset and offset >= len(text):
+            raise MemoryQueryError(f"the text has {len(text):,} characters: an offset has to be less")
+        end = min(len(text), offset + PAGE_CHARACTERS)
+        return {
+            "text": self._part(text, offset, end),
+            "offset": offset,
+            "total_characters": len(text),
+            "next_offset": end if end < len(text) else None,
+        }
+
+    def _part(self, text: str, begin: int, end: int) -> str:
+        """What stands between two places of a text, secrets masked, those too that reach over its edges."""
+        if self._redactor is None:
+            return text[begin:end]
+        end = min(end, len(text))
+        first = max(0, begin - MARGIN_CHARACTERS)
+        parts, at = [], begin
+        for secret in self._redactor.secrets_in_place(text[first : end + MARGIN_CHARACTERS]):
+            start, stop = max(at, first + secret.start), min(end, first + secret.stop)
+            if start < stop:
+                parts += [text[at:start], f"[masked: {secret.kind}]"]
+                at = stop
+        return "".join([*parts, text[at:end]])
+
+    def _clean(self, text: str) -> str:
+        return self._part(text, 0, len(text))
+
+    def _excerpt(self, place: RecalledText, excerpt: str) -> str:
+        """An excerpt of a text, secrets masked that it cuts through."""
+        text = place.session.text(place.session.all_blocks[place.block])
+        words = excerpt.strip("…")
+        at = text.find(words)
+        return (
+            excerpt if not words else excerpt.replace(words, self._part(text, at, at + len(words)) if at >= 0 else "")
+        )
+
+    def _history(self, session_id: str | None) -> FileHistory:
+        return file_history(self._session(session_id))
+
+    def _session(self, session_id: str | None) -> Session:
+        """The session that is meant: the newest where none is named."""
+        headers = self._headers(session_id)
+        return self._open(next((header for header in headers if header.parent is None), headers[0]))
+
+    def _headers(self, session_id: str | None) -> list[Header]:
+        """The sessions that may be asked about, the newest first; with an id, the one of that id.
+
+        Raises:
+            MemoryQueryError: There is none, or several have the id.
+        """
+        headers = sessions_at(self.paths) if self.paths else self._of_folder()
+        if not headers:
+            where = ", ".join(map(str, self.paths)) if self.paths else str(self.folder)
+            raise MemoryQueryError(f"no session of {where} was found: name one where the server is started")
+        if not session_id:
+            return headers
+        wanted = session_id.lower()
+        named = [
+            header for header in headers if wanted in header.path.stem.lower() or wanted == header.identifier.lower()
+        ]
+        if not named:
+            named = [header for header in headers[:MOST_OF_FOLDER] if wanted in self._open(header).identifier.lower()]
+        if len(named) == 1:
+            return named
+        known = ", ".join(self._open(header).identifier for header in (named or headers)[:5])
+        what = "is part of several ids" if named else "is no session that may be asked about"
+        raise MemoryQueryError(f"{session_id} {what}: {known}")
+
+    def _of_folder(self) -> list[Header]:
+        """The sessions whose agent worked in the folder, among the newest of this machine."""
+        found = []
+        for header in sessions_at(())[:MOST_OF_FOLDER]:
+            if header.parent is not None:
+                continue
+            try:
+                worked_in = header.working_directory or self._open(header).working_directory
+            except SessionError:
+                continue
+            if worked_in and self.folder.is_relative_to(Path(worked_in)):
+                found.append(header)
+        return found
+
+    def _open(self, header: Header) -> Session:
+        stamp = (header.size, header.modified, header.inode)
+        known = self._opened.get(header.path)
+        if known is None or known[0] != stamp:
+            if len(self._opened) >= MOST_OF_FOLDER:
+                self._opened.clear()
+            known = stamp, open_session(header.path)
+            self._opened[header.path] = known
+        return known[1]
+
+
+def _only(search: RecallSearch, asked: str) -> RecalledText:
+    """The one text that was asked for.
+
+    Raises:
+        MemoryQueryError: None was found, or several.
+    """
+    if search.is_clear:
+        return search.found[0]
+    if search.found:
+        places = ", ".join(place.reference for place in search.found[:5])
+        raise MemoryQueryError(f"{asked} is several: ask for one of {places}")
+    if search.without_result is not None:
+        turn = search.without_result.message
+        raise MemoryQueryError(f"{asked}: its call is recorded at turn {turn:,}, and no result of it")
+    near = f"; much like it are {', '.join(search.near)}" if search.near else ""
+    raise MemoryQueryError(f"no tool result is called {asked}{near}")
+
+
+def _check(**texts: str | None) -> None:
+    for name, text in texts.items():
+        if text is not None and len(text) > LONGEST_ARGUMENT:
+            raise MemoryQueryError(f"{name} has {len(text):,} characters; at most {LONGEST_ARGUMENT:,} are taken")
+        if text is not None and "\x00" in text:
+            raise MemoryQueryError(f"{name} holds a zero byte")
+
+
+def _check_page(limit: int, offset: int) -> None:
+    if not 1 <= limit <= MOST_ENTRIES:
+        raise MemoryQueryError(f"limit is {limit:,}; it has to be 1 to {MOST_ENTRIES}")
+    if offset < 0:
+        raise MemoryQueryError(f"offset is {offset:,}; it has to be 0 or more")
+
+
+def _seconds(time: str) -> float:
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise MemoryQueryError(f"{time!r} is no time; give one as 2026-11-23T14:05") from None
+
+
+def _rounded(tokens: dict[str, float]) -> dict[str, int]:
+    return {name: round(value) for name, value in sorted(tokens.items(), key=lambda item: -item[1]) if round(value)}

@@ -1,0 +1,136 @@
+"""The tables of the Agents SDK: a row a session, and a row an item of its conversation.
+
+As `SQLiteSession` of openai/openai-agents-python writes them (`src/agents/memory/sqlite_session.py`). An item that is
+taken back is deleted, and a session that is cleared loses all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.session.builder import SessionBuilder
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession
+from inspector.session.formats.responses.items import ItemSide, ItemThread, blocks_of_item, side_of
+from inspector.session.json.codec import clean_text, json_in
+from inspector.session.json.values import mapping, seconds, string
+from inspector.session.model import Origin
+from inspector.session.sqlite import KnownRows, Selector
+from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.sqlite import Columns, Row
+
+ITEM = "item:"
+"""Begins the name of an item's row."""
+
+COLUMNS = ("id", "session_id", "message_data", "created_at")
+
+
+class StoredItem(NamedTuple):
+    """An item, read.
+
+    Attributes:
+        item: What it holds; empty where that is no JSON object.
+        name: Its row's.
+        length: Of its text in bytes.
+        time: Seconds since the epoch, or None.
+    """
+
+    item: Mapping[str, Any]
+    name: str
+    length: int
+    time: float | None
+
+    @property
+    def origin(self) -> Origin:
+        """Where its blocks come from."""
+        return Origin(0, self.length, locator=self.name)
+
+
+class AgentRows(RowInterpreter):
+    """The rows of one session."""
+
+    def __init__(self, session: str) -> None:
+        """Begin.
+
+        Args:
+            session: Its id; empty for the one that was written to last.
+        """
+        super().__init__()
+        self._session = session
+        self._items: list[StoredItem] = []
+        self._known = KnownRows(_stored)
+        self._columns: Columns = {}
+
+    def read(self, connection: sqlite3.Connection) -> None:
+        """Take what the rows hold now. Rows that did not change are not looked into again.
+
+        Raises:
+            RowsGoneError: The session is not there.
+        """
+        self._columns.clear()
+        selector = Selector(connection, self._columns)
+        times = _times(selector)
+        self._session = self._session or next(iter(times), "")
+        if self._session not in times:
+            raise RowsGoneError(f"no session {self._session}".strip())
+        self._known.begin()
+        rows = selector.select("agent_messages", COLUMNS, "WHERE session_id = ? ORDER BY id", self._session)
+        self._items = self._known.made_of(*rows)
+
+    def settle(self) -> None:
+        """Put the session together from what was read."""
+        builder = self.builder = SessionBuilder()
+        builder.identifier, builder.agent = clean_text(self._session), "OpenAI Agents SDK"
+        thread = ItemThread(builder)
+        for number, stored in enumerate(self._items):
+            if not stored.item:
+                builder.diagnose("not an item", 0, number, skipped=True)
+                continue
+            side = side_of(stored.item)
+            builder.record_counts[clean_text(string(stored.item.get("type"))) or "message"] += 1
+            blocks = [made.block for made in blocks_of_item(stored.item, stored.origin, thread.tool_names)]
+            if side is not ItemSide.OTHER or blocks:
+                thread.join(side, blocks, time=stored.time, identifier=clean_text(string(stored.item.get("id"))))
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of an item that is read again."""
+        item = mapping(json_in(record.decode(errors="replace")))
+        return blocks_of_item(item, Origin(0, origin.length, locator=origin.locator), {}) if item else []
+
+    def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
+        """An item as it is stored, by the name of its row."""
+        rows = Selector(connection, self._columns).rows(
+            "agent_messages", COLUMNS, "WHERE id = ?", name.removeprefix(ITEM)
+        )
+        return None if not rows else string(rows[0].get("message_data")).encode(errors="replace")
+
+
+def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
+    """The sessions in a database, newest first."""
+    times = _times(Selector(connection))
+    return [ContainedSession(Locator(path, name).path, clean_text(name), modified=time) for name, time in times.items()]
+
+
+def _times(selector: Selector) -> dict[str, float]:
+    """When something was last added to every session, newest first."""
+    query = "SELECT session_id, MAX(created_at), MAX(id) FROM agent_messages GROUP BY session_id"
+    rows = selector.connection.execute(query).fetchall()
+    found = [(seconds(str(time)) or 0.0, number, name) for name, time, number in rows if isinstance(name, str) and name]
+    found.sort(key=lambda one: (one[0], one[1] if isinstance(one[1], int) else 0), reverse=True)
+    return {name: time for time, _, name in found}
+
+
+def _stored(row: Row) -> StoredItem:
+    text = string(row.get("message_data"))
+    item = mapping(json_in(text)) if text.lstrip().startswith("{") else {}
+    length = len(text.encode(errors="replace"))
+    return StoredItem(item, f"{ITEM}{row.get('id')}", length, seconds(string(row.get("created_at"))))

@@ -1,0 +1,71 @@
+"""Qwen Code: a file of JSON lines a session, whose records form a tree.
+
+Checked against QwenLM/qwen-code: `packages/core/src/services/chatRecordingService.ts` (the records),
+`session-api-history.ts` (what a resumed session sends) and `core/openaiContentGenerator/converter.ts` (its usage).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.files import exists
+from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.json.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+TYPES = frozenset({"assistant", "system", "tool_result", "user"})
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    if string(record.get("type")) not in TYPES or not isinstance(record.get("sessionId"), str):
+        return False
+    if record["type"] == "system":
+        return isinstance(record.get("subtype"), str) and ("systemPayload" in record or "cwd" in record)
+    return isinstance(mapping(record.get("message")).get("parts"), list) or "toolCallResult" in record
+
+
+def _is_told(record: dict[str, Any]) -> bool:
+    """Whether a record cannot be another program's: its message is made of the parts of Google's API."""
+    return isinstance(mapping(record.get("message")).get("parts"), list)
+
+
+class QwenFormat(Format):
+    """Qwen Code's session files."""
+
+    name = "qwen-code"
+    title = "Qwen Code"
+    where = "~/.qwen/projects, or projects in $QWEN_HOME"
+    exact = "prompt and output tokens of every call"
+
+    def recognise(self, sample: Sample) -> str:
+        found = [record for record in sample.records if _is_record(record)]
+        if not any(map(_is_told, found)) or len(found) * 2 <= len(sample.records):
+            return ""
+        return f"{len(found)} of its first {len(sample.records)} lines are Qwen Code's records"
+
+    def homes(self) -> tuple[Path, ...]:
+        return (home_of("QWEN_HOME", ".qwen") / "projects",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.qwen.reader import QwenInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, QwenInterpreter(path))
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        """The session that one was branched from, or was started by: its file is beside it."""
+        beside = path.with_name(f"{identifier}.jsonl") if can_name_file(identifier) else None
+        return beside if beside is not None and exists(beside) else None
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.qwen.reader import QUIET
+
+        return count_name.partition("system:")[2] in QUIET
+
+
+FORMATS = (QwenFormat(),)

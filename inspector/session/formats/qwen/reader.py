@@ -1,0 +1,314 @@
+"""Reading Qwen Code's records: messages in the form of Google's API, compressions, branches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import clean_string, count, count_or_none, mapping, objects, seconds, string
+from inspector.session.model import Compaction, ContextCause, LinkKind, Message, Origin, SessionLink, Usage
+from inspector.session.reader import Record, RecordInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+
+QUIET = frozenset(
+    {"agent_session_ready", "attribution_snapshot", "branch_checkpoint", "custom_title", "file_history_snapshot"}
+    | {"goal_state", "goal_turn_end", "parent_session", "session_approval_mode", "session_artifact_event"}
+    | {"session_artifact_snapshot", "session_execution_engine", "session_model", "session_notes", "session_source"}
+    | {"session_sources_snapshot", "turn_result", "ui_telemetry", "user_text_elements", "rewind"}
+)
+"""Kinds of system records that are counted and not shown."""
+
+COMPRESSION = "chat_compression"
+
+INJECTED = frozenset({"background_task_completed", "cron", "goal_runtime", "notification"})
+"""Kinds of user records that nobody typed."""
+
+
+@dataclass
+class QwenNode:
+    """A record of the main conversation's tree.
+
+    Attributes:
+        parent: The record before it; empty for the first.
+        sent: Messages it added to prompts.
+        replaces: What a compression has prompts begin with; None for any other record.
+    """
+
+    parent: str
+    sent: list[int] = field(default_factory=list)
+    replaces: list[int] | None = None
+
+
+class QwenThread(ChatThread):
+    """A conversation, which a compression begins anew with messages of which it had some before."""
+
+    def compress(self, contents: Sequence[ChatMessage], origin: Origin, about: Mapping[str, Any]) -> list[int]:
+        """Begin the context that a compression leaves; what prompts begin with.
+
+        Args:
+            contents: What is sent from now on: a summary, and what was kept.
+            origin: Where the record stands.
+            about: What it says of itself.
+        """
+        known: dict[tuple[bytes, ...], list[int]] = {}
+        for index in self.members:
+            blocks = self._builder.complete_messages()[index].blocks
+            known.setdefault(tuple(block.digest for block in blocks), []).append(index)
+        first = len(self._builder.messages)
+        members: list[int] = []
+        kept = 0
+        found = chat_blocks([one.value for one in contents], origin)
+        for one, made in zip(contents, found, strict=True):
+            places = known.get(tuple(block.digest for block, _ in made))
+            if places:
+                members.append(places.pop(0))
+                kept = len(members)
+                continue
+            is_summary = len(self._builder.messages) == first
+            blocks = tuple(block for block, _ in made)
+            message = Message(one.role, blocks, one.time, thread=self.number, is_summary=is_summary, is_meta=True)
+            members.append(self._builder.add_message(message))
+        self.begin(ContextCause.COMPACTION, members, kept)
+        info = mapping(about.get("info"))
+        compaction = Compaction(
+            first,
+            clean_string(info.get("triggerReason")) or "auto",
+            count_or_none(info.get("originalTokenCount")),
+            count_or_none(info.get("newTokenCount")),
+            time=contents[0].time if contents else None,
+        )
+        self._builder.compactions.append(compaction)
+        return members
+
+
+class QwenInterpreter(RecordInterpreter):
+    """Makes a session out of records. Those of subagents in the same file are conversations of their own."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin.
+
+        Args:
+            path: The file.
+        """
+        super().__init__()
+        self.builder.agent = "Qwen Code"
+        self._path = path
+        self._threads: dict[str, QwenThread] = {}
+        self._nodes: dict[str, QwenNode] = {}
+        self._leaf = ""
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a record that is read again."""
+        value, _ = object_of(record)
+        return blocks_of_chat(said(value), origin) if value is not None else []
+
+    def add(self, record: Record) -> None:
+        """Take a record."""
+        value, origin = record.value, record.origin
+        kind, subtype = string(value.get("type")), string(value.get("subtype"))
+        self.builder.record_counts[clean_text(f"system:{subtype}" if kind == "system" else kind) or "(no type)"] += 1
+        self._note(value, kind, subtype)
+        agent = clean_string(value.get("agentId")) if value.get("isSidechain") is True else ""
+        thread = self._thread(agent)
+        if agent:
+            self._say(thread, value, origin, None)
+            return
+        identifier, parent = string(value.get("uuid")), string(value.get("parentUuid"))
+        if identifier and identifier in self._nodes:
+            self._go_on_with(thread, value, origin, self._nodes[identifier])
+            return
+        node = QwenNode(parent)
+        if identifier:
+            if self._nodes and parent != self._leaf:
+                self._branch(thread, parent, record)
+            self._nodes[identifier] = node
+            self._leaf = identifier
+        self._say(thread, value, origin, node)
+
+    def _note(self, value: Mapping[str, Any], kind: str, subtype: str) -> None:
+        builder, about = self.builder, mapping(value.get("systemPayload"))
+        builder.identifier = builder.identifier or clean_string(value.get("sessionId"))
+        builder.working_directory = builder.working_directory or clean_string(value.get("cwd"))
+        builder.window = count(value.get("contextWindowSize")) or builder.window
+        if version := clean_string(value.get("version")):
+            builder.agent = f"Qwen Code {version}"
+        if kind == "system" and subtype == "custom_title":
+            builder.title = clean_string(about.get("customTitle")) or builder.title
+        if subtype == "parent_session" and (parent := clean_string(about.get("parentSessionId"))):
+            builder.link(SessionLink(LinkKind.PARENT, parent))
+        if origin := clean_string(mapping(value.get("forkedFrom")).get("sessionId")):
+            builder.link(SessionLink(LinkKind.CONTINUED, origin))
+
+    def _say(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode | None) -> None:
+        """Add what a record says; of a compression, begin what is sent from then on."""
+        chats = said(value)
+        if string(value.get("subtype")) == COMPRESSION and chats and chats[0].role.value != "other":
+            members = thread.compress(chats, origin, mapping(value.get("systemPayload")))
+            if node is not None:
+                node.replaces = members
+            return
+        for chat, index in zip(chats, thread.say(chats, origin), strict=True):
+            if node is not None and chat.role.value != "other":
+                node.sent.append(index)
+
+    def _go_on_with(self, thread: QwenThread, value: Mapping[str, Any], origin: Origin, node: QwenNode) -> None:
+        """Take another part of a message whose record was there before; its usage is what was reported last."""
+        chats = said(value)
+        if not node.sent or len(chats) != 1:
+            return
+        index = node.sent[-1]
+        (message,) = thread.messages(chats, origin)
+        self.builder.add_blocks(index, list(message.blocks))
+        if chats[0].usage is not None:
+            calls = self.builder.calls
+            for place in range(len(calls) - 1, -1, -1):
+                if calls[place].response == index:
+                    calls[place] = structs.replace(calls[place], usage=chats[0].usage)
+                    break
+
+    def _branch(self, thread: QwenThread, parent: str, record: Record) -> None:
+        """Go back to an earlier record: what came behind it is no longer sent."""
+        if parent and parent not in self._nodes:
+            self.builder.diagnose("the record before it is not in this file", record.line, record.offset, skipped=False)
+        members: list[int] = []
+        on_path: set[int] = set()
+        is_whole = False
+        seen: set[str] = set()
+        at = parent
+        while at in self._nodes and at not in seen:
+            seen.add(at)
+            node = self._nodes[at]
+            on_path.update(node.sent)
+            if not is_whole:
+                members[:0] = node.sent
+                if node.replaces is not None:
+                    members[:0] = node.replaces
+                    is_whole = True
+            on_path.update(node.replaces or ())
+            at = node.parent
+        for other in self._nodes.values():
+            for index in (*other.sent, *(other.replaces or ())):
+                left = index not in on_path
+                if self.builder.messages[index].is_abandoned != left:
+                    self.builder.replace_message(index, is_abandoned=left)
+        if members != list(thread.members):
+            thread.begin(ContextCause.REWIND, members)
+
+    def _thread(self, agent: str) -> QwenThread:
+        thread = self._threads.get(agent)
+        if thread is None:
+            others = sum(bool(name) for name in self._threads)
+            thread = self._threads[agent] = QwenThread(self.builder, others + 1 if agent else 0)
+        return thread
+
+
+def said(value: Mapping[str, Any]) -> list[ChatMessage]:
+    """What a record says, as chat messages; nothing for one that is counted and not shown."""
+    kind, subtype = string(value.get("type")), string(value.get("subtype"))
+    time = seconds(string(value.get("timestamp")))
+    identifier = clean_string(value.get("uuid"))
+    if kind == "system":
+        contents = objects(mapping(value.get("systemPayload")).get("compressedHistory"))
+        if subtype == COMPRESSION and contents:
+            return [ChatMessage(chat, time, is_meta=True) for one in contents for chat in _content(one, {})]
+        if subtype in QUIET:
+            return []
+        text = compact_json(mapping(value.get("systemPayload")) or mapping(value.get("message")))
+        return [ChatMessage(notice(f"{subtype or 'system'}: {text}"), time, identifier)]
+    message = mapping(value.get("message"))
+    if kind not in ("assistant", "tool_result", "user") or not message:
+        return [ChatMessage(notice(compact_json(dict(value))), time, identifier)]
+    is_copied = bool(mapping(value.get("forkedFrom")))
+    is_call = kind == "assistant" and not is_copied
+    return [
+        ChatMessage(
+            chat,
+            time,
+            identifier,
+            is_call=is_call,
+            model=clean_string(value.get("model")) if is_call else "",
+            usage=usage_of(value.get("usageMetadata")) if is_call else None,
+            is_meta=subtype in INJECTED,
+            is_inherited=is_copied,
+        )
+        for chat in _content(message, mapping(value.get("toolCallResult")), is_answer=kind == "assistant")
+    ]
+
+
+def _content(message: Mapping[str, Any], result: Mapping[str, Any], *, is_answer: bool = False) -> list[dict[str, Any]]:
+    """A content of Google's API: one message, and one for each response of a tool in it."""
+    is_answer = is_answer or message.get("role") == "model"
+    content: list[Any] = []
+    calls: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
+    for part in objects(message.get("parts")):
+        call, answer = mapping(part.get("functionCall")), mapping(part.get("functionResponse"))
+        if call:
+            function = {"name": string(call.get("name")), "arguments": call.get("args", {})}
+            calls.append({"id": string(call.get("id")), "type": "function", "function": function})
+        elif answer:
+            answers.append(_answer(answer, result))
+        elif isinstance(part.get("text"), str):
+            kind = {"type": "thinking", "thinking": part["text"]} if part.get("thought") is True else None
+            content.append(kind or {"type": "text", "text": part["text"]})
+        else:
+            content.append(_media(part))
+    made: dict[str, Any] = {"role": "assistant" if is_answer else "user", "content": content}
+    if calls:
+        made["tool_calls"] = calls
+    return [*answers, made] if content or calls or not answers else answers
+
+
+def _answer(answer: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    response = answer.get("response")
+    fields = mapping(response)
+    text = next((fields[name] for name in ("output", "error") if isinstance(fields.get(name), str)), None)
+    content: list[Any] = [{"type": "text", "text": text if text is not None else compact_json(response)}]
+    content += [_media(part) for part in objects(answer.get("parts"))]
+    return {
+        "role": "tool",
+        "tool_call_id": string(answer.get("id")) or string(result.get("callId")),
+        "name": string(answer.get("name")),
+        "is_error": "error" in fields or string(result.get("status")) in ("error", "failed"),
+        "content": content if len(content) > 1 else content[0]["text"],
+    }
+
+
+def _media(part: Mapping[str, Any]) -> Any:
+    inline, file = mapping(part.get("inlineData")), mapping(part.get("fileData"))
+    about = inline or file
+    if not about:
+        return dict(part)
+    kind = "image" if string(about.get("mimeType")).startswith("image/") else "document"
+    if inline:
+        data = {"type": "base64", "media_type": string(inline.get("mimeType")), "data": string(inline.get("data"))}
+        return {"type": kind, "source": data}
+    return {"type": kind, "source": {"type": "url", "url": string(file.get("fileUri"))}}
+
+
+def usage_of(reported: Any) -> Usage | None:
+    """Reported usage as ours; None where there is none.
+
+    `promptTokenCount` includes what a cache held. Whether `candidatesTokenCount` includes thoughts is told by the
+    total: it does as OpenAI's API says it, and does not as Google's does. Without a total it does, as of Qwen's models.
+    """
+    fields = mapping(reported)
+    prompt, said_tokens, thoughts, total = (
+        count(fields.get(name))
+        for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+    )
+    cached = min(count(fields.get("cachedContentTokenCount")), prompt)
+    is_apart = thoughts > 0 and total == prompt + said_tokens + thoughts
+    output = said_tokens + thoughts if is_apart else max(said_tokens, thoughts)
+    return Usage(prompt - cached, cached, output=output, reasoning=min(thoughts, output)).unless_zero()

@@ -1,0 +1,60 @@
+"""`docs/agent.md`: the page's agent and its commands, run in the page's order; what the page shows is what they say."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.conftest import ROOT
+from tests.program import COMMAND, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "agent.md"
+
+
+def test_the_page_does_what_it_says(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "agent.py").write_text(program)
+    lines = re.findall(r"^    (.+)$", text.replace(program, ""), re.MULTILINE)
+    starts = {"python": (sys.executable,), "inspector": COMMAND}
+    commands = [shlex.split(line) for line in lines if line.split()[0] in starts]
+    assert len(commands) == 7
+    said = ""
+    for first, *rest in commands:
+        done = subprocess.run(
+            [*starts[first], *rest],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        said += done.stdout + done.stderr
+    spaced = re.sub(r"\s+", " ", said)
+    for line in lines:
+        if line.split()[0] not in starts:
+            assert re.sub(r"\s+", " ", line.strip()) in spaced
+
+
+def test_what_the_agent_sends_afterwards_can_be_had_whole_from_its_own_conversation(tmp_path: Path) -> None:
+    """The adapter changes what is sent, not what the agent holds."""
+    from inspector.adapters.gate import PlanGate
+
+    gate = PlanGate("trim-at-insertion:threshold=100,head=10,tail=10")
+    call = {"type": "tool_use", "id": "t", "name": "run", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "x" * 1_000}
+    held = [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    assert gate.to_send(held) != held
+    assert held[2]["content"][0]["content"] == "x" * 1_000

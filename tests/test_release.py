@@ -1,0 +1,68 @@
+"""What would be released, as far as it can be told without building it; `.ci/run` builds and checks it."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import tomllib
+import zipfile
+from typing import TYPE_CHECKING
+
+import inspector
+from scripts.check_release import IN_SDIST, IN_WHEEL, problems_of_sdist, problems_of_version, problems_of_wheel
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = inspector.__version__
+
+
+def wheel(folder: Path, *more: str, without: str = "") -> Path:
+    """A wheel of empty files, with more in it than there should be, or without something."""
+    path = folder / f"session_inspector-{VERSION}-py3-none-any.whl"
+    package = [each.relative_to(ROOT).as_posix() for each in (ROOT / "inspector").rglob("*.py")]
+    data = f"session_inspector-{VERSION}"
+    info = [f"{data}.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "licenses/LICENSE")]
+    names = {*package, *IN_WHEEL, *info, f"{data}.data/data/share/man/man1/inspector.1", *more}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(names - {without}):
+            archive.writestr(name, "")
+    return path
+
+
+def test_a_wheel_with_all_it_needs_is_fine(tmp_path: Path) -> None:
+    assert list(problems_of_wheel(wheel(tmp_path))) == []
+
+
+def test_what_is_missing_in_a_wheel_or_should_not_be_in_it_is_named(tmp_path: Path) -> None:
+    (lacking,) = problems_of_wheel(wheel(tmp_path, without="inspector/py.typed"))
+    assert "lacks inspector/py.typed" in lacking
+    (holding,) = problems_of_wheel(wheel(tmp_path, "tests/conftest.py"))
+    assert "holds tests/conftest.py" in holding
+    (cached,) = problems_of_wheel(wheel(tmp_path, "inspector/__pycache__/a.pyc"))
+    assert "__pycache__" in cached
+
+
+def test_what_should_not_be_in_a_source_distribution_is_named(tmp_path: Path) -> None:
+    path = tmp_path / f"session_inspector-{VERSION}.tar.gz"
+    file = tmp_path / "file"
+    file.write_text("")
+    with tarfile.open(path, "w:gz") as archive:
+        for name in (*IN_SDIST, "shared/corpus/session.jsonl"):
+            archive.add(file, f"session_inspector-{VERSION}/{name}")
+    assert [problem.rpartition(" ")[2] for problem in problems_of_sdist(path)] == ["shared/corpus/session.jsonl"]
+
+
+def test_the_changelog_has_the_version_and_a_tag_of_another_is_refused(tmp_path: Path) -> None:
+    assert list(problems_of_version(wheel(tmp_path), f"v{VERSION}")) == []
+    assert len(list(problems_of_version(wheel(tmp_path), "v0.0.1"))) == 1
+
+
+def test_the_program_is_started_by_the_name_of_the_package_too() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"][project["name"]] == project["scripts"]["inspector"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^ {4}(\S.*)$", readme, re.MULTILINE)
+    assert lines[0].startswith(f"uvx {project['name']} demo")
+    assert lines[1].startswith("python3 -m venv .venv && .venv/bin/pip install . &&")
