@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import Context
 from functools import partial
 from pathlib import Path, PurePath
 from time import time
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 from textual import on, work
 from textual.app import InvalidModeError, SystemCommand
@@ -35,11 +36,15 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.driver import Driver
     from textual.screen import Screen
+    from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary
     from inspector.strategies.plan import Plan
     from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.sessions.screen import SessionsScreen
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
@@ -51,6 +56,20 @@ MOST_THREADS = 1_000
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
+
+
+class ForgettingExecutor(ThreadPoolExecutor):
+    """Threads that keep nothing of what they have done.
+
+    Textual notes the worker at work in the context of the thread. That of an idle thread would hold the last worker it
+    ran, with its screen, and all that is known of a session closed since.
+    """
+
+    def submit(
+        self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
+    ) -> Future[Result]:
+        """Call a function in a thread, in a context of its own."""
+        return super().submit(Context().run, partial(fn, *args, **kwargs))
 
 
 def _commands_provider() -> type[Provider]:
@@ -162,8 +181,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Show an open session."""
         if self.current_mode == HOME and mode != HOME:
             self._name_home()
-        self.switch_mode(mode)
+        self._switch(mode)
         self.show_tabs()
+
+    def _switch(self, mode: str) -> AwaitMount:
+        """Switch as the application's own doing: widgets made now keep whoever has them made, even a menu that goes."""
+        with self._context():
+            return self.switch_mode(mode)
 
     def _name_home(self) -> None:
         """Make it possible to come back to the first screen: the program begins there without naming it."""
@@ -193,15 +217,17 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._tabs = self._tabs.without(mode)
         self._name_home()
         if following is not None and following.mode != mode:
-            await self.switch_mode(following.mode)
+            await self._switch(following.mode)
         elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
-            await self.switch_mode(HOME)
+            await self._switch(HOME)
         else:
             self._tabs = self._tabs._replace(made=self._tabs.made + 1)
             name = f"list-{self._tabs.made}"
             self.add_mode(name, self.sessions_screen)
-            await self.switch_mode(name)
+            await self._switch(name)
         await self.remove_mode(mode)
+        if base is self._compose_screen:
+            self._compose_screen = None  # Textual would keep the first screen for as long as the program runs
         self.collect_everything_soon()
         self.show_tabs()
 
@@ -256,7 +282,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Give keys the user's names, and lose nothing when stopped."""
         loop = asyncio.get_running_loop()
         # Each open session is followed in a thread of its own; of asyncio's few none would be left to work in.
-        loop.set_default_executor(ThreadPoolExecutor(MOST_THREADS, "work"))
+        loop.set_default_executor(ForgettingExecutor(MOST_THREADS, "work"))
         for name in ENDINGS & {each.name for each in signal.Signals}:
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)

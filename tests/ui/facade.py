@@ -7,6 +7,7 @@ stands on the screen (texts, cells, cursors, colours), or is a value of a module
 from __future__ import annotations
 
 import dataclasses
+import gc
 import re
 import sys
 import time
@@ -851,6 +852,13 @@ class Running:
     def tab_count(self) -> int:
         """Sessions that are open."""
         return len(self._app._tabs.all)
+
+    def closed_and_kept(self, folder: Path) -> list[str]:
+        """Names of a folder's sessions that were closed and are still in memory once all garbage is collected."""
+        self._messages.clear()
+        gc.collect()
+        screens = [each for each in gc.get_objects() if type(each) is InspectScreen and not each.is_running]
+        return sorted(each.controller.path.name for each in screens if each.controller.path.parent == folder)
 
     def in_tab(self, place: int) -> Running:
         """The session in a tab, shown or not."""

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 from unittest import mock
+from weakref import WeakKeyDictionary
 
 from textual._compositor import Compositor
 
@@ -82,7 +83,7 @@ def paint_seldom() -> AbstractContextManager[None]:
 
     What a test reads of the screen is asked of the widgets, not of a frame.
     """
-    painted: dict[Compositor, float] = {}
+    painted: WeakKeyDictionary[Compositor, float] = WeakKeyDictionary()
 
     def is_due(compositor: Compositor) -> bool:
         now = time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from textual import events
 from textual.app import App
@@ -57,7 +57,8 @@ class GatedApp(App[None]):
         self._kept_input: deque[KeptInput] = deque()
         self._open_screens: WeakSet[Screen[Any]] = WeakSet()
         self._opening_screens: WeakSet[Screen[Any]] = WeakSet()
-        self._aimed_at: WeakKeyDictionary[events.Key, Screen[Any]] = WeakKeyDictionary()
+        # The last key is kept until the next one, and the screen it was for may have gone by then.
+        self._aimed_at: WeakKeyDictionary[events.Key, ref[Screen[Any]]] = WeakKeyDictionary()
         self._followed: events.Key | None = None
         self._looks: int | None = None
         self._is_mouse_dropped = False
@@ -82,8 +83,12 @@ class GatedApp(App[None]):
             await self._give_kept()
             if self._kept_input and self._look_again is None:
                 self._look_again = self.set_timer(SECONDS_OF_A_LOOK, self._give_overdue)
-        elif not (isinstance(event, events.Key) and self._aimed_at.get(event, self._front) is not self._front):
+        elif not (isinstance(event, events.Key) and self._is_of_another_screen(event)):
             await super().on_event(event)
+
+    def _is_of_another_screen(self, key: events.Key) -> bool:
+        aimed_at = self._aimed_at.get(key)
+        return aimed_at is not None and aimed_at() is not self._front
 
     @property
     def _front(self) -> Screen[Any] | None:
@@ -150,7 +155,7 @@ class GatedApp(App[None]):
     async def _give(self, event: events.Event) -> None:
         front, target = self._front, self.focused or self._front
         if isinstance(event, events.Key) and front is not None and target is not None:
-            self._aimed_at[event] = front
+            self._aimed_at[event] = ref(front)
             await super().on_event(event)
             self._looks = 0
             self._followed = event

@@ -1,0 +1,34 @@
+"""A session that is closed is gone: nothing of it is kept in memory, and no file of it is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.ui.recordings import recording
+
+DESCRIPTORS = Path("/proc/self/fd")
+
+
+def open_files(folder: Path) -> set[Path]:
+    """Files of a folder that this process has open; none where the system does not tell."""
+    found = {each.resolve() for each in DESCRIPTORS.iterdir()} if DESCRIPTORS.is_dir() else set()
+    return {path for path in found if path.parent == folder.resolve()}
+
+
+async def test_closed_sessions_are_gone_and_their_files_are_closed(running, tmp_path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    first, *others = [recording(folder / f"{place}.jsonl", turns=3).path for place in range(4)]
+    async with running([first, *others]) as run:
+        await run.until(lambda: run.tab_count == 4)
+        for path in (*others, first, others[0]):
+            await run.tap("ctrl+pagedown")
+            await run.until(lambda path=path: run.path == path and run.has_replay)
+        await run.at_rest()
+        for following in (*others[1:], first):
+            await run.tap("w", "c")
+            await run.until(lambda path=following: run.on_top == "session" and run.path == path)
+        await run.until(lambda: run.tab_count == 1)
+
+        await run.until(lambda: run.closed_and_kept(folder) == [])
+        assert not open_files(folder) - {first.resolve()}
