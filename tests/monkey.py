@@ -360,6 +360,8 @@ async def play(seed: str, folder: Path) -> int:
                     await come_to_rest(run)
             assert watch.longest < SECONDS_OF_HANG, f"it computed for {watch.longest:.1f} s without a look at its input"
             if not run.is_over:
+                # To end the watch took turns, in which something may have come.
+                await come_to_rest(run)
                 told = run.stale_lines()
                 assert not told, "painted afresh the screen shows other lines:\n" + "\n".join(told)
                 run.check_figures()

@@ -31,6 +31,10 @@ OPTIONAL_PARTS = (
     OptionalPart("texts", "secrets found in texts that are reported", "bc-detect-secrets"),
     OptionalPart("fleet", "many sessions on a cluster", "distributed"),
     OptionalPart("mcp", "a server that an agent asks about its own session", "mcp"),
+    OptionalPart("langchain", "a plan in LangChain's agents", "langchain"),
+    OptionalPart("openai-agents", "a plan in the OpenAI Agents SDK", "openai-agents"),
+    OptionalPart("litellm", "a plan in LiteLLM's proxy", "litellm"),
+    OptionalPart("pydantic-ai", "a plan in pydantic-ai", "pydantic-ai-slim"),
 )
 
 
@@ -47,9 +51,10 @@ def version_text() -> str:
     from inspector import __version__
 
     lines = [f"inspector {__version__}"]
+    width = max(len(part.name) for part in OPTIONAL_PARTS)
     for part in OPTIONAL_PARTS:
         said = f"{part.library} {part.installed}" if part.installed else "not installed"
-        lines.append(f"  [{part.name}]{'':<{6 - len(part.name)}}{said:<30}{part.text}".rstrip())
+        lines.append(f"  [{part.name}]{'':<{width + 1 - len(part.name)}}{said:<30}{part.text}".rstrip())
     missing = ",".join(part.name for part in OPTIONAL_PARTS if not part.installed)
     if missing:
         lines.append(f"install what is missing: pip install 'session-inspector[{missing}]'")

@@ -62,7 +62,7 @@ class ClaudeCodeFormat(Format):
     """Claude Code's session files, subagents' included."""
 
     name = "claude-code"
-    title = "Claude Code, OpenClaude"
+    title = "Claude Code"
     where = (
         "~/.claude/projects and ~/.config/claude/projects, or projects in $CLAUDE_CONFIG_DIR; ~/.openclaude/projects"
     )

@@ -50,7 +50,7 @@ class CodexFormat(Format):
     """Codex's rollouts, and what `codex exec --json` prints."""
 
     name = "codex"
-    title = "Codex, TraeX"
+    title = "Codex"
     where = "~/.codex/sessions and archived_sessions, or those in $CODEX_HOME; ~/.trae/cli/sessions"
     exact = (
         "tokens of every call, except before 0.32 (none) and in `codex exec --json` (turns of one call; the first of a "

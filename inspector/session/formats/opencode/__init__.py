@@ -29,7 +29,7 @@ class OpenCodeFormat(Format):
     """OpenCode's databases, storage folders and exports."""
 
     name = "opencode"
-    title = "OpenCode, Kilo, MiMo"
+    title = "OpenCode"
     where = (
         "opencode in ~/.local/share or $XDG_DATA_HOME: opencode*.db, or storage in versions before 1.2;"
         " kilo/kilo.db and mimocode/mimocode*.db beside it; `opencode export` anywhere"

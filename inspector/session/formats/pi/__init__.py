@@ -46,7 +46,7 @@ class PiFormat(Format):
     """Session files of pi and its relatives."""
 
     name = "pi"
-    title = "pi, Oh My Pi, OpenClaw, Prime"
+    title = "pi, Oh My Pi, OpenClaw"
     where = (
         "~/.pi/agent/sessions, or sessions in $PI_CODING_AGENT_DIR; ~/.omp/agent/sessions; ~/.openclaw/agents, or"
         " agents in $OPENCLAW_STATE_DIR; ~/.prime/agent/sessions"
