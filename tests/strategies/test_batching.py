@@ -137,7 +137,8 @@ def test_with_an_idle_gate_a_warm_cache_is_never_broken(data):
     outcome = replay(inputs_of(session), Plan((PlanEntry(ToldBatched(orders, batch_idle=300)),)))
     previous = outcome.inputs.layout.previous_call
     for call, first in enumerate(outcome.ledger.first_changed.tolist()):
-        if first >= 0:
+        # Where the agent compacted, what was held back goes with it: no call stands before this one.
+        if first >= 0 and previous[call] >= 0:
             assert session.calls[call].time - session.calls[int(previous[call])].time >= 300
 
 
