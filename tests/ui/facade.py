@@ -586,7 +586,8 @@ class Running:
         """What a timer is to begin yet, once nobody has asked for something else for a while."""
         outcome, answers = screen.controller.outcome, screen.controller.answers
         if outcome is None:
-            return []
+            session = screen.controller.session
+            return ["nothing is replayed"] if session is not None and session.blocks else []
         is_added_up = outcome.plan.strategies or answers.spending is None or answers.spending.replay is outcome.baseline
         is_explained = answers.cache is None or answers.cache.outcome.replay is outcome.replay
         return [

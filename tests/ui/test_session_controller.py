@@ -161,6 +161,39 @@ async def test_a_session_is_read_then_counted_then_replayed(session_file) -> Non
     assert controller.table is controller.outcome.replay.table
 
 
+async def test_a_session_whose_counting_is_stopped_before_it_began_is_replayed_with_estimates(session_file) -> None:
+    opened = Opened(session_file.path)
+    controller = opened.controller
+    controller.open()
+    await opened.bench.work_once()
+
+    controller.stop_counting()
+    await opened.bench.settle()
+
+    assert not controller.is_counting
+    assert controller.table is not None
+    assert not controller.table.block_columns.counted().all()
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+
+
+async def test_a_session_that_grew_is_replayed_where_counting_what_is_new_is_stopped(session_file) -> None:
+    opened = await Opened.ready(session_file.path)
+    controller, bench = opened.controller, opened.bench
+    session_file.turn()
+    session = Follower(session_file.path).session
+    history = History.of(session, controller.history)
+    appended = SessionAppended(session, history, Rows.of(history, controller.rows), is_new=False, changed=None)
+    await bench.give("follow", appended)
+    await bench.pass_time()
+
+    controller.stop_counting()
+    await bench.settle()
+
+    assert controller.outcome is not None
+    assert controller.outcome.replay.history.session is session
+
+
 async def test_a_file_that_cannot_be_read_leaves_no_session_and_says_why(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are notes")

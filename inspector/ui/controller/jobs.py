@@ -296,6 +296,16 @@ def count_tokens(
         post(TokensCounted(session, table, 1.0, is_final=True))
 
 
+def take_known_counts(
+    session: Session,
+    previous: TokenTable | None,
+    post: Post[TokensCounted],
+    is_cancelled: IsCancelled,  # noqa: ARG001  soon done
+) -> None:
+    """Count no more, and post a table of what is known; the rest is estimated."""
+    count_tokens(session, previous, post, lambda: True)
+
+
 def replay_plan(
     history: History,
     table: TokenTable,

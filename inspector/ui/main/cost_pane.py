@@ -125,6 +125,8 @@ class CostPane(CostBar, FailingPart):
         return Content.assemble(*((text, self.get_visual_style(style)) for text, style in said))
 
     def _show_session(self) -> None:
+        if self.controller.outcome is None:
+            self._forget()
         self.waiting_for = COUNTING if self.controller.rows is not None and len(self.controller.rows) else ""
 
     def _show_plan(self) -> None:
