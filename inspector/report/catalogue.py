@@ -367,6 +367,22 @@ class CostParts(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
+class ModelCostFacts(Struct, frozen=True, kw_only=True):
+    """What the calls of one model cost; all models together cost what the session did."""
+
+    model: Annotated[str, about("As recorded; empty where the file names none.")]
+    priced_as: Annotated[str, about("The other name it has in the prices; empty where it has its own.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls it answered.")]
+    prompt_tokens: Annotated[int | None, figure("prompt tokens", Unit.TOKENS, "Tokens of their prompts together.")]
+    output_tokens: Annotated[int | None, figure("output", Unit.TOKENS, "Tokens of its responses.")]
+    usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these calls.", source="cost")]
+    share: Annotated[float | None, figure("of the cost", Unit.SHARE, "Their part of the whole cost.")]
+    known: Known
+    at_least: Annotated[
+        list[str], about("Fields above that are more than they say: nothing tells how long some response was.")
+    ] = field(default_factory=list)
+
+
 class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     """Cut text that later calls of the session used, and what getting it back would have cost."""
 

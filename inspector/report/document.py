@@ -26,6 +26,7 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     How,
+    ModelCostFacts,
     NeededLaterFacts,
     PlanFacts,
     Saving,
@@ -76,6 +77,9 @@ class Report(Struct, frozen=True, kw_only=True):
     cost: Annotated[CostParts | None, about("What the baseline's cost is made of; null unless details are wanted.")] = (
         None
     )
+    model_costs: Annotated[
+        list[ModelCostFacts], about("What each model's calls cost, the most first; empty unless details are wanted.")
+    ] = field(default_factory=list)
     cache_misses: Annotated[
         CacheMissesFacts | None,
         about("What the baseline's prompt cache missed, and why; null unless details are wanted."),
@@ -175,6 +179,9 @@ class PriceFacts(Struct, frozen=True, kw_only=True):
 
     source: Annotated[str, about("The price table or file and how recent it is.")]
     factor: Annotated[float, about("What every price was multiplied by.")]
+    priced_as: Annotated[
+        dict[str, str], about("Models whose name in the prices is another, and that name: `gpt-5-codex` as `gpt-5`.")
+    ] = field(default_factory=dict)
     caches: Annotated[dict[str, str], about("The prompt cache assumed for every model of the session.")]
     cache: Annotated[str | None, about("Name of the prompt cache that was asked for; null for each model's own.")]
 

@@ -13,6 +13,7 @@ from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.model_costs import model_costs, stand_ins
 from inspector.replay.analysis.plan_outcome import Savings, plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.ledger import Figures
@@ -29,6 +30,7 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     InputFacts,
+    ModelCostFacts,
     NeededLaterFacts,
     NextCallsFacts,
     NoticeFacts,
@@ -263,6 +265,7 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
     return PriceFacts(
         source=inputs.pricing.source,
         factor=inputs.pricing.factor,
+        priced_as=stand_ins(inputs),
         caches={model: cache.title for model, cache in inputs.cache_models.items()},
         cache=inputs.cache,
     )
@@ -274,6 +277,14 @@ def cost_parts(replay: Replay) -> CostParts:
     unasked = Figure(None, HowKnown.EXACT)
     figures = {name: Figure(each.value, each.known, each.is_least) for name, each in found.items()}
     return measured(CostParts, SimpleNamespace(**dict.fromkeys(quantities(CostParts), unasked) | figures))
+
+
+def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
+    """What each model's calls cost, the most first."""
+    return [
+        measured(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
+        for each in model_costs(replay)
+    ]
 
 
 def needed_later_facts(found: Recoveries) -> NeededLaterFacts:

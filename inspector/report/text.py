@@ -27,7 +27,16 @@ from inspector.report.cache_text import (
     preventions,
     switch_text,
 )
-from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, Output, TierFacts, ToolCutFacts, legend, quantity
+from inspector.report.catalogue import (
+    CarriedFacts,
+    ModelCostFacts,
+    NeededLaterFacts,
+    Output,
+    TierFacts,
+    ToolCutFacts,
+    legend,
+    quantity,
+)
 from inspector.report.layout import (
     HEADING,
     LABEL,
@@ -101,6 +110,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     heading(page, report)
     page.line()
     _totals(page, report)
+    model_costs_table(page, report)
     beside_table(page, report.beside, report.altogether_usd)
     marks = legend(marks_used(report))
     page.line()
@@ -128,7 +138,7 @@ def heading(page: Page, report: Report) -> None:
         ("id", session.id),
         ("file", session.path),
         ("format", session.format + recorded_by),
-        ("model", ", ".join(session.models) or "not named in the file"),
+        ("model", models_named(report)),
         (
             "holds",
             ", ".join(
@@ -146,6 +156,22 @@ def heading(page: Page, report: Report) -> None:
         *_prices(report),
     ]
     page.pairs(rows)
+
+
+def models_named(report: Report) -> str:
+    """The models of a session, each with the name it is priced under where that is another."""
+    others = {} if report.prices is None else report.prices.priced_as
+    named = [f"{name} (priced as {others[name]})" if name in others else name for name in report.session.models]
+    return ", ".join(named) or "not named in the file"
+
+
+def model_costs_table(page: Page, report: Report) -> None:
+    """Write what each model's calls cost, where there are several."""
+    if len(report.model_costs) < 2:
+        return
+    page.line()
+    rows = [(clip_cells(plain(each.model or "not named"), NAME_WIDTH), each) for each in report.model_costs]
+    _figure_table(page, "model", rows, ModelCostFacts, ("calls", "prompt_tokens", "output_tokens", "usd", "share"))
 
 
 def _totals(page: Page, report: Report) -> None:
@@ -239,7 +265,7 @@ def _plan(page: Page, letter: str, plan: PlanFacts) -> None:
 def _figure_table(
     page: Page,
     about: str,
-    rows: Sequence[tuple[str, CarriedFacts | MissCauseFacts | TierFacts | ToolCutFacts]],
+    rows: Sequence[tuple[str, CarriedFacts | MissCauseFacts | ModelCostFacts | TierFacts | ToolCutFacts]],
     kind: type[Struct],
     names: Sequence[str],
     *,

@@ -27,7 +27,7 @@ from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import needed_words
-from inspector.report.text import worth_knowing
+from inspector.report.text import models_named, worth_knowing
 from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
 
@@ -59,12 +59,11 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_least="cost_usd" in cost.at_least)
     name = session.title or session.id
     page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
-    models = ", ".join(session.models) or "model not named in the file"
-    page.line(f"{IN_TEXT.plural(session.calls, 'call')} of {models}", LABEL, indent=2)
+    page.line(f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", LABEL, indent=2)
     if when := when_text(session):
         page.line(when, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
+        rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
         page.pairs(_ways(report))
         if _tells_savings(report):
@@ -106,6 +105,22 @@ def _bill(report: Report) -> list[Row]:
     for (name, _), text, share in zip(parts, written, shares, strict=True):
         marked = IN_TEXT.marked(text, found.known.get(name, ""), is_least=name in found.at_least)
         rows.append((quantity(CostParts, name).label, marked, share if rows else f"{share} of the bill"))
+    return rows
+
+
+def _by_model(report: Report) -> list[Row]:
+    """What each model's calls cost, where there are several; they add up to the whole."""
+    found, total = report.model_costs, report.baseline.cost_usd
+    if len(found) < 2 or total is None:
+        return []
+    written = IN_TEXT.dollars_of_parts(total, [each.usd for each in found])
+    shares = IN_TEXT.shares_of_parts([each.share for each in found])
+    rows: list[Row] = []
+    for each, text, share in zip(found, written, shares, strict=True):
+        name = clip_cells(plain(each.model or "model not named"), NAME_WIDTH)
+        marked = IN_TEXT.marked(text, each.known.get("usd", ""), is_least="usd" in each.at_least)
+        said = f"{share}{'' if rows else ' of the bill'}: {name}, {IN_TEXT.plural(each.calls, 'call')}"
+        rows.append(("" if rows else "by model", marked, said))
     return rows
 
 

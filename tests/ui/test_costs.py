@@ -255,3 +255,15 @@ async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goe
         await run.tap("enter")
         await run.until(lambda: run.on_top != "costs")
         await run.until_shown("▶── compaction, prompts 76,938 → 19,880, removed 132 blocks")
+
+
+async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path, tmp_path: Path):
+    path = tmp_path / "two-models.jsonl"
+    shutil.copy(corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl", path)
+    async with running(path, size=(80, 24)) as run:
+        await run.until(lambda: run.has_answers)
+        costs = await Costs.opened(run)
+        await run.until_shown("claude-opus-4-8, 133 calls")
+        written = {row.key: row.cells["before"].text for row in costs.table.rows if "before" in row.cells}
+        assert (written["model", "claude-opus-4-8"], written["model", "claude-fable-5"]) == ("$29.55", "$5.97")
+        assert costs.explained["model", "claude-fable-5"].value < costs.explained["cost_usd"].value

@@ -195,7 +195,10 @@ async def costs(figures: Figures, run: Running) -> None:
     """The totals of the cost screen, and what is projected."""
     screen = await Costs.opened(run)
     totals = screen.table.row_of
-    for row in totals.values():
+    named = [row for row in totals.values() if isinstance(row.key, str)]
+    models = [row.cells["before"].order for row in totals.values() if row not in named]
+    assert not models or sum(models) == pytest.approx(totals["cost_usd"].cells["before"].order)
+    for row in named:
         name = label(str(row.key)) if str(row.key) != "overhead" else "system prompt and tools"
         for column, of in (("before", SESSION), ("after", PLAN)):
             cell = row.cells.get(column)

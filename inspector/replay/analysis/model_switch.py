@@ -204,7 +204,7 @@ def other_models(replay: Replay) -> tuple[str, ...]:
     siblings = _siblings(plain_name(newest), models_of_provider(rates.provider))
     names += [name for name in siblings if _kind_and_version(plain_name(name))[0] not in kinds]
     found: dict[str, float] = {}
-    known: set[str] = set() if len(session.models) > 1 else {plain_name(newest)}
+    known: set[str] = set() if len(session.models) > 1 else {plain_name(newest), plain_name(rates.model)}
     for name in names:
         priced = pricing.rates(name)
         if priced is not None and plain_name(name) not in known and len(found) < MOST_OFFERED:

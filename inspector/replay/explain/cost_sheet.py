@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import project_runs, project_session
+from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.explain.parts import (
@@ -17,7 +18,12 @@ from inspector.replay.explain.parts import (
     resent_explanation,
 )
 from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations, recorded_cost_explanations
-from inspector.replay.explain.totals import cost_part_explanations, overhead_explanation, replay_explanations
+from inspector.replay.explain.totals import (
+    cost_part_explanations,
+    model_cost_explanation,
+    overhead_explanation,
+    replay_explanations,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
+    from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
@@ -47,6 +54,7 @@ class CostSheet:
         outcome: The plan's totals.
         kinds: What every tool's results and every other kind of block take up of the prompts, most first.
         tiers: What every part of every strategy did, and what its blocks take up; None where it changed none.
+        models: What each model's calls cost with nothing cut and under the plan; nothing where there is one model.
         results: The tool results that cost most to resend.
         compactions: What would have become of recorded compactions.
         runs: The saving over many runs; None without a price.
@@ -62,6 +70,7 @@ class CostSheet:
     outcome: PlanOutcome
     kinds: tuple[BreakdownRow, ...]
     tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
+    models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
     runs: RunProjection | None
@@ -96,11 +105,14 @@ def cost_sheet(
     compactions = tuple(compaction_forecasts(planned))
     runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month)
     next_calls = project_session(baseline, planned, terms.next_calls)
+    models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)
     totals = outcome_explanations(baseline, planned, outcome, runs)
     explained: dict[Hashable, Explanation] = {
         **dict(totals.items()),
         **dict(cost_part_explanations(planned).items()),
+        **{("model", row.model): model_cost_explanation(row, planned) for row in models[1]},
+        **{("before", ("model", row.model)): model_cost_explanation(row, baseline) for row in models[0]},
         **{("before", name): each for name, each in replay_explanations(baseline).items()},
         **{("before", name): each for name, each in cost_part_explanations(baseline).items()},
         ("before", CACHE_READ_SHARE): cache_read_explanation(baseline, cache_read_share(baseline.figures)),
@@ -124,6 +136,7 @@ def cost_sheet(
         outcome=outcome,
         kinds=kinds,
         tiers=tiers,
+        models=(models[0], models[1]),
         results=results,
         compactions=compactions,
         runs=runs,

@@ -16,6 +16,7 @@ from inspector.tokens.calibration import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
@@ -271,6 +272,30 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
         yield Input("requests the plan's strategies make", _known(float(ledger.strategy_cost.sum())), "$")
 
 
+def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
+    """What the calls of one model cost.
+
+    Args:
+        row: The model's figures.
+        replay: The replay they are of.
+    """
+    return Explanation(
+        row.cost.value,
+        "$",
+        row.cost.known,
+        "what each of its calls cost, added up; all models together are the whole cost",
+        (
+            Input("calls", row.calls, "calls"),
+            Input("prompt tokens", row.prompt_tokens.value, "tokens"),
+            Input("output", row.output_tokens.value, "tokens"),
+            Input("of the whole cost", row.share.value, "share"),
+            *([Input("priced as", row.priced_as)] if row.priced_as else []),
+        ),
+        replay.inputs.pricing.source,
+        is_least=row.cost.is_least,
+    )
+
+
 def _rate_inputs(replay: Replay) -> Iterator[Input]:
     """The rates of every model, as of its first call; those for short prompts."""
     inputs = replay.inputs
@@ -281,7 +306,9 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
         if rates is None:
             yield Input(f"{model or 'a model without a name'}", None, PER_MILLION)
             continue
-        named = f"{rates.model}{f' of {rates.provider}' if rates.provider else ''}"
+        other = inputs.pricing.priced_as(model)
+        named = f"{f'{model}, priced as ' if other else ''}{rates.model}"
+        named += f" of {rates.provider}" if rates.provider else ""
         if rates.terms:
             named = f"{named}, {rates.terms}{''.join(f' ({each} unpriced)' for each in rates.unpriced)}"
         yield Input(f"{named}: input", rates.input, PER_MILLION)

@@ -173,6 +173,18 @@ class Pricing:
             return own.provider
         return listed.provider if listed else ""
 
+    def priced_as(self, model: str) -> str:
+        """The other name a model has in the prices: `gpt-5` for `gpt-5-codex`; empty where it has its own or none.
+
+        Empty too where every call is priced as one model, or at given rates: then nobody takes it for its own.
+        """
+        if self.given is not None or self.model is not None:
+            return ""
+        _, own, listed = self._found(model)
+        other = own.model if own is not None else listed.model if listed is not None else ""
+        mine, its = (parse_model_name(name).name.replace(".", "-") for name in (model, other))
+        return other if mine not in its else ""
+
     def own_window(self, model: str) -> int | None:
         """The context window in tokens that the user's price file gives a model; None where it gives none."""
         name = self._found(model).name

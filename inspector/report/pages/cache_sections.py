@@ -24,12 +24,12 @@ from inspector.report.cache_text import (
     no_misses_text,
     switch_text,
 )
-from inspector.report.catalogue import CostParts, quantities, quantity
+from inspector.report.catalogue import CostParts, ModelCostFacts, quantities, quantity
 from inspector.report.charts.specifications import downsample
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, Section
-from inspector.report.tables import Cell, FigureCells, Table, word
+from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.totals import misses_title
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ MOST_MISSES = 10
 
 PARTS = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
 """Dollars of a call by kind of token: fields of `BaselineCall`."""
+
+MODEL_COLUMNS = ("calls", "prompt_tokens", "output_tokens", "usd", "share")
 
 SWITCH_COLUMNS = ("call", "calls", "recorded_usd", "usd", "saved_usd", "recache_usd", "pays_after", "beyond_window")
 
@@ -85,11 +87,12 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
         (Cell(label), figures.cell("cost", name), Cell(share))
         for (name, label, _), share in zip(parts, shares, strict=True)
     ]
-    return Section(
-        "cost-parts",
-        "What the cost is made of",
-        (Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows)),),
-    )
+    tables = [Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows))]
+    if len(report.model_costs) > 1:
+        names = ((name_cell(each.model or "not named"),) for each in report.model_costs)
+        places = ((named, ("model_costs", index)) for index, named in enumerate(names))
+        tables.append(figures.table("The cost by model", ("model",), places, ModelCostFacts, *MODEL_COLUMNS))
+    return Section("cost-parts", "What the cost is made of", tuple(tables))
 
 
 def misses_section(report: Report, figures: FigureCells) -> Section | None:

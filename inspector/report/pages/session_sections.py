@@ -31,6 +31,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
+from inspector.report.text import models_named
 from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
 
@@ -179,7 +180,7 @@ def facts_table(report: Report, figures: FigureCells) -> Table:
         ("id", session.id),
         ("file", session.path),
         ("format", session.format + (f", recorded by {session.agent}" if session.agent else "")),
-        ("model", ", ".join(session.models) or "not named in the file"),
+        ("model", models_named(report)),
     )
     rows = [(Cell(label), word(text)) for label, text in words]
     rows += [(Cell(each.label), figures.cell("session", name)) for name, each in quantities(SessionFacts).items()]

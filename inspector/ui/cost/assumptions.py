@@ -172,6 +172,8 @@ def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, s
         f"{rates.output:g} out"
     )
     terms = f", {rates.terms}" if rates.terms else ""
+    other = inputs.pricing.priced_as(call.model)
+    said += f", the rates of {one_line(other)}" if other else ""
     return key, f"  {one_line(call.model) or 'a model without a name'}{terms}", said, ""
 
 

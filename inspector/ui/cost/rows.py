@@ -37,12 +37,13 @@ from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Ta
 from inspector.ui.timeline.boundaries import cleared_line, effect_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from inspector.replay.analysis.bootstrap import CostComparison
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import RunProjection
+    from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
@@ -237,8 +238,31 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
     totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
     parts = [_total_parts_written(sheet, before=True), _total_parts_written(sheet, before=False)]
-    rows = [_total(sheet, each, parts) for total in totals for each in (total, *parts_of(total.name))]
+    rows = []
+    for total in totals:
+        rows += [_total(sheet, each, parts) for each in (total, *parts_of(total.name))]
+        rows += _models(sheet) if total.name == "cost_usd" else ()
     return [row for row in rows if len(row.cells) > 1]
+
+
+def _models(sheet: CostSheet) -> Iterator[FigureRow]:
+    """What each model's calls cost, as exactly as the cost is written; nothing where there is one model."""
+    sides: list[dict[str, tuple[ModelCost, str]]] = []
+    for replay, found in zip((sheet.baseline, sheet.planned), sheet.models, strict=True):
+        amounts = ON_SCREEN.dollars_of_parts(replay.figures.cost_usd.value, [each.cost.value for each in found])
+        sides.append({each.model: (each, text) for each, text in zip(found, amounts, strict=True)})
+    for model, (before, written) in sides[0].items():
+        after, text = sides[1][model]
+        name = f"  {one_line(model) or 'model not named'}"
+        cells = {
+            "name": Cell(f"{name}, {ON_SCREEN.plural(before.calls, 'call')}", name, style="table--name"),
+            "before": number_cell(written, "", before.cost),
+            "after": number_cell(text, "", after.cost),
+        }
+        if before.cost.value is not None and after.cost.value is not None and after.cost.value != before.cost.value:
+            known = sheet.outcome.savings.usd.known
+            cells["change"] = _cell(Figure(after.cost.value - before.cost.value, known), "$")
+        yield FigureRow(("model", model), cells)
 
 
 def _total_parts_written(sheet: CostSheet, *, before: bool) -> dict[str, str]:
