@@ -473,6 +473,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
     """The session replayed under one plan."""
 
     name: Annotated[str, about("The plan's own name; empty where it has none.")]
+    is_suggestion: Annotated[bool, about("Nobody chose it: it is the best one that was found.")] = False
     strategies: Annotated[list[str], about("Its strategies in order, in their one-line form.")]
     figures: FigureSet
     saved: Saving

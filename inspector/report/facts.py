@@ -82,6 +82,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     forecasts = compaction_forecasts(planned) if options.details else ()
     return PlanFacts(
         name=planned.plan.name,
+        is_suggestion=options.suggests,
         strategies=planned.plan.to_specs(),
         figures=measured(FigureSet, found.figures),
         saved=saving(found.savings),

@@ -161,7 +161,8 @@ def write_report(
             best = search.run(is_cancelled, searched)
             if best is None:
                 return
-        plans = plans or _recommended(best)
+        if not plans:
+            plans, options = _recommended(best), replace(options, suggests=True)
         report = report_of(outcome.inputs, plans, options, partial(progress, SHARE_OF_SEARCH, SHARE_OF_REPLAYS), best)
         post(ReportWritten(written(report, form.name, progress=partial(progress, SHARE_OF_REPLAYS, 1))))
     except ReplayCancelledError:
@@ -175,7 +176,7 @@ def _recommended(found: BestPlan | None) -> list[Plan]:
         return []
     # Who reads the page is to know that nobody chose this plan.
     which = "the best plan" if found.is_complete else f"the best of {found.tried:,} plans"
-    return [replace(found.best.plan, name=f"{found.best.plan.name}, {which}".lstrip(", "))]
+    return [replace(found.best.plan, name=f"{found.best.plan.name}, suggested as {which}".removeprefix(", "))]
 
 
 class ReportDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
@@ -292,4 +293,4 @@ def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:
     """The plans to report on, none for the best one, and what is said of that."""
     if outcome.plan.strategies:
         return [outcome.plan], "It shows the session with and without your plan."
-    return [], "No strategy is on: it shows the best plan, found first where that is not done yet."
+    return [], "No strategy is on: it says what the session cost, and suggests the best plan, found first."

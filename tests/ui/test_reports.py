@@ -89,7 +89,7 @@ async def test_without_a_strategy_on_the_report_is_on_the_best_plan_however_earl
     assert found is not None
     assert found.best is not None
     written = json.loads(target.read_text(encoding="utf-8"))
-    assert [plan["name"] for plan in written["plans"]] == [f"{found.best.plan.name}, the best plan"]
+    assert [plan["name"] for plan in written["plans"]] == [f"{found.best.plan.name}, suggested as the best plan"]
     assert written["best_plan"]["best"]["name"] == found.best.plan.name
 
 

@@ -9,6 +9,7 @@ from inspector.replay.analysis.breakdown import part_label
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
+    CostParts,
     FigureSet,
     Output,
     ProjectionFacts,
@@ -53,26 +54,56 @@ def plan_title(report: Report, index: int) -> str:
 
 
 def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
-    """What matters most: what every plan saves, or what the session cost where there is no plan."""
-    if not report.plans:
-        found = ("baseline",)
-        return (
-            Line(
-                (
-                    Cell("This session sent "),
-                    figures.cell(*found, "prompt_tokens"),
-                    Cell(f" prompt tokens over {IN_TEXT.plural(report.session.calls, 'call')}"),
-                    *_cost_cells(figures, *found),
-                    Cell(f". {_tried(report)}"),
-                )
-            ),
-        )
-    return tuple(
+    """What matters most: what a chosen plan saves; else what the session cost and why, and what a plan would save."""
+    plans = tuple(
         line
         for index in range(len(report.plans))
         for line in (_saving(report, figures, index), _needed(report, index), _monthly_saving(report, index))
         if line is not None
     )
+    if plans and not is_suggested(report):
+        return plans
+    return (_spent(report, figures), *_why(report, figures), *plans)
+
+
+def is_suggested(report: Report) -> bool:
+    """Whether nobody chose the plans of a report: what the session cost comes first then."""
+    return any(plan.is_suggestion for plan in report.plans)
+
+
+def _spent(report: Report, figures: FigureCells) -> Line:
+    """What the session cost in all."""
+    calls = IN_TEXT.plural(report.session.calls, "call")
+    tried = "" if report.plans else f" {_tried(report)}"
+    tokens, cost = figures.cell("baseline", "prompt_tokens"), figures.cell("baseline", "cost_usd")
+    if cost.value is None:
+        return Line((Cell("This session sent "), tokens, Cell(f" prompt tokens over {calls}.{tried}")))
+    return Line((Cell("This session cost "), cost, Cell(f" for {calls} and "), tokens, Cell(f" prompt tokens.{tried}")))
+
+
+def _why(report: Report, figures: FigureCells) -> Iterator[Line]:
+    """Of what the cost is made, the most first, and what cache misses added to it."""
+    total, misses = report.baseline.cost_usd, report.cache_misses
+    if report.cost is None or not total:
+        return
+    names = [name for name, entry in quantities(CostParts).items() if entry.part_of == "cost_usd"]
+    parts = [(name, value) for name in names if (value := getattr(report.cost, name))]
+    shares = dict(zip(parts, IN_TEXT.shares_of_parts([value / total for _, value in parts]), strict=True))
+    cells: list[Cell] = []
+    for name, value in sorted(parts, key=lambda part: -part[1]):
+        label = quantity(CostParts, name).label
+        begins = label.capitalize() if not cells else f", {label}"
+        cells += [Cell(f"{begins} "), figures.cell("cost", name), Cell(f" ({shares[name, value]})")]
+    yield Line((*cells, Cell(".")))
+    if misses is not None and misses.calls and misses.extra_usd is not None:
+        extra = figures.cell("cache_misses", "extra_usd")
+        yield Line(
+            (
+                Cell(f"{IN_TEXT.plural(misses.calls, 'cache miss').capitalize()} cost "),
+                extra,
+                Cell(" more than reading would have."),
+            )
+        )
 
 
 def _tried(report: Report) -> str:
@@ -104,11 +135,6 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
     return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}."),))
 
 
-def _cost_cells(figures: FigureCells, *steps: Step) -> tuple[Cell, ...]:
-    cost = figures.cell(*steps, "cost_usd")
-    return () if cost.value is None else (Cell(" for "), cost)
-
-
 def _saving(report: Report, figures: FigureCells, index: int) -> Line:
     saved = report.plans[index].saved
     if not report.session.calls:
@@ -117,6 +143,8 @@ def _saving(report: Report, figures: FigureCells, index: int) -> Line:
         return Line((Cell(f"Plan {plan_letter(index)} changes nothing in this session."),))
     steps: tuple[Step, ...] = ("plans", index, "saved")
     name = f"Plan {plan_letter(index)}"
+    if report.plans[index].is_suggestion:
+        name = f"A suggestion, which nobody chose: plan {plan_letter(index)}"
     if saved.usd is None:
         amount, of = figures.cell(*steps, "tokens"), " prompt tokens ("
     else:
@@ -145,6 +173,14 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell
         names = ("cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls")
         return tuple((quantity(FigureSet, name).label, figures.cell("baseline", name)) for name in names)
     saved: tuple[Step, ...] = ("plans", 0, "saved")
+    peak = quantity(FigureSet, "peak_prompt_tokens").label
+    if is_suggested(report):
+        return (
+            (quantity(FigureSet, "cost_usd").label, figures.cell("baseline", "cost_usd")),
+            (f"{peak}, as recorded", figures.cell("baseline", "peak_prompt_tokens")),
+            ("plan A, a suggestion, would save", figures.cell(*saved, "usd")),
+            (f"{peak} with plan A", figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
+        )
     first = "saved with plan A" if len(report.plans) > 1 else "saved"
     of = "of the cost" if report.plans[0].saved.percent_of == "cost_usd" else "of all prompts"
     found = report.plans[0].projection
@@ -161,7 +197,7 @@ def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell
         (first, figures.cell(*saved, "usd")),
         (of, figures.cell(*saved, "percent")),
         last,
-        (quantity(FigureSet, "peak_prompt_tokens").label, figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
+        (f"{peak} with plan A", figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
     )
 
 
