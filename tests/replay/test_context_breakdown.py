@@ -182,7 +182,7 @@ def test_summaries_and_what_the_agent_injected_are_told_from_what_people_said():
     found = context_breakdown(outcome, outcome.state(0), resend_cost(outcome), Grouping.ROLE)
     assert {part.name: part.blocks.tolist() for part in found.parts if len(part.blocks)} == {
         "summaries": [0],
-        "injected": [1],
+        "injected text": [1],
         "user": [2],
     }
 

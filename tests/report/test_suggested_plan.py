@@ -1,4 +1,4 @@
-"""A report saved while no plan was chosen: what the session cost comes first, the best plan second and as a suggestion."""
+"""A report saved while no plan was chosen: the cost first, then the best plan, called a suggestion."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.context_blocks import context_at, counted_as_sent
+from inspector.replay.analysis.injected import INJECTED, injected_blocks
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import (
     AROUND_TEXTS,
@@ -104,9 +105,11 @@ class Breakdown:
         """A row for every tool's results, for every other kind of block, and for what no text stands for."""
         history = self.planned.history
         sent = (self.after.calls > 0) | self._next.in_prompt
-        rows = []
+        injected = injected_blocks(history)
+        mine = np.flatnonzero(injected & sent)
+        rows = [self._row_of(mine, INJECTED)] if len(mine) else []
         for kind in BlockKind:
-            mine = np.flatnonzero((history.kind == kind) & sent)
+            mine = np.flatnonzero((history.kind == kind) & sent & ~injected)
             if kind is not BlockKind.TOOL_RESULT:
                 rows += [self._row_of(mine, kind.label)] if len(mine) else []
                 continue

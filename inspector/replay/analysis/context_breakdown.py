@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
+from inspector.replay.analysis.injected import INJECTED, injected_blocks
 from inspector.replay.analysis.unrecorded import (
     AROUND_TEXTS,
     EARLIER,
@@ -64,7 +65,7 @@ NO_FILE = "(no file)"
 
 NO_RESULT = "texts and calls"
 
-SUMMARY, INJECTED = "summaries", "injected"
+SUMMARY = "summaries"
 
 HIDDEN_THINKING = "thinking (not recorded)"
 """Thinking of which the file holds neither a text nor a signature."""
@@ -285,11 +286,10 @@ def _by_role(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     messages = history.session.messages
     of_message = history.message[blocks]
     summary = np.array([messages[index].is_summary for index in of_message.tolist()], dtype=bool)
-    injected = np.array([messages[index].is_meta for index in of_message.tolist()], dtype=bool)
     kind = history.kind[blocks].astype(np.int64)
     said = kind == BlockKind.USER_TEXT
     hidden = (kind == BlockKind.THINKING) & (history.characters[blocks] == 0) & (history.signature[blocks] == 0)
-    codes = np.where(said & injected, names.index(INJECTED), kind)
+    codes = np.where(injected_blocks(history)[blocks], names.index(INJECTED), kind)
     codes = np.where(hidden, names.index(HIDDEN_THINKING), codes)
     return np.where((said | (kind == BlockKind.ASSISTANT_TEXT)) & summary, names.index(SUMMARY), codes), names
 
