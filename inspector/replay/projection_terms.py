@@ -30,8 +30,8 @@ class RunsPerDay(NamedTuple):
         return "assumed" if self.is_assumed else "as set"
 
 
-ASSUMED_RUNS: Final = RunsPerDay(24, is_assumed=True)
-"""Where nobody said how many."""
+ASSUMED_RUNS: Final = RunsPerDay(1, is_assumed=True)
+"""Where nobody said how many: the one that was recorded, once a day. A session may take hours."""
 
 NEXT_CALLS: Final = 50
 """Calls a session is projected to go on for where nobody said how many."""

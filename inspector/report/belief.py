@@ -9,7 +9,9 @@ from inspector.replay.figure import Band, HowKnown
 from inspector.report.catalogue import UncertainSaving
 from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 
-BELIEF: Final = "Answers stay as recorded: savings hold for many sessions, not one"
+HOLDS: Final = "savings hold for many sessions, not one"
+
+BELIEF: Final = f"Answers stay as recorded: {HOLDS}"
 """Fits a line of 80 columns with a margin of two on the left."""
 
 EXPERIMENTS: Final = (

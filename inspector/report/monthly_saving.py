@@ -111,5 +111,5 @@ def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
 
 
 def runs_a_day(runs: RunsPerDay) -> str:
-    """How many runs, and where that number comes from: `24 runs a day, assumed`."""
+    """How many runs, and where that number comes from: `1 run a day, assumed`."""
     return f"{runs.number:,.6g} {'run' if runs.number == 1 else 'runs'} a day, {runs.origin}"

@@ -16,6 +16,7 @@ from msgspec import structs
 from inspector.cli import main
 from inspector.cli.reading import read_session, replay_inputs
 from inspector.replay.projection_terms import RunsPerDay
+from inspector.report.belief import HOLDS
 from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
@@ -307,7 +308,10 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     assert said[1].startswith(f"As far as can be told, {needed.calls} later calls needed cut text, ~$")
     assert f" to {IN_TEXT.dollars(report.plans[0].saved.usd)}, " in said[1]
     assert said[1].endswith(" such calls would use it up.")
-    assert said[2] == f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}."
+    assert (
+        said[2]
+        == f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}."
+    )
     assert ("saved a month at 24 runs a day, as set", by_month) in [
         (title, cell.text) for title, cell in content.figures
     ]

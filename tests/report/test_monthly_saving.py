@@ -46,4 +46,4 @@ def test_a_saving_is_said_with_what_it_may_come_to() -> None:
     assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600 by chance"
     assert monthly_saving(Band(45.0, 45.0, 45.0), ON_SCREEN) == "about $45.00 a month"
     assert runs_a_day(RunsPerDay(1)) == "1 run a day, as set"
-    assert runs_a_day(ASSUMED_RUNS) == "24 runs a day, assumed"
+    assert runs_a_day(ASSUMED_RUNS) == "1 run a day, assumed"

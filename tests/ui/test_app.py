@@ -367,7 +367,7 @@ async def test_runs_a_day_multiply_the_saving_and_are_kept(running, session_file
         assert before.runs == ASSUMED_RUNS
         await run.until(lambda: run.costs.runs == RunsPerDay(240))
 
-        assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 10)
+        assert run.costs.per_day.middle == pytest.approx(before.per_day.middle * 240)
         await run.until((tmp_path / "settings.toml").exists)
     kept = load_settings(tmp_path / "settings.toml")
     assert (kept.runs_per_day, kept.runs_are_assumed) == (240, False)
@@ -378,24 +378,24 @@ async def test_what_comes_of_runs_that_nobody_counted_never_stands_without_sayin
     async with running(session_file.path, size=(width, 24)) as run:
         await run.press("1")
         await run.until_shown("a month")
-        assert "24 runs a day, assumed" in run.text()
+        assert "1 run a day, assumed" in run.text()
 
 
 async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(running, session_file, tmp_path) -> None:
     settings = load_settings(tmp_path / "settings.toml")
     async with running(session_file.path, settings=settings, size=(120, 36)) as run:
         await run.press("1")
-        await run.until_shown("at 24 runs a day, assumed")
+        await run.until_shown("at 1 run a day, assumed")
         await run.tap("dollar_sign")
         await run.until_open("costs")
         await run.tap("g", "a")
-        await run.until_shown("24, assumed")
+        await run.until_shown("1, assumed")
         await run.tap("escape")
         run.focus_costs()
         await run.tap("E")
         await run.until_shown("saved a day")
         await run.tap("end", "up", "up", "up", "up")
-        await run.until(lambda: "runs a day, assumed" in run.explanation)
+        await run.until(lambda: "run a day, assumed" in run.explanation)
         await run.tap("escape", "z", "d")
         await run.pause()
         await run.press("2", "4", "enter")

@@ -50,7 +50,7 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
             assert explained.value > 0
             assert not [given.label for given in explained.inputs if "plan" in given.label or "saved" in given.label]
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
-        await run.until_shown("a day, 24 assumed")
+        await run.until_shown("a day, 1 assumed")
         assert re.search(r"a month, 30 days +~\$[\d,]+ +\$[\d,]+ to \$[\d,]+", run.text())
 
 

@@ -67,6 +67,28 @@ async def test_both_plans_and_the_place_are_there_again_the_next_time(running, o
         assert run.plan == left.plans["A"]
 
 
+async def test_a_plan_of_the_last_time_is_announced_with_the_key_that_takes_it_off(running, old_session: Path) -> None:
+    async with running(old_session) as run:
+        await run.press("1")
+
+    async with running(old_session) as run:
+        await run.until_shown("plan of last time is on: tiered-stale; 1 takes it off")
+        await run.press("1")
+        assert not run.plan.strategies
+
+
+async def test_a_plan_that_was_undone_is_kept_as_undone_before_the_program_ends(running, old_session: Path) -> None:
+    async with running(old_session) as run:
+        await run.press("1")
+        await run.until(lambda: load_state(old_session).plan is not None and load_state(old_session).plan.strategies)
+        await run.press("ctrl+z")
+        await run.until(lambda: not load_state(old_session).plan.strategies)
+
+    async with running(old_session) as run:
+        assert not run.plan.strategies
+        assert "plan of last time" not in run.text()
+
+
 async def test_filter_order_view_and_focus_are_there_again_the_next_time(running, old_session: Path) -> None:
     async with running(old_session) as run:
         await run.press("z", "s", "f", *"who:result", "enter")

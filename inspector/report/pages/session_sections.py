@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import part_label
+from inspector.report.belief import HOLDS
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
@@ -132,7 +133,7 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
         return None
     day, month = bands_of(found)
     said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}."),))
+    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}: {HOLDS}."),))
 
 
 def _saving(report: Report, figures: FigureCells, index: int) -> Line:
@@ -356,7 +357,11 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     )
     days = projected[0][1].days_per_month
     runs = runs_of(projected[0][1])
-    assumed = f"Nobody said how many runs a day there are: {runs.number:,.6g} are assumed. " if runs.is_assumed else ""
+    assumed = (
+        f"Nobody said how many runs a day there are: {runs.number:,.6g} {'is' if runs.number == 1 else 'are'} assumed. "
+        if runs.is_assumed
+        else ""
+    )
     assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
         f"month of {days:g} days. At worst and at best are the 5th and 95th percentile of a thousand sessions put "

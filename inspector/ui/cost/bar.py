@@ -170,6 +170,7 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         if summary.advice:
             return [LinePiece(Content.styled(one_line(summary.advice), self.get_visual_style("cost--attention")))]
+        from inspector.report.belief import HOLDS
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
 
         runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
@@ -186,6 +187,7 @@ class CostBar(Widget, can_focus=True):
         parts += [
             # What it may come to goes last of all: one amount would be taken for a fact.
             LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.replace("about ", "~"), style)),
+            LinePiece(Content.styled(HOLDS, text), 2, shorter=Content.styled(HOLDS.partition("hold ")[2], text)),
             LinePiece(Content.styled(by_day, style), 3),
         ]
         if summary.breaks:

@@ -8,6 +8,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
 
 if TYPE_CHECKING:
+    from inspector.strategies.plan import Plan
     from inspector.ui.controller.host_protocols import Stoppable
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.detail_pane import DetailPane
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from inspector.ui.main.timeline_pane import TimelinePane
 
 SECONDS_TO_SAVE = 2.0
+
+MOST_KEYS = 9
+"""Strategies with a key of their own, the digit of their place."""
+
+
+def told_again(plan: Plan) -> str:
+    """That a plan of the last time is on, and how to take it off."""
+    on = [number for number, entry in enumerate(plan.entries, start=1) if entry.enabled]
+    names = ", ".join(plan.entries[number - 1].strategy.name for number in on)
+    keys = " ".join(map(str, on)) if on[-1] <= MOST_KEYS else "p, space"
+    return f"plan of last time is on: {names}; {keys} {'takes it' if len(on) == 1 else 'take them'} off"
 
 
 class KeptState:
@@ -50,7 +62,7 @@ class KeptState:
         if kept.plan_open:
             self._focus.is_plan_open = True
         if kept.plan is not None and kept.plan == self._controller.plan and kept.plan.strategies:
-            self._controller.host.tell("the plan is the one you left this session with")
+            self._controller.host.tell(told_again(kept.plan))
         self._look_as(kept)
         session, history = self._controller.session, self._controller.history
         if self._controller.is_being_written or session is None or history is None or not self._rows.is_open:
