@@ -342,7 +342,7 @@ def test_a_model_whose_cache_nobody_knows_misses_what_its_provider_reports_other
 
     assert [(miss.call, miss.cause) for miss in found.misses] == [(2, MissCause.LIKELY_SERVER_SIDE)]
     assert told(found.misses[0], session) == (
-        "same model, same beginning: its cache keeps what it chooses; 1 h 6 min after call 2"
+        "same model, same beginning: the provider promises no hit; 1 h 6 min after call 2"
     )
     assert found.misses[0].usd.value is None
 

@@ -221,7 +221,7 @@ def test_of_a_model_whose_cache_nobody_knows_what_its_provider_reports_counts(tm
 
     hold_together(report)
     assert [miss.cause for miss in misses_of(report).misses] == ["first_request", "likely_server_side"]
-    assert "provider likely" in squeezed(why_text(report))
+    assert "evicted (likely)" in squeezed(why_text(report))
 
 
 def test_without_usage_estimates_are_marked_as_such() -> None:

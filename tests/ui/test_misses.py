@@ -278,9 +278,9 @@ def test_a_note_gets_shorter_word_by_word() -> None:
     notes = notes_of(replace(miss, cause=MissCause.LIKELY_SERVER_SIDE))
 
     assert notes == (
-        "? cache miss: provider likely, 52k tokens re-cached, $0.30",
-        "? miss: provider likely $0.30",
-        "? provider likely $0.30",
+        "? cache miss: evicted (likely), 52k tokens re-cached, $0.30",
+        "? miss: evicted (likely) $0.30",
+        "? evicted (likely) $0.30",
         "? provider $0.30",
         "? $0.30",
     )

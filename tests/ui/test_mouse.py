@@ -58,8 +58,6 @@ async def test_the_names_below_the_chart_change_its_axis(running, session_file) 
 
 async def test_what_the_last_line_says_can_be_clicked(running, session_file) -> None:
     async with running(session_file.path) as run:
-        # Once the best plan is known the line has a key more, and all others move.
-        await run.until_shown("* best")
         await run.press("end", "left_square_bracket")
         await run.click(" call 30 of 30 ", after="? help")
         await run.until(lambda: run.call is None)

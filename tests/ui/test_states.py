@@ -193,9 +193,12 @@ async def test_the_line_for_searching_offers_no_key_that_it_would_take_as_text(r
 
 async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running, session_file) -> None:
     async with running(session_file.path, size=(80, 24)) as run:
-        await run.until_shown("* best")
+        await run.until(lambda: run.best is not None)
+        await run.until(lambda: run.key_hints[-1].label == "best")
         assert run.status_line.split("  ")[0].strip() == "? help"
-        assert [hint.label for hint in run.key_hints] == ["help", "best", "window", "cache misses", "compare", "save"]
+        labels = [hint.label for hint in run.key_hints]
+        assert labels[:5] == ["help", "window", "cache misses", "compare", "save"]
+        assert labels[-1] == "best"
         await run.press("1")
         assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "compare", "save"]
         await run.tap("w")
@@ -315,3 +318,14 @@ async def test_a_broken_settings_file_is_told_and_never_fatal(running, session_f
     async with running(session_file.path, settings=settings) as run:
         await run.until_shown("runs_per_day is a number")
         assert not run.has_placeholder
+
+
+async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_comes(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        await run.until(lambda: run.best is not None)
+        await run.until(lambda: run.key_hints[-1].label == "best")
+        with_it, shown = run.key_hints, run.status_line
+        await run.press("1", "1")
+        await run.until(lambda: not run.plan.strategies)
+        await run.until(lambda: run.key_hints == with_it)
+        assert shown.index("? help") < shown.index("c compare") < shown.index("* best")

@@ -116,7 +116,11 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
             "look-back",
             "set a cache breakpoint at least every 20 blocks",
         ),
-        MissCause.LIKELY_SERVER_SIDE: _Words("likely the provider's side: nothing else explains it", "provider likely"),
+        MissCause.LIKELY_SERVER_SIDE: _Words(
+            "likely dropped by the provider, or asked of a machine without it: nothing in the file explains it",
+            "evicted (likely)",
+            "send a cache key, or cache explicitly, where the provider has it",
+        ),
         MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
     }
 )

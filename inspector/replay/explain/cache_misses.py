@@ -79,7 +79,7 @@ def _by_cause(miss: CacheMiss) -> str:
         return "same model, within the cache's lifetime, nothing changed that the file shows"
     if miss.cause is MissCause.LIKELY_SERVER_SIDE:
         within = ", within the cache's usual lifetime" if shown.lifetime else ""
-        return f"same model{within}, same beginning: its cache keeps what it chooses"
+        return f"same model{within}, same beginning: the provider promises no hit"
     return ""
 
 

@@ -101,7 +101,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "best",
         "Use the plan that saves most here, if all it cut and was needed is fetched again",
         is_shown=True,
-        rank=2,
+        rank=90,
         named=Named("Use the best plan", "The one that saves most here with what was needed fetched again", has_plan),
         also="take recommend optimal cheapest save saving",
         when=has_best_with_none_on,

@@ -163,6 +163,8 @@ MOST_TAUGHT: Final = 5
 """Keys the status line teaches besides that of the help: the next ones, not all there are."""
 AFTER_RANKS: Final = 10
 """Added to the place of what has no rank of its own."""
+COMES_LATE: Final = 90
+"""From this rank on a key is taught only once something is known: it stands last, and moves no other as it comes."""
 FIRST_RANK: Final = 2
 """In the line help gives way after the counts of rows, the last key before them."""
 
@@ -187,7 +189,9 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
             elif same >= told and key not in hints[same].key.split():
                 hints[same] = hints[same]._replace(key=f"{hints[same].key} {key}")
     shown = [hint for hint in hints if hint.label == "help"]
-    shown += sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)[:MOST_TAUGHT]
+    others = sorted((hint for hint in hints if hint.label != "help"), key=lambda hint: hint.rank)
+    shown += [hint for hint in others if hint.rank < COMES_LATE][:MOST_TAUGHT]
+    shown += [hint for hint in others if hint.rank >= COMES_LATE]
     return tuple(hint._replace(rank=FIRST_RANK + place) for place, hint in enumerate(shown))
 
 

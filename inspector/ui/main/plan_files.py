@@ -73,10 +73,12 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 
 
 def use_plan(controller: SessionController, plan: Plan) -> None:
-    """Make a plan the current one, and say so."""
+    """Make a plan the current one, and say so, and what undoing it comes to."""
+    had_one = controller.plan is not None and bool(controller.plan.strategies)
     controller.names.note(plan)
     controller.edit_plan(plan)
-    controller.host.tell(f"the plan is {plan.name or 'another one'} now: ctrl+z brings yours back")
+    undo = "brings yours back" if had_one else "takes it off"
+    controller.host.tell(f"the plan is {plan.name or 'another one'} now: ctrl+z {undo}")
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:

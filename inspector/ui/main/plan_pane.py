@@ -126,7 +126,7 @@ class PlanPane(SessionPane):
         elif found is not None and found.is_complete:
             self.tell("no plan saves for sure: c compares them")
         else:
-            self.tell("the best plan is looked for while no strategy is on: c compares all")
+            self.tell("no best plan is looked for while one is on: c compares all plans, a digit takes yours off")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """A strategy was taken out, where it was not by now: a key may come twice."""
