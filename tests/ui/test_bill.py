@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,6 +15,9 @@ from inspector.safe_text import cell_width
 from inspector.strategies.plan import Plan
 from inspector.ui.bill.drawing import KINDS, BillSeries, bill_of, call_at, draw_bill, told_of_call
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
@@ -77,3 +81,13 @@ def test_without_a_price_there_is_no_bill() -> None:
     session = open_session(ROOT / "sample_sessions" / "local-agent.json")
 
     assert bill_of(cache_misses(replay_session(session, Plan()))) is None
+
+
+@pytest.mark.parametrize("width", [76, 116])
+def test_misses_near_one_another_are_all_named(corpus: Path, width: int) -> None:
+    path = corpus / "claude-code" / "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
+    found = bill_of(cache_misses(replay_session(open_session(path), Plan())))
+    assert found is not None
+    names = rows_of(found, width, 9)[0]
+    for named in ("132 $1.99", "125 $1.88", "35 $0.85"):
+        assert named in names

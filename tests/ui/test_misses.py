@@ -281,7 +281,7 @@ def test_a_note_gets_shorter_word_by_word() -> None:
         "? cache miss: evicted (likely), 52k tokens re-cached, $0.30",
         "? miss: evicted (likely) $0.30",
         "? evicted (likely) $0.30",
-        "? provider $0.30",
+        "? evicted $0.30",
         "? $0.30",
     )
     unpriced = replace(miss, usd=Figure(None, HowKnown.EXACT), read_usd=Figure(None, HowKnown.EXACT))

@@ -58,7 +58,7 @@ class Scope(StrEnum):
 WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: "everything"}
 """What all parts together are called: what blocks of earlier windows cost is a part of everything alone."""
 
-NO_TOOL = "no tool"
+NO_TOOL = "texts (no tool)"
 
 NO_FILE = "(no file)"
 """Follows the name of what names none."""

@@ -176,16 +176,19 @@ def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:
 
 
 def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
-    """The dearest misses by call and extra cost, where they stand; those without room are left out."""
+    """The dearest misses by call and extra cost, where they stand or end there; those without room are left out."""
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
         glyph = mark_of(miss.cause).glyph
         said = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
         column = int(places[miss.call])
-        start = min(column, width - len(said))
-        room = cells[max(start - 1, 0) : start + len(said) + 1]
-        if start >= 0 and all(letter == " " for letter, _ in room):
-            cells[start : start + len(said)] = _cells(said, "bill--miss")
+        first = min(column, width - len(said))
+        # Beside a name that stands there already, as long as the miss is below the name.
+        for start in range(first, max(column - len(said), -1), -1):
+            room = cells[max(start - 1, 0) : start + len(said) + 1]
+            if all(letter == " " for letter, _ in room):
+                cells[start : start + len(said)] = _cells(said, "bill--miss")
+                break
     return cells
 
 

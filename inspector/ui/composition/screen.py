@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from textual import on
 from textual.content import Content
@@ -73,6 +73,9 @@ class Blocks(FigureTable):
     is how many calls sent a block, token-calls its tokens counted once for each of them."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPOSITION_BLOCKS)
+
+
+DIVIDING: Final = "dividing the prompt…"
 
 
 class Divided(NamedTuple):
@@ -148,6 +151,8 @@ class CompositionScreen(StudyScreen):
             for letter, grouping in zip(DIVISION_LETTERS, GROUPINGS, strict=True)
         )
         self.query_one(ChoiceStrip).choices = Choices(names, GROUPINGS.index(self.grouping))
+        if self.divided is None:
+            self.query_one("#parts-pane", Pane).say_below(DIVIDING)
         self._is_wanted = True
         if not self._is_dividing:
             self._divide()

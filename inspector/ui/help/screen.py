@@ -69,6 +69,7 @@ class HelpScreen(Dialog[None]):
 
     DEFAULT_CSS = """
     HelpScreen {
+        background: $background;
         #help Static { height: auto; }
         .help-title { color: $accent; text-style: bold; }
         .help-text { color: $text-muted; }

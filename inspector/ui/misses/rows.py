@@ -163,7 +163,7 @@ def _instead(cost: NextCallCost) -> tuple[str, ...]:
     short = f"instead: {fresh}; {compact}, {when}"
     sizes = f"prompts of {ON_SCREEN.short(cost.fresh_tokens)} and {ON_SCREEN.short(cost.compacted_tokens)} tokens"
     longer = short.replace("instead:", "instead of a cold call:")
-    return f"{longer} ({sizes})", longer, short, short.removeprefix("instead: ")
+    return f"{longer} ({sizes})", longer, short, f"instead: {fresh}; {compact}"
 
 
 def _size(figure: Figure) -> Figure:
