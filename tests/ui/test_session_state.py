@@ -73,6 +73,8 @@ async def test_a_plan_of_the_last_time_is_announced_with_the_key_that_takes_it_o
 
     async with running(old_session) as run:
         await run.until_shown("plan of last time is on: tiered-stale; 1 takes it off")
+        await run.press("asterisk")
+        await run.until_shown("a plan is on, so no better one is looked for")
         await run.press("1")
         assert not run.plan.strategies
 

@@ -121,12 +121,12 @@ class PlanPane(SessionPane):
             self.tell("the best plan is the current one already")
         elif found is not None and found.best is not None:
             plan_files.use_plan(controller, found.best.plan)
-        elif controller.answers.is_searching and not plan.strategies:
-            self.tell("still looking for the best plan")
         elif found is not None and found.is_complete:
             self.tell("no plan saves for sure: c compares them")
+        elif plan.strategies:
+            self.tell("a plan is on, so no better one is looked for: c compares all")
         else:
-            self.tell("no best plan is looked for while one is on: c compares all plans, a digit takes yours off")
+            self.tell("still looking for the best plan")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """A strategy was taken out, where it was not by now: a key may come twice."""
