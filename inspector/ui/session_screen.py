@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.token_scale import TokenScale
     from inspector.replay.figure import Figure
+    from inspector.session.model import Session
     from inspector.ui.controller.session import SessionController
 
 Left = TypeVar("Left")
@@ -145,14 +146,13 @@ def heading_of(controller: SessionController) -> Heading:
         return Heading(controller.path.stem, state=controller.state)
     from inspector.session.session_name import session_name
 
-    last = session.calls[-1] if session.calls else None
     window = None if controller.outcome is None else controller.outcome.inputs.window
     cache = controller.answers.cache
     next_call = None if cache is None else cache.recorded_next_call
     identifier = clip_cells(one_line(session.identifier or controller.path.stem), LONGEST_IDENTIFIER)
     return Heading(
         title=session_name(session) or identifier,
-        model=last.model if last is not None else "",
+        model=_models_of(session),
         window=session.window if window is None else window.size,
         window_is_exact=window is None or window.tokens.known.value == "exact",
         messages=len(session.messages),
@@ -164,6 +164,13 @@ def heading_of(controller: SessionController) -> Heading:
         warm_call="" if next_call is None else _written(next_call.warm_usd),
         cold_call="" if next_call is None else _written(next_call.cold_usd),
     )
+
+
+def _models_of(session: Session) -> str:
+    """The newest call's model, and how many others answered; session text."""
+    newest = session.calls[-1].model if session.calls else ""
+    others = len(set(session.models) - {newest})
+    return f"{newest} and {others} more" if newest and others else newest
 
 
 def _written(figure: Figure) -> str:

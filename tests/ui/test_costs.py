@@ -263,6 +263,7 @@ async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path
     async with running(path, size=(80, 24)) as run:
         await run.until(lambda: run.has_answers)
         costs = await Costs.opened(run)
+        assert "claude-opus-4-8 and 1 more" in run.header_line
         await run.until_shown("claude-opus-4-8, 133 calls")
         written = {row.key: row.cells["before"].text for row in costs.table.rows if "before" in row.cells}
         assert (written["model", "claude-opus-4-8"], written["model", "claude-fable-5"]) == ("$29.55", "$5.97")

@@ -32,7 +32,7 @@ class Heading(NamedTuple):
 
     Attributes:
         title: What the session is called; session text.
-        model: The model of the newest call; session text. Empty when unknown.
+        model: The model of the newest call, and how many others there are; session text. Empty when unknown.
         window: Tokens of the model's context window, None when unknown.
         window_is_exact: The file says it; else it is estimated.
         messages: How many there are.
