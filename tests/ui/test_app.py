@@ -395,7 +395,7 @@ async def test_runs_a_day_say_where_they_come_from_wherever_they_are_told(runnin
         await run.tap("E")
         await run.until_shown("saved a day")
         await run.tap("end", "up", "up", "up", "up")
-        await run.until(lambda: "run a day, assumed" in run.explanation)
+        await run.until(lambda: "runs a day, assumed" in run.explanation)
         await run.tap("escape", "z", "d")
         await run.pause()
         await run.press("2", "4", "enter")
