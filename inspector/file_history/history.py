@@ -222,14 +222,28 @@ class FileHistory:
             turn = self.turns
         elif turn != 0:
             self.check_turn(turn)
-        events = self.events[path]
-        count = sum(event.turn <= turn for event in events)
-        content = self.contents[path][count]
-        done = events[:count]
+        return self.state_after(path, self.count_until(path, turn), turn)
+
+    def count_until(self, path: str, turn: int) -> int:
+        """How many things had been done to a file by the end of a turn; `path` is one of `events`."""
+        return sum(event.turn <= turn for event in self.events[path])
+
+    def state_after(self, path: str, count: int, turn: int | None = None) -> KnownFile:
+        """What the agent knew of a file after the first so many things that were done to it.
+
+        Args:
+            path: The file, one of `events`.
+            count: How many of them.
+            turn: The turn it is said to be of; that of the last of them where not given.
+        """
+        done = self.events[path][:count]
         since = next((event.turn for event in reversed(done) if event.is_certain), 0)
         settled = max((number for number, event in enumerate(done) if _settles(event)), default=-1)
         doubts = tuple(event.problem for event in done[settled + 1 :] if not event.is_certain)
-        return KnownFile(path, turn, content, done[-1] if done else None, since, doubts)
+        last = done[-1] if done else None
+        if turn is None:
+            turn = 0 if last is None else last.turn
+        return KnownFile(path, turn, self.contents[path][count], last, since, doubts)
 
     def before_and_after(self, event: FileEvent) -> tuple[FileContent, FileContent]:
         """What was known of its file before something was done to it, and afterwards."""
