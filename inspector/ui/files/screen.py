@@ -221,11 +221,13 @@ class FilesScreen(StudyScreen):
             return
         is_same = self._shown is not None and self._shown[1] == path
         self.events.table = Table() if path is None else event_table(found, path)
-        if path is not None and not is_same:
+        if self._place is not None:
+            self.events.move_to_key(self._place)
+            self._place = None
+        elif not is_same:
             # Of another file the last thing that was done to it by the call looked at matters most.
             count = next((each.count for each in found.context.files if each.path == path), 0)
-            place, self._place = self._place, None
-            self.events.move_to_key(max(count - 1, 0) if place is None else place)
+            self.events.move_to_key(max(count - 1, 0))
         pane, name = self.query_one("#events-pane", Pane), self._file_name()
         steps = ON_SCREEN.plural(len(self.events.rows), "step")
         pane.border_title = Content(f"History of {name}: {steps}" if name else "History")
@@ -274,7 +276,7 @@ class FilesScreen(StudyScreen):
         """To the next part, or the one before."""
         parts: list[Widget] = [self.files, self.events, self.content]
         here = next((place for place, part in enumerate(parts) if part.has_focus), 0)
-        if self.found is not None and self.found.context.files:
+        if self.found is None or self.found.context.files:
             parts[(here + step) % len(parts)].focus()
 
     def action_call(self, step: int) -> None:
@@ -283,7 +285,7 @@ class FilesScreen(StudyScreen):
 
     def action_enter(self) -> None:
         """To what was done to the file."""
-        if self.events.rows:
+        if self.found is None or self.events.rows:
             self.events.focus()
 
     def action_jump(self) -> None:
