@@ -93,6 +93,11 @@ def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
         make_room(Path(folder) / FOLDER, most_files=MOST_FILES, most_bytes=room)
 
 
+def has_original(identifier: str, session: str, folder: str) -> bool:
+    """Whether what a session's tool call came to is kept in the hook's folder."""
+    return os.path.exists(f"{folder}/{FOLDER}/{_name_of(identifier)}.{_name_of(session)}")  # noqa: PTH110
+
+
 def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
     """What is kept under a tool call's id: what is said of each, and its text; the newest first, equal texts once."""
     import json
