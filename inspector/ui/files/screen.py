@@ -231,7 +231,6 @@ class FilesScreen(StudyScreen):
         pane, name = self.query_one("#events-pane", Pane), self._file_name()
         steps = ON_SCREEN.plural(len(self.events.rows), "step")
         pane.border_title = Content(f"History of {name}: {steps}" if name else "History")
-        pane.say_below("")
         self._show_content()
 
     def _file_name(self) -> str:
@@ -245,6 +244,9 @@ class FilesScreen(StudyScreen):
     def _show_content(self) -> None:
         found, path, place = self.found, self.path, self.events.cursor_key
         shown = (None if found is None else found.history, path, place if isinstance(place, int) else -1)
+        # The column may be too narrow for what it was for: below the table stands more of it.
+        step = next((row.cells["what"].text for row in self.events.rows if row.key == place), "")
+        self.query_one("#events-pane", Pane).say_below(step)
         if shown == self._shown:
             return
         self._shown = shown
