@@ -164,17 +164,25 @@ async def test_what_is_not_known_of_a_file_is_said_where_it_is_missing(running, 
         await run.until_shown("lines 1 to 4 are not known")
 
 
-async def test_a_plan_that_cuts_a_result_leaves_less_of_the_file_in_the_context(running, edited: Path) -> None:
-    plan = Plan.from_specs(["tiered-stale:data=10,search=10,action=10,confirmation=10"])
-    async with running(edited, plan=plan) as run:
+async def test_a_plan_that_cuts_a_result_leaves_less_of_its_file_in_the_context(running, tmp_path: Path) -> None:
+    lines = "\n".join(f"{number}\tline number {number} of many" for number in range(1, 400))
+    path = session_of(
+        tmp_path / "session.jsonl",
+        ("Read", {"file_path": "/w/a.py"}, lines),
+        *(("Bash", {"command": f"echo {number}"}, "done") for number in range(4)),
+    )
+    async with running(path, plan=Plan.from_specs(["tiered-stale"])) as run:
         study = await Files.opened(run)
-        context = study.found.context
-        composed = study.found.outcome
-        everything = sum(each.tokens for each in context.files)
-        assert context.tokens == pytest.approx(everything)
-        sent = composed.state.sent
-        blocks = [event.result_block for events in study.found.history.events.values() for event in events]
-        assert context.tokens <= sum(int(sent[block]) for block in set(blocks)) * 2
+        (cut,) = study.found.context.files
+        assert study.found.outcome.plan.strategies
+        await run.press("escape", "1")
+        study = await Files.opened(run)
+        (whole,) = study.found.context.files
+        assert not study.found.outcome.plan.strategies
+        assert 0 < cut.tokens < whole.tokens / 2
+        state = study.found.outcome.state
+        (event,) = study.found.history.events["/w/a.py"]
+        assert whole.tokens == pytest.approx(float(state.recorded[event.result_block]), rel=0.5)
 
 
 @pytest.mark.parametrize("name", RECORDED)
