@@ -94,7 +94,7 @@ def make_room_for_originals(folder: str, room: int = ROOM_BYTES) -> None:
 
 
 def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
-    """What is kept under a tool call's id: what is said of each, and its text; the newest first, equal texts once."""
+    """What is kept under a tool call's id: what is said of each, and its text; the newest first."""
     import json
 
     place = f"{folder or state_folder()}/{FOLDER}"
@@ -116,4 +116,17 @@ def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dic
         except (OSError, ValueError):
             continue
     found.sort(key=lambda each: -each[0])
-    return list({text: (about, text) for _, about, text in reversed(found)}.values())[::-1]
+    return [(about, text) for _, about, text in found]
+
+
+def originals_asked_for(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
+    """What is kept under a tool call's id, or under `SESSION:ID` of that session alone; see `kept_originals`."""
+    found = kept_originals(asked, folder)
+    if found:
+        return found
+    for colon in (index for index, character in enumerate(asked) if character == ":"):
+        session = asked[:colon]
+        found = [each for each in kept_originals(asked[colon + 1 :], folder) if each[0].get("session") == session]
+        if found:
+            return found
+    return []
