@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.parameters import CHARACTERS
+from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS
 from inspector.strategies.library.token_budget import CapAtInsertion
 from inspector.strategies.library.trim_at_insertion import TrimAtInsertion, TrimText, hard_cap
 from inspector.strategies.plan import Plan
@@ -18,7 +18,6 @@ from inspector.strategies.presets import PRESETS
 
 if TYPE_CHECKING:
     from inspector.hook.rules import Adaptive, Cut
-    from inspector.strategies.core.operations import CutTokens
     from inspector.strategies.core.strategy import Strategy
 
 AT_INSERTION = {
@@ -71,9 +70,7 @@ def left_out(plan: Plan) -> list[UnusedStrategy]:
 
 def _why_left_out(strategy: Strategy) -> str:
     if isinstance(strategy, TrimAtInsertion | CapAtInsertion):
-        if strategy.unit == CHARACTERS:
-            return ""
-        return "its limits count tokens, for which a hook has no time; give them in characters"
+        return ""
     if strategy.name in AT_INSERTION:
         return "it works as the system it describes does, in that system or an adapter (docs/adapters.md)"
     return "it changes results the model has seen, which a hook cannot; an adapter can (docs/adapters.md)"
@@ -83,15 +80,16 @@ def _cuts(strategy: Strategy, tool: str) -> list[Cut]:
     if _why_left_out(strategy):
         return []
     if isinstance(strategy, CapAtInsertion):
-        cut = strategy.cut()
-        return [_cut(cut)] if isinstance(cut, CutText) else []
+        cap = strategy.cut()
+        return [_cut(cap)] if cap is not None else []
     if not isinstance(strategy, TrimAtInsertion):
         return []
     operation = strategy.decision(strategy.profile_or_exempt(tool)).operation
     if isinstance(operation, TrimText):
-        trim = CutText(operation.threshold, operation.head, operation.tail, operation.marker, numbered=True)
-        return [_cut(trim, _adaptive(strategy)), _cut(hard_cap(operation.cap))]
-    if not isinstance(operation, CutText):
+        kept = operation.threshold, operation.head, operation.tail
+        trim = cut_in(operation.unit, *kept, operation.marker, numbered=True)
+        return [_cut(trim, _adaptive(strategy)), _cut(hard_cap(operation.cap, operation.unit))]
+    if not isinstance(operation, CutText | CutTokens):
         return []
     is_exempt = strategy.profile_or_exempt(tool) == "exempt"
     return [_cut(operation, None if is_exempt else _adaptive(strategy))]
@@ -109,4 +107,12 @@ def _adaptive(strategy: TrimAtInsertion) -> Adaptive | None:
 
 
 def _cut(cut: CutText | CutTokens, adaptive: Adaptive | None = None) -> Cut:
-    return {"limit": cut.limit, "head": cut.head, "tail": cut.tail, "marker": cut.marker, "adaptive": adaptive}
+    unit = TOKENS if isinstance(cut, CutTokens) else CHARACTERS
+    return {
+        "unit": unit,
+        "limit": cut.limit,
+        "head": cut.head,
+        "tail": cut.tail,
+        "marker": cut.marker,
+        "adaptive": adaptive,
+    }

@@ -12,10 +12,15 @@ import os
 from typing import Any, TypedDict
 
 FOLDER = "plans"
+TOKENS = "tokens"
+"""As of the strategies."""
+
 USUAL_WINDOW = 200_000
 """As of the strategies, in tokens."""
 
 _TAIL_BYTES = 512 << 10
+_FORM = 2
+"""Of what is kept of a plan; what was kept in another is worked out anew."""
 
 
 class Adaptive(TypedDict):
@@ -28,16 +33,18 @@ class Adaptive(TypedDict):
 
 
 class Cut(TypedDict):
-    """A cut as of `CutText`, whose marker is a template.
+    """A cut as of `CutText` or `CutTokens`, whose marker is a template.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
-        head: Characters kept from the beginning.
-        tail: Characters kept from the end.
+        unit: What limit, head and tail count: characters or tokens.
+        limit: Longest text that stays as it is.
+        head: How much is kept from the beginning.
+        tail: How much is kept from the end.
         marker: What stands for the rest.
         adaptive: How the limit adapts, if it does.
     """
 
+    unit: str
     limit: int
     head: int
     tail: int
@@ -65,7 +72,7 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut]:
             text = file.read()
     except FileNotFoundError:
         text = plan
-    key = [__version__, plan, text]
+    key = [__version__, _FORM, plan, text]
     path = f"{folder}/{FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
     kept: dict[str, Any] = {}
     try:
@@ -108,19 +115,49 @@ def trimmed(text: str, cuts: list[Cut], tool: str, recall: str, transcript: str 
         recall: The command that prints the whole.
         transcript: The session's file, which says how full the window is; empty where that is not known.
     """
+    whole = len(text)
+    is_whole = True
     for cut in cuts:
         limit, head, tail = cut["limit"], cut["head"], cut["tail"]
+        length = len(text)
+        tokens = _tokens_left(length, whole) if not is_whole else estimated_tokens(length)
+        size = tokens if cut["unit"] == TOKENS else length
         adaptive = cut["adaptive"]
-        if adaptive is not None and len(text) > adaptive["least"]:
+        if adaptive is not None and size > adaptive["least"]:
             most = _most(adaptive, transcript)
             if most < limit:
                 shrink = most / limit
                 limit, head, tail = most, int(head * shrink), int(tail * shrink)
-        length = len(text)
-        if length > limit:
-            said = cut["marker"].format(length=length, removed=length - head - tail, tool=tool, recall=recall)
-            text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
+        if size <= limit:
+            continue
+        if cut["unit"] == TOKENS:
+            head, tail = _ends(length, tokens, head, tail, is_whole=is_whole)
+        said = cut["marker"].format(
+            length=length, removed=length - head - tail, tokens=tokens, tool=tool, recall=recall
+        )
+        text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
+        is_whole = False
     return text
+
+
+def estimated_tokens(characters: int) -> int:
+    """As the one of `inspector.tokens.counter`, which takes long to import: no tokenizer loads in the time there is."""
+    return (2 * characters + 6) // 7
+
+
+def _tokens_left(length: int, whole: int) -> int:
+    """Tokens of what cuts have left of a text, if it has as many of them to a character as the whole."""
+    return -(-length * estimated_tokens(whole) // whole) if whole else length
+
+
+def _ends(length: int, tokens: int, head: int, tail: int, *, is_whole: bool) -> tuple[int, int]:
+    """Characters of the first and last tokens of a text, as `CutTokens` and estimated tokens have them."""
+    most = max(tokens, 1)
+    begin = min(head * length // most, length)
+    end = (
+        length - min(max(tokens - tail, 0) * length // most, length) if is_whole else min(tail * length // most, length)
+    )
+    return begin, min(end, length - begin)
 
 
 def _most(adaptive: Adaptive, transcript: str) -> int:
