@@ -18,8 +18,9 @@ from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARAC
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import both_ends
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import Meaning, meaning_mask
@@ -93,25 +94,9 @@ class KeepEnds:
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far, if it is longer than the limit."""
         # No character is more than two units.
-        if rendition.length * 2 <= self.limit:
-            return rendition
-        text = sent_text(rendition, source)
-        length = javascript.length(text) if text is not None else 0
-        if text is None or length <= self.limit:
-            return rendition
-        head = self.limit // 5
-        tail = self.limit - head
-        first, last = javascript.place(text, head), javascript.place(text, length - tail)
-        opening = (
-            f"Output too large. Showing first {head:,} and last {tail:,} characters. "
-            f"For full output see: {file_for(self.file, source)}\n"
-        )
-        between = (
-            f"{javascript.HALF * first.splits}\n\n... [{length - head - tail:,} characters omitted] ...\n\n"
-            f"{javascript.HALF * last.splits}"
-        )
-        kept_end = rendition.between(last.whole + last.splits, len(text))
-        return Rendition((opening, *rendition.between(0, first.whole), between, *kept_end), Action.CUT, rendition.kind)
+        text = sent_text(rendition, source) if rendition.length * 2 > self.limit else None
+        parts = None if text is None else both_ends(text, self.limit, file_for(self.file, source))
+        return rendition if parts is None else rendition.cut_to(parts)
 
 
 @dataclass(frozen=True)
