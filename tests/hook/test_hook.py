@@ -18,7 +18,14 @@ from inspector.hook.records import errors, record_trim, trims
 from inspector.hook.rules import prompt_tokens
 from inspector.hook.run import _recall_command
 from inspector.hook.shapes import claude_code
-from inspector.recall.originals import keep, kept_originals, make_room_for_originals, state_folder
+from inspector.recall.originals import (
+    keep,
+    kept_originals,
+    make_room_for_originals,
+    originals_asked_for,
+    state_folder,
+    stored_path,
+)
 from inspector.session.model import BlockKind, Role
 from inspector.session.open import open_session
 from inspector.strategies.core.recall_command import recall_command
@@ -230,6 +237,31 @@ def test_of_a_session_that_is_named_its_own_original_is_recalled(tmp_path: Path)
         keep(state_folder(), result.tool_call_id, of, text, {"tool": "Bash"})
     assert run_program("recall", result.tool_call_id, path).out == "its own"
     assert run_program("recall", result.tool_call_id, path, "--recorded").out == session.text(result)
+
+
+def test_a_stored_result_is_in_the_file_its_notice_names_and_recalled_by_id_and_file(tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(1_000))
+    answer = sent_output(run_hook(bash_event(text), _storing(tmp_path)).stdout)["stdout"]
+    path = stored_path(state_folder(), "toolu_01HookTest", "s-1")
+    assert f"Full output saved to: {path}\n" in answer
+    assert Path(path).read_text() == text.rstrip()
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert run_program("recall", "toolu_01HookTest").raw == text.rstrip().encode()
+    assert run_program("recall", path, "--lines", "3").out == "line 2\n"
+    make_room_for_originals(state_folder(), 0)
+    assert not Path(path).exists()
+    assert originals_asked_for(path) == kept_originals("toolu_01HookTest") == []
+
+
+def test_where_nothing_may_be_kept_a_result_is_not_stored_and_stays_whole(tmp_path: Path) -> None:
+    done = run_hook(bash_event(), _storing(tmp_path), "--no-originals")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def _storing(folder: Path) -> Path:
+    plan = folder / "storing.toml"
+    plan.write_text('[[strategies]]\nname = "store-large"\nlimit = 2000\n')
+    return plan
 
 
 def test_the_folder_is_where_the_platform_wants_state() -> None:

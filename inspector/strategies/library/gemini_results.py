@@ -26,7 +26,9 @@ from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
@@ -124,12 +126,16 @@ class GeminiTruncate(Parametrized):
         """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         cut = Decision(KeepEnds(self.limit, self.file), "large output at insertion")
-        chosen = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)
-        chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in history.tool_names], dtype=np.bool_)
-        results = history.results if self.applies_to == "all" else history.results_of(chosen)
+        results = history.results if self.applies_to == "all" else history.results_of(self.chosen(history.tool_names))
         if self.limit:
             builder.add_at_insertion(results, cut)
         return builder.schedule()
+
+    def chosen(self, tool_names: Sequence[str]) -> NDArray[np.bool_]:
+        """Per tool whether its output is cut, and at last for no tool."""
+        chosen = meaning_mask(tool_names, (Meaning.SHELL,), self.command_tools)
+        chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in tool_names], dtype=np.bool_)
+        return chosen
 
 
 TAG = "tool_output_masked"

@@ -227,9 +227,12 @@ class OpenCodeTruncate(Parametrized):
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
-        advice = _DELEGATE if self.hint == "delegate" else _READ_IT
-        hint = f"{_SAVED}{self.folder}/tool_{{id}}{advice}"
+        hint = self.hint_for(f"{self.folder}/tool_{{id}}")
         cut = CutLines(self.max_lines, self.max_bytes, self.direction == "tail", hint)
         results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
         builder.add_at_insertion(results, Decision(cut, "too many lines or bytes at insertion"))
         return builder.schedule()
+
+    def hint_for(self, path: str) -> str:
+        """What the model is told of the file with the whole output."""
+        return f"{_SAVED}{path}{_DELEGATE if self.hint == 'delegate' else _READ_IT}"
