@@ -153,7 +153,7 @@ class FileHistory:
             raise UnknownFileError("the name of a file is empty")
         if wanted in self.events:
             return wanted
-        absolute = _joined(self.session.working_directory, wanted)
+        absolute = joined_path(self.session.working_directory, wanted)
         if absolute in self.events:
             return absolute
         ending = f"/{wanted.removeprefix('./')}"
@@ -338,7 +338,7 @@ class _Collector:
             by_path.setdefault(path, []).append(operation)
         event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=deeds.intent)
         for path, operations in by_path.items():
-            self._add(replace(event, path=path, kind=_kind(operations), operations=tuple(operations)))
+            self._add(replace(event, path=path, kind=kind_of(operations), operations=tuple(operations)))
         for old, new in moves.items():
             arrival = Arrival(new, content=self._contents[old][-1])
             self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
@@ -365,7 +365,7 @@ class _Collector:
             )
         path = self._path(operations[0], "")
         turn = message + 1
-        self._add(FileEvent(path, _kind(operations), turn, turn, index, index, "", operations))
+        self._add(FileEvent(path, kind_of(operations), turn, turn, index, index, "", operations))
 
     def _add(self, event: FileEvent) -> None:
         contents = self._contents.setdefault(event.path, [FileContent()])
@@ -381,14 +381,17 @@ class _Collector:
             if found is not None and found[1].endswith(f"/{named}"):
                 self._folder = found[1].removesuffix(f"/{named}")
                 self._events = {
-                    _joined(self._folder, path): [replace(event, path=_joined(self._folder, path)) for event in each]
+                    joined_path(self._folder, path): [
+                        replace(event, path=joined_path(self._folder, path)) for event in each
+                    ]
                     for path, each in self._events.items()
                 }
-                self._contents = {_joined(self._folder, path): each for path, each in self._contents.items()}
-        return _joined(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
+                self._contents = {joined_path(self._folder, path): each for path, each in self._contents.items()}
+        return joined_path(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
 
 
-def _kind(operations: Sequence[FileOperation]) -> FileEventKind:
+def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
+    """What a call's operations on one file come to."""
     for operation in operations:
         if isinstance(operation, Unclear):
             return FileEventKind.UNCLEAR
@@ -409,7 +412,8 @@ def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "~")) or _WINDOWS.match(path) is not None
 
 
-def _joined(folder: str, path: str) -> str:
+def joined_path(folder: str, path: str) -> str:
+    """A path as it is told apart from others, given the folder it starts from; empty for an empty one."""
     if not path:
         return ""
     whole = path if _is_absolute(path) else posixpath.join(_slashes(folder), path)
