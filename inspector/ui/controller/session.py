@@ -293,13 +293,11 @@ class SessionController:
         """Take the last change of the plan back."""
         if self.plans is not None:
             self._take_plans(self.plans.undone())
-            self.changes.publish(Change.EDITED)
 
     def redo(self) -> None:
         """Make the change taken back again."""
         if self.plans is not None:
             self._take_plans(self.plans.redone())
-            self.changes.publish(Change.EDITED)
 
     def swap_plans(self) -> None:
         """Switch plan A/B; at first, plan B is a copy of A to change."""

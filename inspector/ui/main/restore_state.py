@@ -48,7 +48,12 @@ class KeptState:
         self._saving: Stoppable | None = None
         self._saved: SessionState | None = None
         controller.changes.listen(
-            {Change.READY: self._take_up, Change.EDITED: self.save_soon, Change.FORGOTTEN: self._forget}
+            {
+                Change.READY: self._take_up,
+                Change.EDITED: self.save_soon,
+                Change.PLAN: self.save_soon,
+                Change.FORGOTTEN: self._forget,
+            }
         )
 
     def _forget(self) -> None:
