@@ -307,7 +307,7 @@ async def test_why_a_call_cost_so_much_and_what_would_have_prevented_it(running,
         await run.until(lambda: run.explains_newest)
         await run.press("home", "g", "m")
         assert run.notice.startswith("miss 1/1: the 5-minute cache expired, $")
-        await shows(run, "▶", f"○ {ON_SCREEN.dollars(miss.extra_usd.value)} · ")
+        await shows(run, "▶", "expired")
         run.focus_part("detail")
         await run.press("z", "z")
         await shows(run, f"{int(minutes)} min", "after call 17")

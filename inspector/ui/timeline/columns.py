@@ -322,9 +322,9 @@ def _beside_preview(reason: str, preview: str, width: int) -> str:
 
 
 def _miss_told(view: TimelineView, row: int, width: int) -> str:
-    """What is said of the cache miss of a row's call: the longest that leaves room for the row, else that fits."""
+    """What is said of the cache miss of a row's call: the longest with the cause that leaves room, else that fits."""
     notes = _notes(view, row)
-    roomy = [note for note in notes if cell_width(note) + 3 + LEAST_PREVIEW <= width]
+    roomy = [note for note in notes[:-1] if cell_width(note) + 3 + LEAST_PREVIEW <= width]
     return next(iter(roomy or [note for note in notes if cell_width(note) <= width] or notes[-1:]), "")
 
 
