@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 BENCHMARKS = {
     "first-paint": "first_paint",
+    "first-line": "first_line",
     "large-file": "large_file",
     "counting": "counting",
     "plan-change": "plan_change",

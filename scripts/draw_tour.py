@@ -1,27 +1,35 @@
-"""Draw the tour of `inspector demo --play` into docs/demo.svg, an animation made from the running app.
+"""The tour of `inspector demo --play` as an animated picture, made from the running app.
 
-It plays in any browser, fetches nothing, and shows its first frame where animations are off: `draw_tour.py [FILE]`.
+It plays in any browser, fetches nothing, and shows its first frame where animations are off. Nothing in it depends on
+how long anything took: the agent writes when it is told to, and every frame is of a screen at rest.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-import sys
-from dataclasses import dataclass, field
+import tempfile
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from inspector.cli.demo import FIRST, TOUR_BEGINNING, TOUR_SECONDS, sample_named
-from inspector.cli.fake_agent import FakeAgent
-from inspector.ui.screenshots import picture_of_screen
+from drawing import MOST_SECONDS, SECONDS_BETWEEN_LOOKS, at_rest, picture_at_rest
+
+from inspector.cli.demo import FIRST, TOUR_BEGINNING, sample_named
+from inspector.session.open import open_session
 from inspector.ui.settings import Settings
-from inspector.ui.tour import STEPS, TouringApp
+from inspector.ui.tour import STEPS, Tour, TouringApp
 
-ROOT = Path(__file__).resolve().parent.parent
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.pilot import Pilot
 
 SIZE = (110, 32)
 
-SPEED = 2.5
+SPEED = 20.0
+"""At which the tour itself waits; how long frames are shown is not told by it."""
 
 MOVING = {1: 3, 4: 3}
 """Steps in which something moves, and how many frames of it are kept besides the last."""
@@ -30,6 +38,15 @@ SECONDS_OF_MOVING = 0.7
 
 SECONDS_AT_THE_END = 10.0
 """How long the plan it ends on is shown before it all begins again."""
+
+WATCHED = 1
+"""The step in which the agent is watched at work, until its context is compacted."""
+
+LINES_A_FRAME = 40
+"""What the agent writes between two frames."""
+
+RESTS_A_FRAME = 5
+"""Moves of a limit between two frames."""
 
 
 @dataclass
@@ -46,32 +63,123 @@ class Frames:
             self.seconds.append(seconds)
 
 
-async def frames() -> Frames:
-    """The tour, picture by picture."""
-    found = Frames()
-    moving: list[str] = []
-    step = 0
+class ToldAgent:
+    """A copy of a session that grows by so many lines when it is told to."""
 
-    async def seen(number: int) -> None:
-        nonlocal step
-        kept = MOVING.get(number, 0)
-        for place in range(kept):
-            if moving:
-                found.add(moving[(place + 1) * len(moving) // (kept + 2)], SECONDS_OF_MOVING)
-        is_last = number == len(STEPS) - 1
-        found.add(picture_of_screen(app), SECONDS_AT_THE_END if is_last else STEPS[number].seconds)
-        moving.clear()
-        step = number + 1
+    def __init__(self, source: Path, folder: Path) -> None:
+        self._lines = source.read_bytes().splitlines(keepends=True)
+        self.path = folder / source.name
+        self.path.write_bytes(b"")
+        self.write(round(len(self._lines) * TOUR_BEGINNING))
 
-    with FakeAgent(sample_named(FIRST).path, TOUR_BEGINNING, TOUR_SECONDS / SPEED) as growing:
-        app = TouringApp(growing.path, STEPS, speed=SPEED, settings=Settings(), seen=seen)
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there is more to write."""
+        return bool(self._lines)
+
+    def write(self, lines: int | None = None) -> None:
+        """Append the next lines; all that are left where none is said."""
+        count = len(self._lines) if lines is None else lines
+        with self.path.open("ab") as file:
+            file.write(b"".join(self._lines[:count]))
+        del self._lines[:count]
+
+
+class PacedTour(Tour):
+    """A tour that waits for what it did, never for a time."""
+
+    def __init__(self, tour: Tour, pilot: Pilot[None], agent: ToldAgent) -> None:
+        super().__init__(tour.app, ())
+        self.own_keys = tour.own_keys
+        self.moving: list[str] = []
+        """Frames of what moves, since they were last taken from here."""
+        self.pilot = pilot
+        self._agent = agent
+        self._step = self._rests = 0
+
+    async def begin(self, step: int) -> None:
+        """Go on to a step: the agent begins in the first, and is done when it was watched."""
+        self._step = step
+        self.moving.clear()
+        await at_rest(self.pilot)
+        if step == 0:
+            await self.grow(LINES_A_FRAME)
+        elif step == WATCHED + 1:
+            await self.grow()
+
+    async def rest(self, seconds: float) -> None:
+        """Look at what was done last; now and then for a frame."""
+        del seconds
+        await at_rest(self.pilot, 0)
+        self._rests += 1
+        if self._step in MOVING and self._rests % RESTS_A_FRAME == 0:
+            self.moving.append(await picture_at_rest(self.pilot))
+
+    async def until(self, fact: Callable[[], object], patience: float = MOST_SECONDS) -> None:
+        """Wait for something however long it takes; while it is watched, the agent goes on writing until then."""
+        while self._step == WATCHED and not fact() and self._agent.is_at_work:
+            await self.grow(LINES_A_FRAME)
+            self.moving.append(await picture_at_rest(self.pilot))
+        await super().until(fact, max(patience, MOST_SECONDS))
+
+    async def grow(self, lines: int | None = None) -> None:
+        """Have the agent write so many lines, all that are left where none is said, and wait until they are shown."""
+        self._agent.write(lines)
+        written = len(open_session(self._agent.path).messages)
+        controller = self.screen.controller
+        await super().until(
+            lambda: controller.session is not None and len(controller.session.messages) == written, MOST_SECONDS
+        )
+        await at_rest(self.pilot)
+
+
+class DrawnTour:
+    """The tour, played in a folder of its own, and its frames."""
+
+    def __init__(self, folder: Path) -> None:
+        self.frames = Frames()
+        self._agent = ToldAgent(sample_named(FIRST).path, folder)
+        self._paced: PacedTour | None = None
+        self._pilot: asyncio.Future[Pilot[None]] = asyncio.Future()
+
+    async def play(self) -> None:
+        """Play all of it.
+
+        Raises:
+            RuntimeError: It ended before its last step.
+        """
+        steps = [replace(step, seconds=0, act=partial(self._act, number)) for number, step in enumerate(STEPS)]
+        app = TouringApp(self._agent.path, steps, speed=SPEED, settings=Settings(), seen=self._seen)
         async with app.run_test(size=SIZE) as pilot:
+            self._pilot.set_result(pilot)
             await pilot.pause()
             while app.is_touring:
-                await asyncio.sleep(0.1)
-                if step in MOVING:
-                    moving.append(picture_of_screen(app))
-    return found
+                await pilot.pause(SECONDS_BETWEEN_LOOKS)
+        if len(self.frames.pictures) < len(STEPS):
+            raise RuntimeError(f"the tour ended early: {len(self.frames.pictures)} pictures of {len(STEPS)} steps")
+
+    async def _act(self, number: int, tour: Tour) -> None:
+        if self._paced is None:
+            self._paced = PacedTour(tour, await self._pilot, self._agent)
+        await self._paced.begin(number)
+        act = STEPS[number].act
+        if act is not None:
+            await act(self._paced)
+
+    async def _seen(self, number: int) -> None:
+        kept, moving = MOVING.get(number, 0), [] if self._paced is None else self._paced.moving
+        for place in range(kept):
+            self.frames.add(moving[(place + 1) * len(moving) // (kept + 2)], SECONDS_OF_MOVING)
+        seconds = SECONDS_AT_THE_END if number == len(STEPS) - 1 else STEPS[number].seconds
+        self.frames.add(await picture_at_rest(await self._pilot), seconds)
+
+
+async def frames() -> Frames:
+    """The tour, picture by picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        tour = DrawnTour(Path(folder))
+        await tour.play()
+    return tour.frames
 
 
 def animated(shown: Frames) -> str:
@@ -106,9 +214,3 @@ def _small(picture: str, number: int) -> str:
     picture = re.sub(r"terminal-\d+", f"t{number}", picture)
     picture = re.sub(r"<text[^>]*>(?:&#160;|\s)*</text>", "", picture)
     return re.sub(r">\s+<", "><", picture).strip()
-
-
-if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "demo.svg"
-    target.write_text(animated(asyncio.run(frames())), encoding="utf-8")
-    print(f"{target}: {target.stat().st_size:,} bytes")

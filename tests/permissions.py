@@ -1,13 +1,17 @@
-"""File permissions that hold for the administrator too, as whom tests often run, and who may read and write everything.
+"""What a process may not do: file permissions that hold for the administrator too, and file events that are refused.
 
-On Linux what makes an administrator of somebody can be laid down piece by piece: the user stays the same, and may run
-the same programs.
+Tests often run as the administrator, who may read and write everything. On Linux what makes an administrator of
+somebody can be laid down piece by piece: the user stays the same, and may run the same programs.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import platform
+import struct
+import subprocess
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -25,6 +29,13 @@ DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
 PR_CAPBSET_DROP: Final = 24
 VERSION: Final = 0x20080522
 EFFECTIVE: Final = 0
+
+INOTIFY_CALLS: Final = {"x86_64": (253, 294), "aarch64": (26,)}
+"""Numbers of the system calls that make an instance of inotify."""
+PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, MODE_FILTER = 22, 38, 2
+LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
+ALLOWED, FAILED = 0x7FFF0000, 0x00050000
+"""Of the little programs by which the kernel asks whether a process may make a system call."""
 
 Header = ctypes.c_uint32 * 2
 Sets = ctypes.c_uint32 * 6
@@ -45,6 +56,40 @@ def without_privileges() -> Callable[[], None] | None:
                 raise OSError(ctypes.get_errno(), "capabilities cannot be dropped")
 
     return drop
+
+
+class Filter(ctypes.Structure):
+    """A program of such instructions."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_void_p))
+
+
+def without_inotify() -> Callable[[], None]:
+    """What a child process does before it begins, so that the kernel refuses it events as where no instance is left.
+
+    Skips the test where that cannot be had.
+    """
+    libc, calls = _libc(), INOTIFY_CALLS.get(platform.machine())
+    if calls is None:
+        pytest.skip(f"the numbers of system calls on {platform.machine()} are not known here")
+    steps = [(LOAD, 0, 0, 0)]
+    steps += [(JUMP_IF_EQUAL, len(calls) - place, 0, number) for place, number in enumerate(calls)]
+    steps += [(RETURN, 0, 0, ALLOWED), (RETURN, 0, 0, FAILED | errno.EMFILE)]
+    code = b"".join(struct.pack("HBBI", *step) for step in steps)
+    instructions = ctypes.create_string_buffer(code, len(code))
+
+    def refuse() -> None:
+        program = Filter(len(steps), ctypes.addressof(instructions))
+        if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) or libc.prctl(
+            PR_SET_SECCOMP, MODE_FILTER, ctypes.byref(program), 0, 0
+        ):
+            raise OSError(ctypes.get_errno(), "system calls cannot be refused")
+
+    try:
+        subprocess.run(["true"], preexec_fn=refuse, check=True)
+    except subprocess.SubprocessError:
+        pytest.skip("the system lets no process be refused a system call")
+    return refuse
 
 
 @contextmanager

@@ -69,6 +69,7 @@ class TerminalProgram:
         *arguments: str,
         size: tuple[int, int] = (120, 36),
         command: Sequence[str] = COMMAND,
+        first: Callable[[], None] | None = None,
         **variables: str,
     ) -> None:
         homes = {f"XDG_{kind}_HOME": str(folder / kind) for kind in ("CACHE", "CONFIG", "DATA", "STATE")}
@@ -78,7 +79,7 @@ class TerminalProgram:
         self._text: str | None = None
         self._screen = pyte.Screen(*size)
         self._stream = pyte.ByteStream(self._screen)
-        self.child = pexpect.spawn(program, words, env=env, dimensions=size[::-1], timeout=5)
+        self.child = pexpect.spawn(program, words, env=env, dimensions=size[::-1], timeout=5, preexec_fn=first)
 
     def __enter__(self) -> Self:
         return self

@@ -43,7 +43,7 @@ def test_a_benchmark_that_does_not_exist_is_told_with_those_that_do():
 
     assert done.returncode == 2
     assert "'repaly'" in done.stderr
-    assert "first-paint, large-file" in done.stderr
+    assert "first-paint, first-line" in done.stderr
 
 
 @pytest.mark.parametrize("promise", PROMISES)

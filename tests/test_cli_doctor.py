@@ -20,7 +20,7 @@ from inspector.cli.optional_parts import OPTIONAL_PARTS
 from inspector.cli.own_files import CACHES
 from inspector.cli.variables import VARIABLES
 from tests.conftest import ROOT
-from tests.permissions import without_privileges
+from tests.permissions import without_inotify, without_privileges
 from tests.program import Outcome, environment, run_here, run_program
 from tests.terminal import SECONDS_TO_WAIT, TerminalProgram
 
@@ -42,10 +42,14 @@ def doctor(folder: Path, *, first: Callable[[], None] | None = None, **variables
 
 
 def doctor_in_terminal(
-    folder: Path, size: tuple[int, int], column: Callable[[bytes], int], **variables: str
+    folder: Path,
+    size: tuple[int, int],
+    column: Callable[[bytes], int],
+    first: Callable[[], None] | None = None,
+    **variables: str,
 ) -> tuple[str, int]:
     """What it prints in a terminal that says of each sample in which column the cursor is, and its exit code."""
-    with TerminalProgram(folder, "doctor", size=size, **variables) as program:
+    with TerminalProgram(folder, "doctor", size=size, first=first, **variables) as program:
         answered = 0
         deadline = time.monotonic() + SECONDS_TO_WAIT
         while program.child.isalive() or program.take(0.1):
@@ -87,21 +91,41 @@ def test_a_good_setup_is_said_to_be_well_and_home_is_not_told(tmp_path: Path) ->
     assert str(tmp_path) not in text
 
 
-def test_a_narrow_terminal_of_few_colors_without_utf_8_is_told_what_to_do(tmp_path: Path) -> None:
+def test_of_a_setup_where_everything_is_broken_each_thing_is_told_with_what_mends_it(tmp_path: Path) -> None:
     def a_cell_for_every_byte(sample: bytes) -> int:
         return len(sample) + 1
 
-    variables = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TERM": "xterm", "COLORTERM": ""}
-    text, code = doctor_in_terminal(tmp_path, (40, 20), a_cell_for_every_byte, **variables)
+    privileges, events = without_privileges(), without_inotify()
+
+    def first() -> None:
+        events()
+        if privileges is not None:
+            privileges()
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    home = tmp_path / "home"
+    home.mkdir(mode=0o500)
+    broken = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TERM": "xterm", "COLORTERM": ""}
+    text, code = doctor_in_terminal(home, (40, 20), a_cell_for_every_byte, first, **broken)
     assert code == 3
     for problem, advice in (
         ("40 columns, 20 rows: the screen is made for 80 columns", "enlarge the window"),
         ("16, by COLORTERM=(not set)", "TERM=xterm-256color"),
         ("ascii, LC_ALL=C: bars, lines and most languages cannot be printed", "export LC_ALL=C.UTF-8"),
         ("rows do not line up", "UTF-8"),
+        ("cannot be written, so that the program cannot keep settings", "export XDG_CONFIG_HOME="),
+        ("refuses to tell of changes", "fs.inotify.max_user_instances"),
     ):
         assert problem in text
+        assert "\n  do " in text[text.index(problem) :]
         assert advice in text[text.index(problem) :]
+    advised = {**home_variables(elsewhere), "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+    text, code = doctor_in_terminal(home, (80, 24), as_drawn, first, **advised)
+    assert "1 thing is to be mended" in text, "the events, which take an administrator"
+    assert "! file events" in text
+    assert code == 3
+    assert list(home.iterdir()) == []
 
 
 def test_a_terminal_that_draws_a_cell_for_every_byte_does_not_use_utf_8(tmp_path: Path) -> None:
@@ -130,17 +154,14 @@ def test_a_home_that_cannot_be_written_is_told_with_what_is_lost_and_what_to_do(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_system_that_tells_of_no_changes_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object, **__: object) -> None:
-        # What inotify answers through notify where there are no more instances.
-        raise OSError("Error creating recommended watcher: Too many open files (os error 24)")
-
-    monkeypatch.setattr("watchfiles.watch", refused)
-    (finding,) = machine.event_findings([tmp_path])
-    assert "Too many open files" in finding.problem
-    assert "ten times a second" in finding.problem
-    if sys.platform == "linux":
-        assert "fs.inotify.max_user_instances" in finding.advice
+def test_a_system_that_tells_of_no_changes_is_told_what_to_do_and_what_is_done_instead(tmp_path: Path) -> None:
+    outcome = doctor(tmp_path, first=without_inotify())
+    text = re.sub(r" *\n {19}", " ", outcome.out)
+    assert outcome.code == 3
+    assert "1 thing is to be mended" in text
+    assert "Too many open files" in text
+    assert "ten times a second" in text
+    assert "fs.inotify.max_user_instances" in text
 
 
 def test_events_that_were_turned_off_are_told(tmp_path: Path) -> None:

@@ -124,6 +124,20 @@ def test_a_documented_command_line_is_understood(where: str, words: list[str]) -
         Plan.from_specs([part.strip() for part in specification.split(" + ")])
 
 
+def test_a_command_with_arguments_named_in_a_sentence_is_understood() -> None:
+    found = 0
+    for path in DOCUMENTS:
+        if path.name == "CHANGELOG.md":
+            continue  # what was said of an earlier version stays
+        text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for named in re.findall(r"`inspector(\s[^`]+)`", text):
+            command, rest = find_command(shlex.split(named))
+            if rest and rest[-1] not in ("--help", "--version"):
+                (command_parser(command) if command else screen_parser()).parse_args(rest)
+                found += 1
+    assert found > 20
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=identifier)
 def test_links_lead_somewhere(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

@@ -393,7 +393,7 @@ def _command_list() -> str:
         lines += [f"  {command.name:<12}{command.summary}", f"  {'':<12}  {command.examples[0]}"]
     lines += [
         "",
-        _examples(("inspector", "inspector session.jsonl", "inspector ~/.claude/projects/project", "inspector demo")),
+        _examples(("inspector demo", "inspector --last", "inspector session.jsonl", "inspector ~/.claude/projects")),
         "",
         "A file named like a command is opened as ./report.",
         "Exit codes: 0 fine, 1 something could not be read or written, 2 wrong usage,",

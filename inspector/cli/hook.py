@@ -82,7 +82,8 @@ def _checked_plan(options: Namespace) -> str:
     except PlanError as error:
         raise CommandError(f"--plan {options.plan}: {error.message}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"--plan {options.plan}: cannot be read ({error}); give a file or a ready plan") from None
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise CommandError(f"--plan {options.plan}: cannot be read ({why}); give a file or a ready plan") from None
     for name, reason in left_out(plan):
         narrate(f"{name} is not applied by the hook: {reason}")
     for name, reason in applied_in_part(plan):

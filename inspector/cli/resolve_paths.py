@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LOOKS_ALIKE = 0.9
 """From how alike names are one is taken for the other mistyped, between 0 and 1."""
 
+LIKE_A_COMMAND = 0.75
+"""The same for a path that is not there and may have been meant as a command."""
+
 
 class ScreenTargets(NamedTuple):
     """What a command line asks for.
@@ -117,7 +120,7 @@ def is_list(path: Path) -> bool:
 
         raise CommandError(why_not_opened(path, error)) from error
     except (OSError, ValueError):
-        near = difflib.get_close_matches(str(path), COMMANDS, n=1)
+        near = difflib.get_close_matches(str(path), COMMANDS, n=1, cutoff=LIKE_A_COMMAND)
         meant = f"Did you mean the command {near[0]}?" if near else "Check the path, or see: inspector --help"
         raise CommandError(f"{path}: no such file or directory. {meant}") from None
     if not is_folder(path):

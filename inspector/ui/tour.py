@@ -256,6 +256,11 @@ LIMIT = "data"
 """The limit that is dragged: what the sample's agent reads most are files."""
 
 
+async def _follow(tour: Tour) -> None:
+    """The sample's records are old, so that it is not taken for one that is being written."""
+    await tour.press("end")
+
+
 async def _watch(tour: Tour) -> None:
     """Until a context was filled and compacted, or the agent is done."""
     controller = tour.screen.controller
@@ -330,7 +335,9 @@ async def _leave_tune(tour: Tour) -> None:
 
 
 STEPS: Sequence[TourStep] = (
-    TourStep("An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 3),
+    TourStep(
+        "An agent at work. Each row is a part of its context, each bar how many tokens that part takes.", 3, _follow
+    ),
     TourStep("Every call sends all of it again. The context fills up, until it is compacted (▲).", 1.5, _watch),
     TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
     TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),

@@ -434,3 +434,5 @@ def test_the_screen_waits_for_a_named_path_but_not_for_a_slip(tmp_path: Path, mo
         resolve_targets([tmp_path / "rolout-1.jsonl"], waits=True)
     with pytest.raises(CommandError, match="Did you mean the command report"):
         resolve_targets([tmp_path.relative_to(tmp_path) / "reprot"], waits=True)
+    with pytest.raises(CommandError, match="Check the path"):
+        resolve_targets([tmp_path.relative_to(tmp_path) / "old-sessions"])
