@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -330,8 +331,8 @@ class CompareScreen(StudyScreen):
         if each is None:
             return super().explains()
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
-        plan = each.plan
-        return lambda: explained_plan(outcome, plan, terms, runs)
+        search = self.controller.search_for_uses(outcome.replay.history)
+        return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
         """Put the cursor on the plan that saves most if all it cut and was needed is fetched again."""
