@@ -443,10 +443,10 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     break_even_recoveries: Annotated[
         int | None,
         figure(
-            "breaks even at recoveries",
+            "calls that would use it up",
             Unit.COUNT,
             "The fewest recoveries that use up what it saves; null where there is none, or it saves nothing.",
-            short="breaks even at",
+            short="used up by",
             source="break_even",
         ),
     ]
@@ -603,7 +603,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
         figure(
             "prompts changed by the plan",
             Unit.CALLS,
-            "Calls whose prompt the plan changes before its end, so that the cache misses from there on.",
+            "Calls whose prompt the plan changes before its end, so that what is cached from there on is not read.",
             explained="breaks",
             source="breaks",
         ),

@@ -41,7 +41,7 @@ COLUMNS: Final = (
     Column("least", _title("saved_at_least_usd"), 9, 10),
     Column("saved", quantity(PlanFacts, "saved.usd").short_label, 9, 10),
     Column("share", quantity(PlanFacts, "saved.percent").short_label, 6, rank=1),
-    Column("breaks-even", _title("break_even_recoveries"), 14, rank=4),
+    Column("used-up", _title("break_even_recoveries"), 10, rank=4),
 )
 
 
@@ -128,7 +128,7 @@ def _row(each: Contender, most: float, *, is_best: bool) -> FigureRow:
     if found is not None:
         cells["each"] = _estimated(found.cost_each)
         even = found.break_even
-        cells["breaks-even"] = (
+        cells["used-up"] = (
             Cell(NOTHING, style="table--faint") if even is None else Cell(ON_SCREEN.whole(even), order=float(even))
         )
         if found.band_low is not None and found.saved is not None and most > 0:

@@ -360,7 +360,7 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
 
 
 def told_of(found: Recoveries) -> str:
-    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, breaks even at 100 recoveries`."""
+    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, 100 such calls would use it up`."""
     return recovery_words(found.needed, found.cost_each, (found.band_low, found.saved), found.break_even, ON_SCREEN)
 
 
