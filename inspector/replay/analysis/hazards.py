@@ -210,9 +210,14 @@ _WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
 
 def leaves_out_words(replay: Replay) -> bool:
     """Whether a plan removes or replaces what a person or the model said. Nothing tells what that loses."""
+    return any(kind in _WORDS for kind in kinds_left_out(replay))
+
+
+def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
+    """The kinds of blocks of which a plan removes or replaces some, in the order of `BlockKind`."""
     edits = replay.edits
     gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
-    return bool(np.isin(replay.history.kind[gone], _WORDS).any())
+    return tuple(BlockKind(kind) for kind in np.unique(replay.history.kind[gone]).tolist())
 
 
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
