@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SIZE = (120, 36)
 
-STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses"}
+STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files"}
 """The screens opened over the main one: their keys there, and what they are called."""
 
 
@@ -30,7 +30,7 @@ async def key_sections(session: Path) -> list[HelpSection]:
     async with running_session(session, None, SIZE) as pilot:
         await _collect(pilot, found)
         for key, title in STUDIES.items():
-            await pilot.press(key)
+            await pilot.press(*key.split())
             await pilot.pause()
             await _collect(pilot, found, title)
             if title == "Tune":

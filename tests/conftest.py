@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 FEW_FILES = 3
 """So many files, named one by one, are run in one process: to start others would take longer than the tests."""
+NUMBERS = count()
 COLLECTED_AFTER = (20_000, 20, 10)
 """Thresholds of the garbage collector: an application under test is a hundred thousand objects, soon gone."""
 
@@ -59,7 +61,9 @@ def corpus(shared: Path) -> Path:
 @pytest.fixture(autouse=True)
 def private_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keep every test away from the settings, state and caches of whoever runs it, and from their terminal's quirks."""
-    home = tmp_path_factory.mktemp("home")
+    # Not by `mktemp`, which looks through all that were made before for the next number.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(NUMBERS))
+    home.mkdir(mode=0o700, parents=True)
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))

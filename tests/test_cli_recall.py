@@ -108,6 +108,17 @@ def test_what_means_several_results_is_answered_with_what_to_ask_for(session: Se
     assert "more" in outcome.complaint
 
 
+def test_what_a_tool_was_called_with_is_printed_in_place_of_its_result(session: Session, identifier: str) -> None:
+    call = next(each for each in session.blocks if each.kind is BlockKind.TOOL_CALL and each.tool_call_id == identifier)
+    assert run_program("recall", "--call", identifier, SAMPLE).raw == session.text(call).encode()
+
+
+def test_what_answers_no_call_is_not_taken_for_one() -> None:
+    outcome = run_program("recall", "--call", ":1", SAMPLE)
+    assert outcome.code == 1
+    assert "answers no tool call" in outcome.complaint
+
+
 def test_a_call_without_a_result_says_so(tmp_path: Path) -> None:
     lines = SAMPLE.read_text(encoding="utf-8").splitlines(keepends=True)
     last = max(index for index, line in enumerate(lines) if '"tool_use"' in line)

@@ -67,7 +67,7 @@ def run(options: Namespace) -> int:
 
 def _checked_plan(options: Namespace) -> str:
     """The plan as the hook is to be told of it, read once to see that it can be, with what of it does not run there."""
-    from inspector.hook.compiled import cuts_of, left_out, read_plan
+    from inspector.hook.compiled import applied_in_part, cuts_of, left_out, read_plan
     from inspector.hook.rules import cuts_for
     from inspector.recall.originals import state_folder
     from inspector.strategies.plan import PlanError
@@ -85,6 +85,8 @@ def _checked_plan(options: Namespace) -> str:
         raise CommandError(f"--plan {options.plan}: cannot be read ({error}); give a file or a ready plan") from None
     for name, reason in left_out(plan):
         narrate(f"{name} is not applied by the hook: {reason}")
+    for name, reason in applied_in_part(plan):
+        narrate(f"{name} is applied by the hook in part: {reason}")
     if not cuts_of(plan, "Bash"):
         raise CommandError(
             f"--plan {options.plan}: nothing in it trims results as they are inserted; add trim-at-insertion"

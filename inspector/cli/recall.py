@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from argparse import ArgumentTypeError
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import ProgressLine, is_terminal, narrate, write, write_bytes, write_json
 from inspector.report.numbers import IN_TEXT
+from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
     from inspector.recall.find import RecalledText, RecallSearch
 
@@ -77,6 +80,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--recorded",
         action="store_true",
         help="as the model was sent it, where the whole output stands in a file beside the session",
+    )
+    parser.add_argument(
+        "--call",
+        action="store_true",
+        help="what the tool was called with, in place of its result: the change of an edit",
     )
     parser.add_argument("--json", action="store_true", help="as JSON, with where it stands")
 
@@ -157,13 +165,15 @@ def _search(options: Namespace, paths: list[Path]) -> int:
 def _recall(options: Namespace) -> int:
     from inspector.recall.find import find
 
-    if not options.paths and _recall_original(options):
+    if not options.paths and not options.call and _recall_original(options):
         return ExitCode.FINE
     with ProgressLine("looking into sessions") as progress:
         search = find(options.id, options.paths, progress)
     for problem in search.unread:
         narrate(f"could not be read: {problem}")
     _check(search, options.id)
+    if options.call:
+        search = replace(search, found=tuple(_call_of(place) for place in search.found))
     texts = [_text(place, options) for place in search.found]
     parts = [_part(text, options) for text in texts]
     if options.json:
@@ -176,19 +186,37 @@ def _recall(options: Namespace) -> int:
     return ExitCode.FINE
 
 
-def _recall_original(options: Namespace) -> bool:
-    """Print what the hook kept before it trimmed it, whatever the agent's own file holds; whether there is any."""
-    from inspector.recall.names import asked_for
-    from inspector.recall.originals import kept_originals
+def _call_of(place: RecalledText) -> RecalledText:
+    """The tool call that a text answers.
 
-    found = kept_originals(asked_for(options.id))
+    Raises:
+        CommandError: There is none.
+    """
+    from inspector.recall.names import call_of
+
+    call = call_of(place.session, place.block)
+    if call is None:
+        raise CommandError(f"{place.reference} ({_what(place)}) answers no tool call that is recorded")
+    return place._replace(block=call)
+
+
+def _recall_original(options: Namespace) -> bool:
+    """Print what the hook kept before it trimmed it, whatever the agent's own file holds; whether there is any.
+
+    Raises:
+        CommandError: It kept different texts of several sessions under that id.
+    """
+    from inspector.recall.names import asked_for
+    from inspector.recall.originals import originals_asked_for
+
+    asked = asked_for(options.id)
+    found = originals_asked_for(asked)
     if not found:
         return False
-    (about, text), *others = found
-    if others:
-        narrate(
-            f"{IN_TEXT.plural(len(others), 'other text')} of that id is kept, of other sessions: this is the newest"
-        )
+    if len({text for _, text in found}) > 1:
+        listed = [f"{about.get('session')}:{asked} ({_what_is_kept(about, text)})" for about, text in found]
+        raise CommandError(f"{asked} is several: ask for one of {_some_of(listed)}", ExitCode.WRONG_USAGE)
+    about, text = found[0]
     part = _part(text, options)
     if options.json:
         result = {"kept_by": "hook", "tool_call_id": about.get("id"), "session_id": about.get("session")}
@@ -198,8 +226,17 @@ def _recall_original(options: Namespace) -> bool:
     elif options.grep is not None and not part:
         raise CommandError(f"no line of it matches {options.grep.pattern!r}: leave out --grep to see all of it")
     else:
-        _print_text(part, f"original of {about.get('tool')}, kept by the hook, {len(text):,} characters")
+        _print_text(part, _what_is_kept(about, text))
     return True
+
+
+def _what_is_kept(about: Mapping[str, object], text: str) -> str:
+    return f"original of {about.get('tool')}, kept by the hook, {len(text):,} characters"
+
+
+def _some_of(listed: list[str]) -> str:
+    more = len(listed) - MOST_TOLD
+    return "; ".join([*listed[:MOST_TOLD], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _print_text(text: str, what: str) -> None:
@@ -222,9 +259,7 @@ def _check(search: RecallSearch, asked: str) -> None:
     if search.is_clear:
         return
     if search.found:
-        places = [f"{place.reference} ({_what(place)})" for place in search.found[:MOST_TOLD]]
-        more = len(search.found) - len(places)
-        listed = "; ".join([*places, *([f"and {more} more"] if more else [])])
+        listed = _some_of([f"{place.reference} ({_what(place)})" for place in search.found])
         raise CommandError(f"{asked} is several: ask for one of {listed}", ExitCode.WRONG_USAGE)
     if search.skipped:
         raise CommandError(f"{asked} may be in too many sessions to read: name one after it", ExitCode.WRONG_USAGE)
@@ -241,10 +276,17 @@ def _check(search: RecallSearch, asked: str) -> None:
 
 
 def _text(place: RecalledText, options: Namespace) -> str:
+    from inspector.recall.originals import kept_originals
     from inspector.session.related import full_output
 
-    text = place.session.text(place.session.all_blocks[place.block])
-    whole = None if options.recorded else full_output(place.session, text)
+    block = place.session.all_blocks[place.block]
+    text = place.session.text(block)
+    if options.recorded or options.call:
+        return text
+    for about, original in kept_originals(block.tool_call_id) if block.kind is BlockKind.TOOL_RESULT else ():
+        if about.get("session") == place.session.identifier:
+            return original
+    whole = full_output(place.session, text)
     if whole is None:
         return text
     if whole.text is None:

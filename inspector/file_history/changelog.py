@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from inspector.file_history.content import LineRun
+from inspector.file_history.content import FileContent, LineRun
 from inspector.file_history.history import FileEventKind
 from inspector.file_history.operations import Patching, Replacement, Writing
 from inspector.session.model import BlockKind, Role, TextUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from inspector.file_history.content import FileContent
     from inspector.file_history.history import FileEvent, FileHistory
     from inspector.file_history.operations import FileOperation
+    from inspector.session.model import Session
 
 LONGEST = 200
 """Characters of a sentence that tells what was changed; a longer one is cut at a word."""
@@ -79,33 +80,56 @@ def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[C
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
     events.sort(key=lambda event: (event.call_block, event.path))
-    said = _Said(history, events)
+    said = SaidBefore(history.session, (event.call_turn for event in events))
     return tuple(_change(history, event, said) for event in events)
 
 
-def _change(history: FileHistory, event: FileEvent, said: _Said) -> ChangelogEntry:
-    before, after = history.before_and_after(event)
-    difference = _Difference(event, before, after)
-    what, source = _shortened(event.intent), ChangeSource.INTENT
+def _change(history: FileHistory, event: FileEvent, said: SaidBefore) -> ChangelogEntry:
+    difference = _Difference(event, *history.before_and_after(event))
+    what, source = shortened(event.intent), ChangeSource.INTENT
     if not what:
-        what, source = said.before(event), ChangeSource.SAID
+        what, source = said.before(event.call_block, event.call_turn), ChangeSource.SAID
     if not what:
         what, source = difference.in_words(), ChangeSource.DIFFERENCE
     return ChangelogEntry(event, what, source, difference.added, difference.removed)
 
 
-class _Said:
+def difference_in_words(event: FileEvent) -> str:
+    """What a change itself says that it put in the place of what, where the file is not known."""
+    return _Difference(event, FileContent(), FileContent()).in_words()
+
+
+class SaidBefore:
     """What the agent wrote before changes."""
 
-    def __init__(self, history: FileHistory, events: Sequence[FileEvent]) -> None:
-        self._session = history.session
-        self._asking = sorted({event.call_turn for event in events})
+    def __init__(self, session: Session, turns: Iterable[int]) -> None:
+        """Begin with nothing read.
 
-    def before(self, event: FileEvent) -> str:
-        """The last sentence before a change, since the one before it in another message; empty where there is none."""
+        Args:
+            session: The session.
+            turns: The messages that asked for changes, counted from 1.
+        """
+        self._session = session
+        self._asking = sorted(set(turns))
+        self._found: dict[int, str] = {}
+
+    def before(self, call_block: int, call_turn: int) -> str:
+        """The last sentence before a change, since the one before it in another message; empty where there is none.
+
+        Args:
+            call_block: The tool call, a block index.
+            call_turn: The message it is in, one of those that asked for changes.
+        """
+        self._found[call_block] = said = self._sentence_before(call_block, call_turn)
+        return said
+
+    def _sentence_before(self, call_block: int, call_turn: int) -> str:
         blocks, starts = self._session.all_blocks, self._session.first_blocks
-        earlier = max((turn for turn in self._asking if turn < event.call_turn), default=0)
-        for index in range(event.call_block - 1, starts[earlier] - 1, -1):
+        place = bisect_left(self._asking, call_turn)
+        earlier = self._asking[place - 1] if place else 0
+        for index in range(call_block - 1, starts[earlier] - 1, -1):
+            if index in self._found:
+                return self._found[index]
             block = blocks[index]
             if block.kind is BlockKind.USER_TEXT and self._is_said_by_user(index):
                 return ""
@@ -115,12 +139,10 @@ class _Said:
                 except TextUnavailableError:
                     return ""
                 if sentence:
-                    return _shortened(sentence)
+                    return shortened(sentence)
         return ""
 
     def _is_said_by_user(self, index: int) -> bool:
-        from bisect import bisect_right
-
         message = self._session.messages[bisect_right(self._session.first_blocks, index) - 1]
         return message.role is Role.USER and not message.is_meta
 
@@ -132,7 +154,8 @@ def _last_sentence(text: str) -> str:
     return telling[-1].rstrip(":") if telling else ""
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
+    """A text in a line, cut at a word where it is too long for one."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rsplit(' ', 1)[0]}…"
 
@@ -186,9 +209,9 @@ class _Difference:
         new = next((line.strip() for line in self._come if line.strip()), "")
         old = next((line.strip() for line in self._gone if line.strip()), "")
         if new and old:
-            return _shortened(f"{old[: LONGEST // 2]} → {new[: LONGEST // 2]}")
+            return shortened(f"{old[: LONGEST // 2]} → {new[: LONGEST // 2]}")
         if new or old:
-            return _shortened(f"{'adds' if new else 'removes'} {new or old}")
+            return shortened(f"{'adds' if new else 'removes'} {new or old}")
         return "changes blanks" if self._come or self._gone else "changes nothing that is known"
 
 

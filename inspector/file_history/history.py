@@ -153,7 +153,7 @@ class FileHistory:
             raise UnknownFileError("the name of a file is empty")
         if wanted in self.events:
             return wanted
-        absolute = _joined(self.session.working_directory, wanted)
+        absolute = joined_path(self.session.working_directory, wanted)
         if absolute in self.events:
             return absolute
         ending = f"/{wanted.removeprefix('./')}"
@@ -222,14 +222,28 @@ class FileHistory:
             turn = self.turns
         elif turn != 0:
             self.check_turn(turn)
-        events = self.events[path]
-        count = sum(event.turn <= turn for event in events)
-        content = self.contents[path][count]
-        done = events[:count]
+        return self.state_after(path, self.count_until(path, turn), turn)
+
+    def count_until(self, path: str, turn: int) -> int:
+        """How many things had been done to a file by the end of a turn; `path` is one of `events`."""
+        return sum(event.turn <= turn for event in self.events[path])
+
+    def state_after(self, path: str, count: int, turn: int | None = None) -> KnownFile:
+        """What the agent knew of a file after the first so many things that were done to it.
+
+        Args:
+            path: The file, one of `events`.
+            count: How many of them.
+            turn: The turn it is said to be of; that of the last of them where not given.
+        """
+        done = self.events[path][:count]
         since = next((event.turn for event in reversed(done) if event.is_certain), 0)
         settled = max((number for number, event in enumerate(done) if _settles(event)), default=-1)
         doubts = tuple(event.problem for event in done[settled + 1 :] if not event.is_certain)
-        return KnownFile(path, turn, content, done[-1] if done else None, since, doubts)
+        last = done[-1] if done else None
+        if turn is None:
+            turn = 0 if last is None else last.turn
+        return KnownFile(path, turn, self.contents[path][count], last, since, doubts)
 
     def before_and_after(self, event: FileEvent) -> tuple[FileContent, FileContent]:
         """What was known of its file before something was done to it, and afterwards."""
@@ -324,7 +338,7 @@ class _Collector:
             by_path.setdefault(path, []).append(operation)
         event = FileEvent("", FileEventKind.READ, message + 1, asked + 1, call, result, tool, intent=deeds.intent)
         for path, operations in by_path.items():
-            self._add(replace(event, path=path, kind=_kind(operations), operations=tuple(operations)))
+            self._add(replace(event, path=path, kind=kind_of(operations), operations=tuple(operations)))
         for old, new in moves.items():
             arrival = Arrival(new, content=self._contents[old][-1])
             self._add(replace(event, path=old, kind=FileEventKind.DELETE, operations=(Deletion(old),)))
@@ -351,7 +365,7 @@ class _Collector:
             )
         path = self._path(operations[0], "")
         turn = message + 1
-        self._add(FileEvent(path, _kind(operations), turn, turn, index, index, "", operations))
+        self._add(FileEvent(path, kind_of(operations), turn, turn, index, index, "", operations))
 
     def _add(self, event: FileEvent) -> None:
         contents = self._contents.setdefault(event.path, [FileContent()])
@@ -367,14 +381,17 @@ class _Collector:
             if found is not None and found[1].endswith(f"/{named}"):
                 self._folder = found[1].removesuffix(f"/{named}")
                 self._events = {
-                    _joined(self._folder, path): [replace(event, path=_joined(self._folder, path)) for event in each]
+                    joined_path(self._folder, path): [
+                        replace(event, path=joined_path(self._folder, path)) for event in each
+                    ]
                     for path, each in self._events.items()
                 }
-                self._contents = {_joined(self._folder, path): each for path, each in self._contents.items()}
-        return _joined(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
+                self._contents = {joined_path(self._folder, path): each for path, each in self._contents.items()}
+        return joined_path(posixpath.join(_slashes(self._folder), _slashes(operation.folder)), named)
 
 
-def _kind(operations: Sequence[FileOperation]) -> FileEventKind:
+def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
+    """What a call's operations on one file come to."""
     for operation in operations:
         if isinstance(operation, Unclear):
             return FileEventKind.UNCLEAR
@@ -395,7 +412,8 @@ def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "~")) or _WINDOWS.match(path) is not None
 
 
-def _joined(folder: str, path: str) -> str:
+def joined_path(folder: str, path: str) -> str:
+    """A path as it is told apart from others, given the folder it starts from; empty for an empty one."""
     if not path:
         return ""
     whole = path if _is_absolute(path) else posixpath.join(_slashes(folder), path)

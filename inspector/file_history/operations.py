@@ -17,6 +17,7 @@ from inspector.file_history.content import FileContent
 from inspector.file_history.patches import BEGIN, Hunk, parsed_patch, parsed_search_replace, patched
 from inspector.file_history.results import (
     ShownLines,
+    current_directory,
     first_line_asked,
     has_failed,
     numbered,
@@ -394,6 +395,8 @@ def _of_windows(name: str, arguments: Mapping[str, Any], windows: list[ShownLine
         re.search(r"\b(?:edit_file|insert_content|append_file|create_file)", code)
     )
     replaced = _replaced_in_python(code)
+    if replaced is None and (edits := _edits(arguments)):
+        (replaced,) = edits if len(edits) == 1 else (None,)
     for shown in windows:
         if replaced is not None and len(windows) == 1:
             yield Replacement(shown.path, edits=(replaced,))
@@ -422,16 +425,17 @@ def _replaced_in_python(code: str) -> tuple[str, str, bool] | None:
 
 
 def _of_shell(deeds: ShellDeeds, result: str) -> Iterator[FileOperation]:
+    folder = deeds.folder or current_directory(result)
     for written in deeds.written:
-        yield Writing(written.path, deeds.folder, text=written.text, appends=written.appends)
+        yield Writing(written.path, folder, text=written.text, appends=written.appends)
     for path in deeds.removed:
-        yield Deletion(path, deeds.folder)
+        yield Deletion(path, folder)
     if deeds.patch:
-        yield from _patching(deeds.patch, deeds.folder)
+        yield from _patching(deeds.patch, folder)
     if deeds.printed is not None:
         shown = _printed(deeds.printed, result)
         if shown is not None:
-            yield Read(deeds.printed.path, deeds.folder, shown=shown)
+            yield Read(deeds.printed.path, folder, shown=shown)
 
 
 def _printed(printed: Printed, result: str) -> ShownLines | None:

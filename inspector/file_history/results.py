@@ -212,6 +212,11 @@ def shown_by_edit(text: str) -> ShownLines | None:
     return ShownLines(tuple(lines), first) if lines else None
 
 
+_OPEN_FILE = re.compile(r"^\(Open file: (/[^\n]+)\)$", re.MULTILINE)
+_CURRENT_DIRECTORY = re.compile(r"^\(Current directory: (/[^\n]*)\)$", re.MULTILINE)
+_LONGEST_STATE = 1_000
+
+
 def shown_windows(text: str) -> list[ShownLines]:
     """The windows of an editor that shows a file's lines with their numbers (SWE-agent, OpenHands 0)."""
     found = []
@@ -221,8 +226,21 @@ def shown_windows(text: str) -> list[ShownLines]:
             rest = rest.partition("\n")[2]
         lines = numbered(rest, 3) or numbered(rest, 7)
         if lines is not None:
-            found.append(ShownLines(tuple(lines[1]), lines[0], int(window["total"]), path=window["path"]))
+            path = _open_file(rest, window["path"])
+            found.append(ShownLines(tuple(lines[1]), lines[0], int(window["total"]), path=path))
     return found
+
+
+def _open_file(rest: str, path: str) -> str:
+    """The whole path of a window's file, where its editor tells which one is open."""
+    told = _OPEN_FILE.search(rest)
+    return told[1] if told is not None and told[1].endswith(f"/{path.removeprefix('./')}") else path
+
+
+def current_directory(text: str) -> str:
+    """The folder a shell says that it is in once a command is done (SWE-agent); empty where it does not."""
+    told = _CURRENT_DIRECTORY.search(text[-_LONGEST_STATE:])
+    return told[1] if told is not None else ""
 
 
 _FAILED = re.compile(

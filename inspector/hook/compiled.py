@@ -9,28 +9,32 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.strategies.core.operations import CutText
-from inspector.strategies.core.parameters import CHARACTERS
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
+from inspector.strategies.core.operations import CutText, CutTokens, cut_in
+from inspector.strategies.core.parameters import CHARACTERS, TOKENS
+from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.library.deepagents import DeepagentsEvict
+from inspector.strategies.library.gemini_results import GeminiTruncate
+from inspector.strategies.library.opencode import OpenCodeTruncate
+from inspector.strategies.library.store_large import StoreLarge, budgets_for_window
 from inspector.strategies.library.token_budget import CapAtInsertion
 from inspector.strategies.library.trim_at_insertion import TrimAtInsertion, TrimText, hard_cap
 from inspector.strategies.plan import Plan
 from inspector.strategies.presets import PRESETS
 
 if TYPE_CHECKING:
-    from inspector.hook.rules import Adaptive, Cut
-    from inspector.strategies.core.operations import CutTokens
+    from inspector.hook.rules import Adaptive, Cut, Store
     from inspector.strategies.core.strategy import Strategy
 
+_STORING = StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTruncate
+"""Strategies that save what they cut in a file: here in the hook's own folder."""
+
 AT_INSERTION = {
-    "store-large",
-    "deepagents-evict",
-    "opencode-truncate",
-    "gemini-truncate",
-    "codex-truncate",
-    "pi-truncate",
-    "strands-offload",
+    "codex-truncate": "it is Codex' own way of shortening results",
+    "pi-truncate": "it depends on which lines of which file were read, which a hook does not look at",
+    "strands-offload": "it keeps results under references that Strands alone knows",
 }
-"""Strategies that act at insertion in the system they describe, which is where they run."""
+"""Strategies that act at insertion in the system they describe, and why the hook does not."""
 
 
 class UnusedStrategy(NamedTuple):
@@ -57,7 +61,7 @@ def read_plan(plan: str) -> Plan:
     return Plan.from_toml(Path(plan).read_text(encoding="utf-8"))
 
 
-def cuts_of(plan: Plan, tool: str) -> list[Cut]:
+def cuts_of(plan: Plan, tool: str) -> list[Cut | Store]:
     """The cuts a plan makes of a tool's results at insertion, in order."""
     return [cut for strategy in plan.strategies for cut in _cuts(strategy, tool)]
 
@@ -69,32 +73,74 @@ def left_out(plan: Plan) -> list[UnusedStrategy]:
     ]
 
 
+def applied_in_part(plan: Plan) -> list[UnusedStrategy]:
+    """What the hook does not do of strategies that it applies, and why."""
+    parts = []
+    for strategy in plan.strategies:
+        if isinstance(strategy, StoreLarge):
+            parts.append(UnusedStrategy(strategy.name, "its budget of a batch depends on results that come later"))
+        elif isinstance(strategy, DeepagentsEvict) and strategy.message_limit:
+            parts.append(UnusedStrategy(strategy.name, "messages of the user stay whole: a hook sees results alone"))
+    return parts
+
+
 def _why_left_out(strategy: Strategy) -> str:
-    if isinstance(strategy, TrimAtInsertion | CapAtInsertion):
-        if strategy.unit == CHARACTERS:
-            return ""
-        return "its limits count tokens, for which a hook has no time; give them in characters"
+    if isinstance(strategy, TrimAtInsertion | CapAtInsertion | _STORING):
+        return ""
     if strategy.name in AT_INSERTION:
-        return "it works as the system it describes does, in that system or an adapter (docs/adapters.md)"
+        return f"{AT_INSERTION[strategy.name]}; it runs there, or in an adapter (docs/adapters.md)"
     return "it changes results the model has seen, which a hook cannot; an adapter can (docs/adapters.md)"
 
 
-def _cuts(strategy: Strategy, tool: str) -> list[Cut]:
+def _cuts(strategy: Strategy, tool: str) -> list[Cut | Store]:
     if _why_left_out(strategy):
         return []
+    if isinstance(strategy, _STORING):
+        return _stores(strategy, tool)
     if isinstance(strategy, CapAtInsertion):
-        cut = strategy.cut()
-        return [_cut(cut)] if isinstance(cut, CutText) else []
+        cap = strategy.cut()
+        return [_cut(cap)] if cap is not None else []
     if not isinstance(strategy, TrimAtInsertion):
         return []
     operation = strategy.decision(strategy.profile_or_exempt(tool)).operation
     if isinstance(operation, TrimText):
-        trim = CutText(operation.threshold, operation.head, operation.tail, operation.marker, numbered=True)
-        return [_cut(trim, _adaptive(strategy)), _cut(hard_cap(operation.cap))]
-    if not isinstance(operation, CutText):
+        kept = operation.threshold, operation.head, operation.tail
+        trim = cut_in(operation.unit, *kept, operation.marker, numbered=True)
+        return [_cut(trim, _adaptive(strategy)), _cut(hard_cap(operation.cap, operation.unit))]
+    if not isinstance(operation, CutText | CutTokens):
         return []
     is_exempt = strategy.profile_or_exempt(tool) == "exempt"
     return [_cut(operation, None if is_exempt else _adaptive(strategy))]
+
+
+def _stores(strategy: StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTruncate, tool: str) -> list[Cut | Store]:
+    if isinstance(strategy, GeminiTruncate):
+        is_meant = bool(strategy.limit) and (strategy.applies_to == "all" or bool(strategy.chosen((tool,))[0]))
+        return [_store(strategy.name, strategy.limit)] if is_meant else []
+    if meaning_mask((tool,), (), strategy.exempt_tools)[0]:
+        return []
+    if isinstance(strategy, StoreLarge):
+        limit = budgets_for_window(strategy.window, strategy.limit, strategy.batch_budget).result
+        return [_store(strategy.name, limit, strategy.preview, saves=bool(strategy.folder))]
+    if isinstance(strategy, DeepagentsEvict):
+        limit = strategy.limit * CHARACTERS_PER_TOKEN
+        return [_store(strategy.name, limit, strategy.head, strategy.tail)] if limit else []
+    from_end, hint = strategy.direction == "tail", strategy.hint_for("{path}")
+    return [_store(strategy.name, strategy.max_bytes, strategy.max_lines, from_end=from_end, hint=hint)]
+
+
+def _store(
+    rule: str, limit: int, head: int = 0, tail: int = 0, *, from_end: bool = False, hint: str = "", saves: bool = True
+) -> Store:
+    return {
+        "rule": rule,
+        "limit": limit,
+        "head": head,
+        "tail": tail,
+        "from_end": from_end,
+        "hint": hint,
+        "saves": saves,
+    }
 
 
 def _adaptive(strategy: TrimAtInsertion) -> Adaptive | None:
@@ -109,4 +155,12 @@ def _adaptive(strategy: TrimAtInsertion) -> Adaptive | None:
 
 
 def _cut(cut: CutText | CutTokens, adaptive: Adaptive | None = None) -> Cut:
-    return {"limit": cut.limit, "head": cut.head, "tail": cut.tail, "marker": cut.marker, "adaptive": adaptive}
+    unit = TOKENS if isinstance(cut, CutTokens) else CHARACTERS
+    return {
+        "unit": unit,
+        "limit": cut.limit,
+        "head": cut.head,
+        "tail": cut.tail,
+        "marker": cut.marker,
+        "adaptive": adaptive,
+    }

@@ -107,7 +107,7 @@ def trims(folder: str) -> list[Trim]:
                     int(said["trimmed"]),
                     0,
                 )
-            except (ValueError, LookupError, TypeError):
+            except (ValueError, LookupError, TypeError, OverflowError):
                 continue  # half a line, of a process that was killed
             key = (trim.agent, trim.session)
             saved[key] = saved.get(key, 0) + trim.saved

@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict, final
 
 FOLDER = "plans"
+TOKENS = "tokens"
+"""As of the strategies."""
+
 USUAL_WINDOW = 200_000
 """As of the strategies, in tokens."""
 
 _TAIL_BYTES = 512 << 10
+_FORM = 2
+"""Of what is kept of a plan; what was kept in another is worked out anew."""
 
 
 class Adaptive(TypedDict):
@@ -27,17 +32,20 @@ class Adaptive(TypedDict):
     window: int
 
 
+@final
 class Cut(TypedDict):
-    """A cut as of `CutText`, whose marker is a template.
+    """A cut as of `CutText` or `CutTokens`, whose marker is a template.
 
     Attributes:
-        limit: Longest text, in characters, that stays as it is.
-        head: Characters kept from the beginning.
-        tail: Characters kept from the end.
+        unit: What limit, head and tail count: characters or tokens.
+        limit: Longest text that stays as it is.
+        head: How much is kept from the beginning.
+        tail: How much is kept from the end.
         marker: What stands for the rest.
         adaptive: How the limit adapts, if it does.
     """
 
+    unit: str
     limit: int
     head: int
     tail: int
@@ -45,7 +53,60 @@ class Cut(TypedDict):
     adaptive: Adaptive | None
 
 
-def cuts_for(plan: str, tool: str, folder: str) -> list[Cut]:
+@final
+class Store(TypedDict):
+    """A preview as of a strategy that saves results in files; see `inspector.strategies.core.stored_previews`.
+
+    Attributes:
+        rule: The strategy.
+        limit: Longest text, in characters, that stays as it is; for `opencode-truncate` most bytes.
+        head: What is shown from the beginning: characters, or lines; for `opencode-truncate` most lines.
+        tail: Lines shown from the end.
+        from_end: The end is shown instead of the beginning.
+        hint: What the note says besides, `{path}` standing for the file.
+        saves: Whether there is a file at all.
+    """
+
+    rule: str
+    limit: int
+    head: int
+    tail: int
+    from_end: bool
+    hint: str
+    saves: bool
+
+
+class Result(NamedTuple):
+    """What is known of a tool result beside its text.
+
+    Attributes:
+        tool: The tool's name.
+        identifier: The tool call's id.
+        recall: The command that prints the whole.
+        path: The file the whole can be stored in; empty where it may not be.
+        transcript: The session's file, which says how full the window is; empty where that is not known.
+    """
+
+    tool: str
+    identifier: str = ""
+    recall: str = ""
+    path: str = ""
+    transcript: str = ""
+
+
+class Sent(NamedTuple):
+    """What is sent of a result.
+
+    Attributes:
+        text: The text.
+        is_stored: It names the file in which the whole is to be.
+    """
+
+    text: str
+    is_stored: bool = False
+
+
+def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
     """What a plan does to the results of a tool, in order.
 
     Args:
@@ -65,14 +126,14 @@ def cuts_for(plan: str, tool: str, folder: str) -> list[Cut]:
             text = file.read()
     except FileNotFoundError:
         text = plan
-    key = [__version__, plan, text]
+    key = [__version__, _FORM, plan, text]
     path = f"{folder}/{FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
     kept: dict[str, Any] = {}
     try:
         with open(path, encoding="utf-8") as file:  # noqa: PTH123
             kept = json.load(file)
         if kept["key"] == key:
-            known: list[Cut] | None = kept["tools"].get(tool)
+            known: list[Cut | Store] | None = kept["tools"].get(tool)
             if known is not None:
                 return known
         else:
@@ -98,29 +159,87 @@ def _keep(path: str, document: dict[str, Any]) -> None:
         return  # worked out again next time
 
 
-def trimmed(text: str, cuts: list[Cut], tool: str, recall: str, transcript: str = "") -> str:
-    """What is sent of a result.
-
-    Args:
-        text: The whole of it.
-        cuts: What the plan does to it.
-        tool: The tool's name.
-        recall: The command that prints the whole.
-        transcript: The session's file, which says how full the window is; empty where that is not known.
-    """
+def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:
+    """What is sent of a result, given the whole of it and what the plan does to it."""
+    whole = len(text)
+    is_whole, is_stored = True, False
     for cut in cuts:
+        if "rule" in cut:
+            preview = _preview(text, whole, cut, result)
+            if preview is not None:
+                text, is_whole, is_stored = preview, False, is_stored or cut["saves"]
+            continue
         limit, head, tail = cut["limit"], cut["head"], cut["tail"]
+        length = len(text)
+        tokens = _tokens_left(length, whole) if not is_whole else estimated_tokens(length)
+        size = tokens if cut["unit"] == TOKENS else length
         adaptive = cut["adaptive"]
-        if adaptive is not None and len(text) > adaptive["least"]:
-            most = _most(adaptive, transcript)
+        if adaptive is not None and size > adaptive["least"]:
+            most = _most(adaptive, result.transcript)
             if most < limit:
                 shrink = most / limit
                 limit, head, tail = most, int(head * shrink), int(tail * shrink)
-        length = len(text)
-        if length > limit:
-            said = cut["marker"].format(length=length, removed=length - head - tail, tool=tool, recall=recall)
-            text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
-    return text
+        if size <= limit:
+            continue
+        if cut["unit"] == TOKENS:
+            head, tail = _ends(length, tokens, head, tail, is_whole=is_whole)
+        removed = length - head - tail
+        said = cut["marker"].format(
+            length=length, removed=removed, tokens=tokens, tool=result.tool, recall=result.recall
+        )
+        text = f"{text[:head]}{said}{text[max(length - tail, 0) :] if tail else ''}"
+        is_whole = False
+    return Sent(text, is_stored)
+
+
+def _preview(text: str, whole: int, cut: Store, result: Result) -> str | None:
+    """What a strategy leaves of a text that it saves; None where it leaves the text as it is."""
+    rule, limit, head = cut["rule"], cut["limit"], cut["head"]
+    length = len(text)
+    if rule == "opencode-truncate":
+        # No character has more than four bytes.
+        is_over = length >= head or length * 4 > limit
+    elif rule == "gemini-truncate":
+        # Nor more than two units of JavaScript's.
+        is_over = length * 2 > limit
+    else:
+        is_over = length > limit and whole > limit
+    if not is_over or (cut["saves"] and not result.path):
+        return None
+    from inspector.strategies.core import stored_previews as previews
+
+    path = result.path if cut["saves"] else ""
+    parts: list[previews.Part] | None = None
+    if rule == "store-large":
+        parts = previews.persisted_output(text, head, path)
+    elif rule == "deepagents-evict":
+        parts = previews.numbered_ends(text, head, cut["tail"], path, result.identifier)
+    elif rule == "opencode-truncate":
+        hint = cut["hint"].replace("{path}", path)
+        parts = previews.lines_within(text, head, limit, hint, from_end=cut["from_end"])
+    elif rule == "gemini-truncate":
+        parts = previews.both_ends(text, limit, path)
+    return None if parts is None else previews.joined(text, parts)
+
+
+def estimated_tokens(characters: int) -> int:
+    """As the one of `inspector.tokens.counter`, which takes long to import: no tokenizer loads in the time there is."""
+    return (2 * characters + 6) // 7
+
+
+def _tokens_left(length: int, whole: int) -> int:
+    """Tokens of what cuts have left of a text, if it has as many of them to a character as the whole."""
+    return -(-length * estimated_tokens(whole) // whole) if whole else length
+
+
+def _ends(length: int, tokens: int, head: int, tail: int, *, is_whole: bool) -> tuple[int, int]:
+    """Characters of the first and last tokens of a text, as `CutTokens` and estimated tokens have them."""
+    most = max(tokens, 1)
+    begin = min(head * length // most, length)
+    end = (
+        length - min(max(tokens - tail, 0) * length // most, length) if is_whole else min(tail * length // most, length)
+    )
+    return begin, min(end, length - begin)
 
 
 def _most(adaptive: Adaptive, transcript: str) -> int:

@@ -11,9 +11,9 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.hook.records import record_error, record_trim
-from inspector.hook.rules import cuts_for, trimmed
+from inspector.hook.rules import Result, cuts_for, trimmed
 from inspector.hook.shapes import AGENTS
-from inspector.recall.originals import keep, make_room_for_originals, state_folder
+from inspector.recall.originals import keep, make_room_for_originals, state_folder, stored_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,13 +95,16 @@ def respond(data: bytes, asked: Asked, folder: str) -> bytes:
         return b""
     cuts = cuts_for(asked.plan, seen.tool, folder)
     identifier = seen.identifier or _made_identifier(seen.text)
-    sent = trimmed(seen.text, cuts, seen.tool, _recall_command(identifier), seen.transcript)
+    path = stored_path(folder, identifier, seen.session) if asked.keeps_originals else ""
+    result = Result(seen.tool, identifier, _recall_command(identifier), path, seen.transcript)
+    sent, is_stored = trimmed(seen.text, cuts, result)
     if sent == seen.text:
         return b""
     answer = json.dumps(seen.answer(sent)).encode()
     if asked.keeps_originals:
         # What cannot be had again is not cut.
-        keep(folder, identifier, seen.session, seen.text, {"agent": asked.agent, "tool": seen.tool})
+        about: dict[str, object] = {"agent": asked.agent, "tool": seen.tool}
+        keep(folder, identifier, seen.session, seen.text, about, is_stored=is_stored)
     record = {"agent": asked.agent, "session": seen.session, "tool": seen.tool, "id": identifier}
     try:
         record_trim(folder, **record, original=len(seen.text), trimmed=len(sent))

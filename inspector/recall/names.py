@@ -76,6 +76,21 @@ def unanswered(session: Session, asked: str) -> int | None:
     return next(calls, None)
 
 
+def call_of(session: Session, block: int) -> int | None:
+    """The tool call that a result answers: the latest of its id before it, a block index.
+
+    A tool call is itself what is meant. None where the call is not recorded, and for what is no tool's.
+    """
+    blocks = session.all_blocks
+    asked = blocks[block]
+    if asked.kind is BlockKind.TOOL_CALL:
+        return block
+    if asked.kind is not BlockKind.TOOL_RESULT:
+        return None
+    before = (index for index in range(block - 1, -1, -1) if blocks[index].tool_call_id == asked.tool_call_id)
+    return next((index for index in before if blocks[index].kind is BlockKind.TOOL_CALL), None)
+
+
 def near(identifiers: Iterable[str], asked: str) -> list[str]:
     """Ids that are much like the one asked for, the likest first."""
     import difflib

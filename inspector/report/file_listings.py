@@ -73,9 +73,14 @@ def state_notes(state: KnownFile) -> list[str]:
     notes[0] += f"; known since turn {state.known_since:,}" if state.known_since else ""
     if state.content.is_whole and state.content.ends_with_newline is None and state.content.total:
         notes.append("whether its last line ends in a newline is not recorded: it is given one")
-    if state.event.is_certain and state.event.problem:
-        notes.append(f"turn {state.event.turn:,}: {state.event.problem}")
-    return notes + list(state.doubts)
+    return notes + state_doubts(state)
+
+
+def state_doubts(state: KnownFile) -> list[str]:
+    """Why a state may not be what the file was, a sentence each; recorded texts in them are not made safe."""
+    event = state.event
+    problem = event.problem if event is not None and event.is_certain else ""
+    return [*([f"turn {event.turn:,}: {problem}"] if event is not None and problem else []), *state.doubts]
 
 
 def state_document(state: KnownFile) -> dict[str, Any]:
@@ -125,7 +130,7 @@ def files_document(history: FileHistory) -> dict[str, Any]:
         "files": [
             {
                 "path": path,
-                **_counts(events),
+                **event_counts(events),
                 "first_turn": events[0].turn,
                 "last_turn": events[-1].turn,
                 "known": known_in_words(history.contents[path][-1]),
@@ -136,7 +141,8 @@ def files_document(history: FileHistory) -> dict[str, Any]:
     }
 
 
-def _counts(events: Sequence[FileEvent]) -> dict[str, int]:
+def event_counts(events: Sequence[FileEvent]) -> dict[str, int]:
+    """How often a file was read, edited, written and deleted, and how often nobody knows whether it was changed."""
     kinds = [event.kind for event in events if event.is_certain]
     return {
         "reads": kinds.count(FileEventKind.READ),
@@ -159,7 +165,7 @@ _FILE_HEAD = ("file", "reads", "edits", "writes", "turns", "known at the end")
 def _file_rows(history: FileHistory) -> list[tuple[str, ...]]:
     rows = []
     for path, events in history.events.items():
-        counts = _counts(events)
+        counts = event_counts(events)
         turns = f"{events[0].turn:,} to {events[-1].turn:,}" if len(events) > 1 else f"{events[0].turn:,}"
         known = known_in_words(history.contents[path][-1])
         known += f", {IN_TEXT.plural(counts['doubts'], 'doubt')}" if counts["doubts"] else ""
@@ -268,7 +274,7 @@ def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) 
             f"{IN_TEXT.plural(len(own), 'change')}, {when}",
             "",
         ]
-        lines += [f"- turn {change.event.turn:,}: {_escaped(change.what)}{_size(change)}" for change in own]
+        lines += [f"- turn {change.event.turn:,}: {_escaped(change.what)}{change_size(change)}" for change in own]
     lines += ["", "## By turn", ""]
     for turn, own in sorted(turns.items()):
         for change in own:
@@ -287,11 +293,12 @@ def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> s
     for change in changes:
         path = one_line(short_path(history, change.event.path))
         by = "" if change.source is not ChangeSource.DIFFERENCE else " [difference]"
-        lines.append(f"{change.event.turn:>{width},}  - {path}: {one_line(change.what)}{_size(change)}{by}")
+        lines.append(f"{change.event.turn:>{width},}  - {path}: {one_line(change.what)}{change_size(change)}{by}")
     return "\n".join(lines) + "\n"
 
 
-def _size(change: ChangelogEntry) -> str:
+def change_size(change: ChangelogEntry) -> str:
+    """How many lines a change added and removed, after a blank: ` (+3 -1)`; empty where that is not known."""
     if change.added is None:
         return ""
     return f" (+{change.added:,}{'' if change.removed is None else f' -{change.removed:,}'})"

@@ -28,6 +28,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "trim-at-insertion": ("trim_at_insertion", "TrimAtInsertion"),
     "prune-old": ("prune_old", "PruneOld"),
     "truncate-after-use": ("token_budget", "TruncateAfterUse"),
+    "smart-diff-compression": ("smart_diff_compression", "SmartDiffCompression"),
     "keep-recent": ("keep_recent", "KeepRecent"),
     "dedupe-reads": ("keep_recent", "DedupeReads"),
     "cap-at-insertion": ("token_budget", "CapAtInsertion"),

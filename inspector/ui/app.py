@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from contextvars import Context
 from functools import partial
 from pathlib import Path, PurePath
 from time import time
-from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import InvalidModeError, SystemCommand
@@ -19,6 +17,7 @@ from textual.reactive import Reactive
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
 from inspector.ui.main.screen import InspectScreen
+from inspector.ui.performance.forgetting_executor import ForgettingExecutor
 from inspector.ui.performance.frame_batching import PaintingApp
 from inspector.ui.performance.gc_scheduler import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.sessions.screen import SessionsScreen
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
 MOST_AT_ONCE = 9
 """Named sessions that are opened together; more of them stand in the list."""
 
@@ -56,20 +52,6 @@ MOST_THREADS = 1_000
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
-
-
-class ForgettingExecutor(ThreadPoolExecutor):
-    """Threads that keep nothing of what they have done.
-
-    Textual notes the worker at work in the context of the thread. That of an idle thread would hold the last worker it
-    ran, with its screen, and all that is known of a session closed since.
-    """
-
-    def submit(
-        self, fn: Callable[Parameters, Result], /, *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> Future[Result]:
-        """Call a function in a thread, in a context of its own."""
-        return super().submit(Context().run, partial(fn, *args, **kwargs))
 
 
 def _commands_provider() -> type[Provider]:

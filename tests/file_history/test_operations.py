@@ -182,3 +182,13 @@ def test_exit_codes_tell_of_failures() -> None:
     assert has_failed("Exit code: 2\nOutput:\n", is_error=False)
     assert has_failed('{"output":"x","metadata":{"exit_code":1}}', is_error=False)
     assert not has_failed("Exit code: 0\nOutput:\nError: none\n", is_error=False)
+
+
+def test_an_editor_s_window_and_a_shell_say_where_a_relative_path_is() -> None:
+    state = "(Open file: /testbed/src/x.py)\n(Current directory: /testbed/src)\nbash-$"
+    (read,) = deeds_of("open", '{"path": "x.py"}', f"[File: x.py (1 lines total)]\n1:a\n{state}").operations
+    assert read.path == "/testbed/src/x.py"
+    (other,) = deeds_of("open", '{"path": "y.py"}', f"[File: y.py (1 lines total)]\n1:a\n{state}").operations
+    assert other.path == "y.py"
+    (removal,) = deeds_of("bash", '{"command": "rm x.py"}', f"Your command ran.\n{state}").operations
+    assert (removal.folder, removal.path) == ("/testbed/src", "x.py")

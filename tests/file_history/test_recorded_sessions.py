@@ -7,18 +7,21 @@ stands there. Where something else changed a file, the session's next read of it
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.file_history.content import Gap
 from inspector.file_history.history import FileEventKind, file_history
 from inspector.session.open import open_session
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from inspector.file_history.content import FileContent
     from inspector.file_history.history import FileEvent, FileHistory
 
 SESSIONS = {
@@ -131,6 +134,123 @@ def test_a_state_is_the_file_as_the_edits_of_the_session_make_it(name: str, corp
                 tried += 1
             is_there = is_there and file.exists()
     assert tried >= SESSIONS[name]
+
+
+IN_PART = {
+    "cline/session.messages.json": 4,
+    "swe-agent/marshmallow-1867-function-calling.traj": 4,
+    "openhands-v0/resolver_output.jsonl#issue-1": 3,
+}
+"""Sessions that show their files in windows and parts, and how many changes there are at least to try each on."""
+
+UNKNOWN = "\0unknown "
+LINES_OF_LONG = 3_000
+
+
+def unknown_lines(first: int, count: int) -> list[str]:
+    return [f"{UNKNOWN}{number}" for number in range(first, first + count)]
+
+
+def write_standing(file: Path, content: FileContent) -> None:
+    """Have a file be one of which all that is known holds, with lines of our own in its gaps."""
+    lines: list[str] = []
+    for piece in content.pieces():
+        if isinstance(piece, Gap):
+            lines += unknown_lines(piece.first, LINES_OF_LONG if piece.size is None else piece.size)
+        elif piece.first is not None:
+            lines += piece.lines
+    file.write_text("\n".join([*lines, ""]))
+    for run in content.loose:
+        put_where_nothing_is_known(file, "\n".join(run.lines))
+
+
+def put_where_nothing_is_known(file: Path, old: str) -> None:
+    """Have a file hold a text in a gap, begun and ended within lines."""
+    lines, wanted = file.read_text().split("\n"), f"  {old} //".split("\n")
+    free = (
+        at
+        for at in range(1, len(lines))
+        if all(line.startswith(UNKNOWN) for line in lines[at - 1 : at + len(wanted) + 1])
+    )
+    at = next(free)
+    lines[at : at + len(wanted)] = wanted
+    file.write_text("\n".join(lines))
+
+
+def edited_texts(event: FileEvent, history: FileHistory) -> tuple[str, str]:
+    """What a call of an editor that knows the file already replaces, by its arguments or the code it is given."""
+    arguments = json.loads(history.session.text(history.session.all_blocks[event.call_block]))
+    if "code" in arguments:
+        (call,) = [each for each in ast.walk(ast.parse(arguments["code"])) if isinstance(each, ast.Call)]
+        words = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+        return words["to_replace"], words["new_content"]
+    return given(arguments, ("old_text", "search")), given(arguments, ("new_text", "replace"))
+
+
+def do_again_in_part(file: Path, event: FileEvent, history: FileHistory) -> None:
+    """Do to a file what a call did; what it replaces is put there where nothing is known of its place."""
+    if event.kind is FileEventKind.DELETE:
+        file.unlink()
+    elif event.tool == "create":
+        file.write_text("\n")
+    elif event.tool == "insert":
+        arguments = json.loads(history.session.text(history.session.all_blocks[event.call_block]))
+        assert arguments.keys() == {"text"}  # without a line, at the end
+        file.write_text(f"{file.read_text()}{arguments['text']}\n")
+    else:
+        old, new = edited_texts(event, history)
+        if old not in file.read_text():
+            put_where_nothing_is_known(file, old)
+        assert file.read_text().count(old) == 1
+        file.write_text(file.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize("name", IN_PART)
+def test_what_is_known_of_a_state_stands_in_the_file_as_the_edits_of_the_session_make_it(
+    name: str, corpus: Path, tmp_path: Path
+) -> None:
+    history = file_history(open_session(corpus / name))
+    tried = 0
+    for number, (path, events) in enumerate(history.events.items()):
+        file = tmp_path / str(number)
+        for event in events:
+            before, after = history.before_and_after(event)
+            assert history.file_state_at(path, event.turn).content == after
+            if event.kind.changes and not event.problem:
+                if not file.exists():
+                    write_standing(file, before)
+                do_again_in_part(file, event, history)
+                if event.kind is FileEventKind.DELETE:
+                    assert after.is_deleted
+                else:
+                    there = held(after, file.read_text(), exact_total=before.total is not None)
+                    file.write_text("\n".join([*there, ""]))
+                tried += 1
+            elif not after.is_deleted:
+                write_standing(file, after)
+    assert tried >= IN_PART[name]
+
+
+def held(content: FileContent, text: str, *, exact_total: bool) -> list[str]:
+    """The lines of a file once seen to be what is known, with those that an editor showed besides a change."""
+    lines = text.removesuffix("\n").split("\n")
+    if content.total is not None and exact_total:
+        assert len(lines) == content.total
+    compared = 0
+    for run in content.placed:
+        there = lines[run.first - 1 : run.end - 1]
+        assert len(there) == len(run.lines)
+        for at, (known, line) in enumerate(zip(run.lines, there, strict=True), start=run.first - 1):
+            if line.startswith(UNKNOWN):
+                lines[at] = known
+            else:
+                assert known == line
+                compared += 1
+    for run in content.loose:
+        assert "\n".join(run.lines) in text
+        compared += len(run.lines)
+    assert compared
+    return lines
 
 
 @pytest.mark.parametrize("name", [name for name in SESSIONS if name.startswith("claude-code")])

@@ -18,13 +18,24 @@ from inspector.hook.records import errors, record_trim, trims
 from inspector.hook.rules import prompt_tokens
 from inspector.hook.run import _recall_command
 from inspector.hook.shapes import claude_code
-from inspector.recall.originals import keep, kept_originals, make_room_for_originals, state_folder
+from inspector.recall.originals import (
+    keep,
+    kept_originals,
+    make_room_for_originals,
+    originals_asked_for,
+    state_folder,
+    stored_path,
+)
 from inspector.session.model import BlockKind, Role
+from inspector.session.open import open_session
 from inspector.strategies.core.recall_command import recall_command
+from tests.conftest import ROOT
 from tests.hook.events import PLAN, bash_event, run_hook, sent_output
 from tests.permissions import without_privileges
 from tests.program import COMMAND, environment, run_program
 from tests.replay.synthetic import SessionBuilder
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 
 
 @pytest.fixture
@@ -196,6 +207,61 @@ def test_originals_hold_any_text_under_any_id(tmp_path: Path) -> None:
     keep(str(tmp_path), "a.b", "another", "d", {})
     assert {text for _, text in kept_originals("a.b", str(tmp_path))} == {"c", "d"}
     assert kept_originals("a", str(tmp_path)) == []
+
+
+def test_an_id_kept_of_two_sessions_is_answered_with_both_and_recalled_of_the_one_asked_for() -> None:
+    for session, text in (("s-1", "one\n"), ("s-2", "two\n"), ("s-3", "two\n")):
+        keep(state_folder(), "toolu_twice", session, text, {"tool": "Bash"})
+    outcome = run_program("recall", "toolu_twice")
+    assert (outcome.code, outcome.out) == (2, "")
+    for session in ("s-1", "s-2", "s-3"):
+        assert f"{session}:toolu_twice (original of Bash, kept by the hook, 4 characters)" in outcome.complaint
+    assert run_program("recall", "s-1:toolu_twice").out == "one\n"
+    assert run_program("recall", "s-2:toolu_twice", "--lines", "1").out == "two\n"
+    assert run_program("recall", "s-4:toolu_twice").code == 1
+
+
+def test_an_id_kept_of_two_sessions_with_one_text_is_clear() -> None:
+    for session in ("s-1", "s-2"):
+        keep(state_folder(), "toolu_same", session, "same", {"tool": "Bash"})
+    assert run_program("recall", "toolu_same").out == "same"
+
+
+def test_of_a_session_that_is_named_its_own_original_is_recalled(tmp_path: Path) -> None:
+    lines = SAMPLE.read_text(encoding="utf-8")
+    session = open_session(SAMPLE)
+    result = next(block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT)
+    path = tmp_path / SAMPLE.name
+    path.write_text(lines, encoding="utf-8")
+    for of, text in ((session.identifier, "its own"), ("s-2", "another's")):
+        keep(state_folder(), result.tool_call_id, of, text, {"tool": "Bash"})
+    assert run_program("recall", result.tool_call_id, path).out == "its own"
+    assert run_program("recall", result.tool_call_id, path, "--recorded").out == session.text(result)
+
+
+def test_a_stored_result_is_in_the_file_its_notice_names_and_recalled_by_id_and_file(tmp_path: Path) -> None:
+    text = "".join(f"line {number}\n" for number in range(1_000))
+    answer = sent_output(run_hook(bash_event(text), _storing(tmp_path)).stdout)["stdout"]
+    path = stored_path(state_folder(), "toolu_01HookTest", "s-1")
+    assert f"Full output saved to: {path}\n" in answer
+    assert Path(path).read_text() == text.rstrip()
+    assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
+    assert run_program("recall", "toolu_01HookTest").raw == text.rstrip().encode()
+    assert run_program("recall", path, "--lines", "3").out == "line 2\n"
+    make_room_for_originals(state_folder(), 0)
+    assert not Path(path).exists()
+    assert originals_asked_for(path) == kept_originals("toolu_01HookTest") == []
+
+
+def test_where_nothing_may_be_kept_a_result_is_not_stored_and_stays_whole(tmp_path: Path) -> None:
+    done = run_hook(bash_event(), _storing(tmp_path), "--no-originals")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def _storing(folder: Path) -> Path:
+    plan = folder / "storing.toml"
+    plan.write_text('[[strategies]]\nname = "store-large"\nlimit = 2000\n')
+    return plan
 
 
 def test_the_folder_is_where_the_platform_wants_state() -> None:

@@ -191,3 +191,13 @@ def test_opencode_gets_a_plugin_that_hands_results_to_the_hook(plan: Path, priva
         assert rest == ["5", "undefined"]
     run_program("hook", "uninstall", "--agent", "opencode", "--yes")
     assert not file.exists()
+
+
+def test_what_a_hook_does_of_a_strategy_in_part_is_said(tmp_path: Path, settings: Path) -> None:
+    storing = tmp_path / "storing.toml"
+    storing.write_text('[[strategies]]\nname = "store-large"\n\n[[strategies]]\nname = "pi-truncate"\n')
+    outcome = install(storing, "--yes")
+    assert outcome.code == 0
+    assert settings.exists()
+    assert "store-large is applied by the hook in part: its budget of a batch" in outcome.err
+    assert "pi-truncate is not applied by the hook: it depends on which lines" in outcome.err

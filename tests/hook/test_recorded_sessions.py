@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
 
 import pytest
 
 from inspector.hook.run import Asked, respond
 from inspector.hook.shapes import claude_code
-from inspector.recall.originals import kept_originals
+from inspector.recall.originals import kept_originals, originals_asked_for, stored_path
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
@@ -20,15 +21,13 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.hook.events import recorded_events, sent_output
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SESSIONS = (
     "0cf3db51-1c73-43bb-8d05-dc02739514a5",
     "70d782f7-b303-4e48-9512-6bec16c37abd",
     "8ecab05f-4481-43d6-9428-a6b177981877",
     "e92f5a0b-1b9e-4913-98b3-c319b4d5e90b",
 )
+ADAPTIVE = "adaptive=window,adaptive-share=0.002,adaptive-least=99"
 PLANS = (
     ("trim-at-insertion:threshold=600,head=200,tail=150",),
     ("trim-at-insertion:per-tool=true",),
@@ -38,7 +37,24 @@ PLANS = (
         'trim-at-insertion:threshold=500,head=200,tail=100,marker="[{recall}]",exempt-tools=Grep',
         "cap-at-insertion:limit=700",
     ),
+    ("trim-at-insertion:threshold=170,head=60,tail=41,unit=tokens",),
+    ("trim-at-insertion:threshold=300,head=150,tail=33,cap=150,unit=tokens", "cap-at-insertion:limit=77,unit=tokens"),
+    ("trim-at-insertion:threshold=600,head=200,tail=150", "cap-at-insertion:limit=90,unit=tokens"),
+    (f"trim-at-insertion:threshold=900,head=300,tail=150,unit=tokens,{ADAPTIVE}",),
 )
+"""Limits in tokens are compared with a replay of estimated tokens: a replay of counted ones cuts elsewhere, since no
+tokenizer can be asked in the time a hook has."""
+
+STORING = {
+    "store-large:limit=500,preview=200,batch-budget=10000000": r"saved to: (\S+)",
+    "deepagents-evict:limit=100,exempt-tools=none,head=3,tail=2": r"at this path: (\S+)",
+    "opencode-truncate:max-lines=5,max-bytes=400": r"saved to: (\S+)",
+    "opencode-truncate:max-lines=7,max-bytes=900,direction=tail,hint=delegate": r"saved to: (\S+)",
+    "gemini-truncate:limit=500": r"full output see: (\S+)",
+}
+"""Strategies that store results, with how their notices name the file: one of the hook's own in place of that of the
+system they describe, and nothing else differs. A batch of `store-large` that is over its budget is not among them: a
+hook sees one result, and what comes later decides which is stored."""
 
 
 @pytest.mark.parametrize("name", SESSIONS)
@@ -46,9 +62,25 @@ PLANS = (
 def test_what_the_hook_answers_is_what_the_replay_sends(
     corpus: Path, tmp_path: Path, name: str, specs: tuple[str, ...]
 ) -> None:
-    plan = Plan.from_specs(specs)
     if "window" in specs[0]:
-        plan = Plan.from_specs([f"{specs[0]},window=150000"])
+        specs = (f"{specs[0]},window=150000",)
+    trimmed = assert_answers_are_what_is_sent(corpus, tmp_path, name, specs)
+    assert trimmed > (10 if "=600" in specs[0] or "=170" in specs[0] else -1)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize("spec", STORING)
+def test_what_the_hook_stores_is_in_the_file_its_notice_names(
+    corpus: Path, tmp_path: Path, name: str, spec: str
+) -> None:
+    assert assert_answers_are_what_is_sent(corpus, tmp_path, name, (spec,), STORING[spec]) > 5
+
+
+def assert_answers_are_what_is_sent(
+    corpus: Path, tmp_path: Path, name: str, specs: tuple[str, ...], says_file: str = ""
+) -> int:
+    """Compare the hook's answers with a replay, and say how many results were cut."""
+    plan = Plan.from_specs(specs)
     (tmp_path / "plan.toml").write_text(plan.to_toml())
     asked = Asked(plan=str(tmp_path / "plan.toml"))
     path = corpus / "claude-code" / f"{name}.jsonl"
@@ -75,6 +107,12 @@ def test_what_the_hook_answers_is_what_the_replay_sends(
         if block is None:
             continue
         sent = replayed.text(block, int(history.enters[block]))
+        if says_file and sent != recorded:
+            file = Path(stored_path(str(tmp_path), event["tool_use_id"], event["session_id"]))
+            (named,) = set(re.findall(says_file, sent)) - set(re.findall(says_file, recorded))
+            sent = sent.replace(named, str(file))
+            assert file.read_bytes() == recorded.encode()
+            assert [text for _, text in originals_asked_for(str(file), str(tmp_path))] == [recorded]
         if not answer:
             assert sent == recorded
             continue
@@ -82,9 +120,9 @@ def test_what_the_hook_answers_is_what_the_replay_sends(
         assert type(output) is type(event["tool_response"])
         again = claude_code({**event, "tool_response": output})
         assert again is not None
-        # The agent takes blanks at the end away from the output of a shell.
-        assert again.text.rstrip() == sent.rstrip()
+        # The agent takes blank lines before the output of a shell away, and blanks at its end.
+        assert again.text.strip() == sent.strip()
         assert seen.answer(sent) == json.loads(answer)
         assert recorded in [text for _, text in kept_originals(event["tool_use_id"], str(tmp_path))]
         trimmed += 1
-    assert trimmed > (10 if "600" in specs[0] else -1)
+    return trimmed

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from inspector.recall.names import asked_for, blocks_named, near, unanswered
+from inspector.recall.find import find
+from inspector.recall.names import asked_for, blocks_named, call_of, near, unanswered
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
+from inspector.session.files import Locator
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
@@ -62,6 +64,33 @@ def said_of_results(session: Session) -> Iterator[tuple[str, int, str]]:
                     yield said, block, name
 
 
+EDITS = "smart-diff-compression:changes=1,line={ids},marker=~"
+
+
+def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
+    """Every id in a note that stands for edits leads to the result of one of them, and to what its call changed."""
+    seen: Counter[str] = Counter()
+    for session in sessions:
+        inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session), pricing=Pricing())
+        planned = replay(inputs, Plan.from_specs([EDITS], session=session))
+        last = inputs.history.call_count - 1
+        changed = set(planned.changed_renditions(last))
+        results = {block for block in changed if session.blocks[block].kind is BlockKind.TOOL_RESULT}
+        sent = {block: planned.text(block, last) for block in results}
+        notes = [text for text in sent.values() if text.startswith("[Edits to ")]
+        said = [each for text in notes for line in text.splitlines()[1:-1] for each in line.split(", ")]
+        for identifier in said:
+            file = Locator.of(session.path).file
+            found = [each for each in find(identifier, [file]).found if each.session.path == session.path]
+            assert len(found) == 1, (identifier, session.path)
+            assert call_of(session, found[0].block) in changed, (identifier, session.path)
+            assert found[0].block in changed, (identifier, session.path)
+        # Some agents record that they cleared results themselves.
+        assert len(said) == len(set(said)) == len(notes) + sum(not text for text in sent.values())
+        seen[session.format] += len(said)
+    return seen
+
+
 def assert_said_leads_back(sessions: list[Session]) -> Counter[str]:
     seen: Counter[str] = Counter()
     for session in sessions:
@@ -80,6 +109,7 @@ def test_every_id_and_file_in_a_notice_leads_to_the_result_in_the_samples() -> N
     sessions = [open_session(path) for path in sorted((ROOT / "sample_sessions").glob("*.json*"))]
     seen = assert_said_leads_back(sessions)
     assert set(seen) == set(PLANS)
+    assert assert_notes_of_edits_lead_back(sessions)["claude-code"]
 
 
 def test_every_id_and_file_in_a_notice_leads_to_the_result_in_real_sessions(corpus: Path) -> None:
@@ -94,9 +124,13 @@ def test_every_id_and_file_in_a_notice_leads_to_the_result_in_real_sessions(corp
         known = kept.get(session.format)
         if len(session.blocks) <= MOST_BLOCKS and (known is None or len(session.blocks) > len(known.blocks)):
             kept[session.format] = session
-    seen = assert_said_leads_back([session for session in kept.values() if session.calls])
+    sessions = [session for session in kept.values() if session.calls]
+    seen = assert_said_leads_back(sessions)
     assert set(seen) == set(PLANS)
     assert min(seen.values()) > 20
+    notes = assert_notes_of_edits_lead_back(sessions)
+    assert len([count for count in notes.values() if count]) >= 4, notes
+    assert notes.total() > 30, notes
 
 
 @pytest.mark.parametrize("around", ["{}", " {}\n", "'{}'", "(execution_id: {})", "[{}]", "`{}`", "…/{}.txt", "{}..."])

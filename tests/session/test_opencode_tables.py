@@ -108,6 +108,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlite3
         connection.executescript(TABLES.format(more=LATER_COLUMNS if request.param else ""))
         if request.param:
             connection.executescript(LATER_TABLES)
+        connection.execute("BEGIN")
         connection.execute(
             "INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)"
             " VALUES ('ses_1', 'p', 'a-b', '/project', 'A title', '1.17.0', ?, ?)",
@@ -121,6 +122,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sqlite3
                 answer = writer.message(role="assistant", parentID=asked, modelID="claude-x", providerID="anthropic")
                 writer.step(answer, step)
             writer.prune(before=max(number - 4, 0))
+        connection.execute("COMMIT")
         yield connection
 
 

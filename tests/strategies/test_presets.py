@@ -30,6 +30,7 @@ def test_presets_of_ours_never_send_more_than_was_recorded_and_the_careful_one_w
 STAND_ALONE = {
     # The founding documents' own, which "careful", "aggressive" and a plan of one's own are made of.
     "dedupe-reads",
+    "smart-diff-compression",
     "truncate-after-use",
     # A choice a system offers beside its default.
     "anthropic-clear-thinking",

@@ -112,6 +112,8 @@ STRATEGIES = (
     strategy("langchain-summarization", trigger_messages=20, summary_tokens=50),
     strategy("summarize", threshold=1_000, tail=2, summary_tokens=50),
     strategy("dcp-dedupe"),
+    strategy("smart-diff-compression", changes=1, line="", marker="~"),
+    strategy("smart-diff-compression", changes=4),
     strategy("headroom-stale-reads", superseded=True, minimum=0),
     strategy("cozempic-stale-reads", limit=0),
     strategy("store-large", limit=5, batch_budget=5, preview=2),

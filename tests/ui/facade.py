@@ -68,6 +68,7 @@ SCREENS = {
     "DifferenceScreen": "difference",
     "ExplainScreen": "explain",
     "ExportScreen": "export",
+    "FilesScreen": "files",
     "HelpScreen": "help",
     "MenuScreen": "menu",
     "MissesScreen": "misses",

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header
     from tests.ui.facade import Running
 
-__all__ = ["BASELINE", "CURRENT", "Compare", "Composition", "Costs", "Misses", "SessionList", "Tune", "table_on_top"]
+__all__ = [
+    "BASELINE",
+    "CURRENT",
+    "Compare",
+    "Composition",
+    "Costs",
+    "Files",
+    "Misses",
+    "SessionList",
+    "Tune",
+    "table_on_top",
+]
 
 
 class FiguresSeen:
@@ -82,7 +93,7 @@ class Study:
     @classmethod
     async def opened(cls, run: Running, *keys: str) -> Any:
         """Open it, press keys on it, and wait until it shows what it is to show."""
-        await run.tap(cls.key, *keys)
+        await run.tap(*cls.key.split(), *keys)
         await run.until_open(cls.name)
         study = cls(run)
         await study.shown()
@@ -334,6 +345,55 @@ class Misses(Study):
     @property
     def calls(self) -> FiguresSeen:
         return FiguresSeen(self.run, self._screen.calls)
+
+
+class Files(Study):
+    """What tools did to the session's files."""
+
+    name, key = "files", "g l"
+
+    async def shown(self) -> None:
+        """Wait until it shows the files of the newest replay, at the call looked at, and what was known of one."""
+        source, screen = self._screen.controller, self._screen
+
+        def is_shown() -> bool:
+            found = screen.found
+            return found is not None and found.outcome is source.outcome
+
+        await self.run.until(is_shown)
+        await self.run.until(lambda: not self.run.unfinished())
+        await self.run.pause()
+
+    @property
+    def found(self) -> Any:
+        """What is known of them: a `FilesFound`."""
+        return self._screen.found
+
+    @property
+    def files(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.files)
+
+    @property
+    def steps(self) -> FiguresSeen:
+        """What was done to the file under the cursor."""
+        return FiguresSeen(self.run, self._screen.events)
+
+    @property
+    def known_has_focus(self) -> bool:
+        return bool(self._screen.content.has_focus)
+
+    @property
+    def first_known_line(self) -> int:
+        """The line of the known content that is at the top."""
+        return int(self._screen.content.first_line)
+
+    @property
+    def known_lines(self) -> int:
+        return int(self._screen.content.line_count)
+
+    def known_line(self, index: int, width: int = 80) -> Any:
+        """A line of the known content: a `KnownLine`."""
+        return self._screen.content.known.line(index, width)
 
 
 class SessionList:

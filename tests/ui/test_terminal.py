@@ -187,6 +187,8 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("M", has("[Cc]ache misses", "What if")),
     ("escape", has("Timeline")),
+    ("g l", has("History of|no tool touched a file")),
+    ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),
     ("o", has("[Ss]essions")),

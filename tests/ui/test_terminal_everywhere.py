@@ -63,6 +63,7 @@ ELSEWHERE = {
     "test_search.py": ("find.", "text-find."),
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
+    "test_files.py": ("files.", "known.", "study.files"),
 }
 """Where keys are tried that are not tried here, by how their names begin."""
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.strategies.core.operations import leaves_out
+from inspector.strategies.core.operations import goes_with_others
 from inspector.strategies.core.parametrized import Parametrized, whole
 from inspector.strategies.core.strategy import Choice, Schedule
 from inspector.strategies.history.history import NEVER
@@ -224,7 +224,7 @@ class BatchedRun:
         limit = int(ends[-1]) * self.batching.batch_before if len(ends) else 0
         allowed = set(prompt[begins * 100 < limit].tolist())
         # A part of what is left out together could be a call without its result, or end with the question of an answer.
-        together = {block for block, decision in held.decisions.items() if leaves_out(decision.operation)}
+        together = {block for block, decision in held.decisions.items() if goes_with_others(decision.operation)}
         waits = {held.since[block] for block in together - allowed}
         waiting = {block for block in together if held.since[block] in waits}
         allowed -= waiting

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core import javascript
@@ -21,41 +21,6 @@ Size = TypeVar("Size")
 
 CHARACTERS_PER_TOKEN = 4
 """What programs without a tokenizer take a token for."""
-
-
-def bytes_of(text: str) -> int:
-    """Bytes of a text in UTF-8; half a surrogate pair counts three, as what programs put in its place does."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
-class WholeLines(NamedTuple):
-    """As many whole lines of a text as fit a number of lines and of bytes.
-
-    Attributes:
-        characters: Their length, line ends between them included.
-        lines: How many.
-        bytes: Their size in UTF-8.
-        hit_bytes: Whether it was the bytes that the next line does not fit.
-    """
-
-    characters: int
-    lines: int
-    bytes: int
-    hit_bytes: bool
-
-
-def whole_lines(lines: list[str], max_lines: int, max_bytes: int) -> WholeLines:
-    """How many of the first lines fit."""
-    characters = size = count = 0
-    for line in lines[:max_lines]:
-        separator = 1 if count else 0
-        length = bytes_of(line) + separator
-        if size + length > max_bytes:
-            return WholeLines(characters, count, size, hit_bytes=True)
-        size += length
-        characters += len(line) + separator
-        count += 1
-    return WholeLines(characters, count, size, hit_bytes=False)
 
 
 class Measure(TextMemo[int]):

@@ -296,9 +296,24 @@ class RemoveBlock:
         return EMPTIED if self.leaves_message and rendition != REMOVED else REMOVED
 
 
-def leaves_out(operation: Operation | None) -> bool:
-    """Whether an operation sends nothing of a block as what it is: it goes, or a message is sent in its place."""
-    return isinstance(operation, RemoveBlock | ReplaceWithMessage)
+@dataclass(frozen=True, slots=True)
+class StandForRemoved:
+    """Send `text` in place of a block that stands for itself and for others, which are removed.
+
+    Attributes:
+        text: What is sent instead.
+    """
+
+    text: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  the same for every block
+        """Replace whatever is sent so far."""
+        return Rendition.replaced(self.text, rendition.kind)
+
+
+def goes_with_others(operation: Operation | None) -> bool:
+    """Whether an operation is but a part: a block goes, a message is sent in its place, or stands for such."""
+    return isinstance(operation, RemoveBlock | ReplaceWithMessage | StandForRemoved)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,23 @@ def recall_command(session: Session, index: int) -> str:
         session: The session.
         index: The block's index in it.
     """
-    identifier = session.all_blocks[index].tool_call_id
-    if not identifier or identifier in session.repeated_call_ids:
-        identifier = _reference(session, index)
+    identifier = recall_name(session, index)
     option_end = "-- " if identifier.startswith("-") else ""
     return f"inspector recall {option_end}{shlex.quote(identifier)}"
+
+
+def recall_call_command(session: Session, index: int) -> str:
+    """The command that prints a tool call's recorded arguments; see `recall_command`."""
+    command, _, asked = recall_command(session, index).partition(" recall ")
+    return f"{command} recall --call {asked}"
+
+
+def recall_name(session: Session, index: int) -> str:
+    """What a block is recalled by: its tool call's id, or where it has none of its own its session and place."""
+    identifier = session.all_blocks[index].tool_call_id
+    if not identifier or identifier in session.repeated_call_ids:
+        return _reference(session, index)
+    return identifier
 
 
 def _reference(session: Session, index: int) -> str:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.model import BlockKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Action(IntEnum):
@@ -88,6 +91,13 @@ class Rendition:
                     kept.append(piece[first:last])
             position += length
         return tuple(kept)
+
+    def cut_to(self, parts: Sequence[tuple[int, int] | str]) -> Rendition:
+        """What is sent cut to parts of it, from and up to a position, and to texts in the place of the rest."""
+        pieces: list[Piece] = []
+        for part in parts:
+            pieces.extend((part,) if isinstance(part, str) else self.between(*part))
+        return Rendition(tuple(pieces), Action.CUT, self.kind)
 
 
 REMOVED = Rendition((), Action.REMOVED)

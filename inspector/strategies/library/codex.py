@@ -12,11 +12,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import Parametrized, choice, number, tools, whole
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.tools import Meaning, meaning_mask
 

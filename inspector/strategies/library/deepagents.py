@@ -17,38 +17,19 @@ from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
-from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import numbered_ends
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.tools import meaning_mask
 
 if TYPE_CHECKING:
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.rendition import Piece
+    from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
 
 
-LINE_LIMIT = 1_000
-"""Characters shown of a line."""
-
-_VISIBLE_IDENTIFIER = 32
 _LONGEST_NAME = 128
-_OF_RESULT = (
-    "Tool result too large, the result of this tool call {identifier} was saved in the filesystem at this path: {path}"
-    "\n\nYou can read the result from the filesystem by using the read_file tool, but make sure to only read part of "
-    "the result at a time.\n\nYou can do this by specifying an offset and limit in the read_file tool call. For "
-    "example, to read the first 100 lines, you can use the read_file tool with offset=0 and limit=100.\n\n{note}\n\n"
-)
-_OF_MESSAGE = (
-    "Message content too large and was saved to the filesystem at: {path}\n\nYou can read the full content using the "
-    "read_file tool with pagination (offset and limit parameters).\n\n{note}\n\n"
-)
-_OMITTED = "lines of the form `... [N lines truncated] ...` indicate omitted lines in the middle of the content"
-_CLIPPED = (
-    f"the output contains lines longer than {LINE_LIMIT} characters; this preview shows only their first {LINE_LIMIT} "
-    "characters"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,29 +57,12 @@ class PreviewLines:
         text = sent_text(rendition, source) if rendition.length > self.limit else None
         if text is None:
             return rendition
-        lines = _line_bounds(text)
-        omitted = max(len(lines) - self.head - self.tail, 0)
-        head = lines[: self.head] if omitted else lines
-        tail = lines[len(lines) - self.tail :] if omitted else []
-        clipped = any(stop - start > LINE_LIMIT for start, stop in (*head, *tail))
-        pieces: list[Piece] = [self._introduction(source, bool(omitted), clipped)]
-        pieces.extend(_numbered(rendition, head, 1))
-        if omitted:
-            pieces.append(f"\n... [{omitted} lines truncated] ...\n")
-            pieces.extend(_numbered(rendition, tail, len(lines) - len(tail) + 1))
-        pieces.append("\n")
-        return Rendition(tuple(pieces), Action.CUT, rendition.kind)
-
-    def _introduction(self, source: BlockSource, omitted: bool, clipped: bool) -> str:
-        caveats = [caveat for applies, caveat in ((omitted, _OMITTED), (clipped, _CLIPPED)) if applies]
-        what = "result" if self.of_result else "content"
-        note = f"Here is a preview {'showing the head and tail of' if omitted else 'of'} the {what}"
-        note += f" ({'; '.join(caveats)}):" if caveats else ":"
-        identifier = source.block.tool_call_id
-        if not self.of_result:
-            return _OF_MESSAGE.format(path=f"{self.folder}/{source.block.digest.hex()}.md", note=note)
-        shown = f"{identifier[:_VISIBLE_IDENTIFIER]}..." if len(identifier) > _VISIBLE_IDENTIFIER else identifier
-        return _OF_RESULT.format(identifier=shown, path=f"{self.folder}/{file_name(identifier)}", note=note)
+        if self.of_result:
+            identifier = source.block.tool_call_id
+            path = f"{self.folder}/{file_name(identifier)}"
+            return rendition.cut_to(numbered_ends(text, self.head, self.tail, path, identifier))
+        path = f"{self.folder}/{source.block.digest.hex()}.md"
+        return rendition.cut_to(numbered_ends(text, self.head, self.tail, path, None))
 
 
 def file_name(identifier: str) -> str:
@@ -107,25 +71,6 @@ def file_name(identifier: str) -> str:
     if len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
         return f"call-{hashlib.sha256(identifier.encode('utf-8', 'surrogatepass')).hexdigest()}"
     return name or "unknown"
-
-
-def _line_bounds(text: str) -> list[tuple[int, int]]:
-    """Where every line begins and ends, its line end left out."""
-    bounds: list[tuple[int, int]] = []
-    position = 0
-    for line in text.splitlines(keepends=True):
-        bounds.append((position, position + len(line.splitlines()[0])))
-        position += len(line)
-    return bounds
-
-
-def _numbered(rendition: Rendition, lines: list[tuple[int, int]], first: int) -> list[Piece]:
-    width = len(str(first + len(lines) - 1))
-    pieces: list[Piece] = []
-    for at, (start, stop) in enumerate(lines):
-        pieces.append(f"{chr(10) if at else ''}{first + at:>{width}}  ")
-        pieces.extend(rendition.between(start, min(stop, start + LINE_LIMIT)))
-    return pieces
 
 
 EXEMPT = ("ls", "glob", "grep", "read_file", "edit_file", "write_file", "delete")

@@ -18,14 +18,17 @@ from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, JSON_CHARAC
 from inspector.strategies.core.operations import RecordedBlock, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, switch, tools, whole, written
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import both_ends
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import Meaning, meaning_mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
@@ -93,25 +96,9 @@ class KeepEnds:
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far, if it is longer than the limit."""
         # No character is more than two units.
-        if rendition.length * 2 <= self.limit:
-            return rendition
-        text = sent_text(rendition, source)
-        length = javascript.length(text) if text is not None else 0
-        if text is None or length <= self.limit:
-            return rendition
-        head = self.limit // 5
-        tail = self.limit - head
-        first, last = javascript.place(text, head), javascript.place(text, length - tail)
-        opening = (
-            f"Output too large. Showing first {head:,} and last {tail:,} characters. "
-            f"For full output see: {file_for(self.file, source)}\n"
-        )
-        between = (
-            f"{javascript.HALF * first.splits}\n\n... [{length - head - tail:,} characters omitted] ...\n\n"
-            f"{javascript.HALF * last.splits}"
-        )
-        kept_end = rendition.between(last.whole + last.splits, len(text))
-        return Rendition((opening, *rendition.between(0, first.whole), between, *kept_end), Action.CUT, rendition.kind)
+        text = sent_text(rendition, source) if rendition.length * 2 > self.limit else None
+        parts = None if text is None else both_ends(text, self.limit, file_for(self.file, source))
+        return rendition if parts is None else rendition.cut_to(parts)
 
 
 @dataclass(frozen=True)
@@ -139,12 +126,16 @@ class GeminiTruncate(Parametrized):
         """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
         cut = Decision(KeepEnds(self.limit, self.file), "large output at insertion")
-        chosen = meaning_mask(history.tool_names, (Meaning.SHELL,), self.command_tools)
-        chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in history.tool_names], dtype=np.bool_)
-        results = history.results if self.applies_to == "all" else history.results_of(chosen)
+        results = history.results if self.applies_to == "all" else history.results_of(self.chosen(history.tool_names))
         if self.limit:
             builder.add_at_insertion(results, cut)
         return builder.schedule()
+
+    def chosen(self, tool_names: Sequence[str]) -> NDArray[np.bool_]:
+        """Per tool whether its output is cut, and at last for no tool."""
+        chosen = meaning_mask(tool_names, (Meaning.SHELL,), self.command_tools)
+        chosen[:-1] |= np.array([name.startswith(("mcp_", "mcp-")) for name in tool_names], dtype=np.bool_)
+        return chosen
 
 
 TAG = "tool_output_masked"

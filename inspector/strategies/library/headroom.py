@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.measures import bytes_of
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import switch, tools, whole
 from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
+from inspector.strategies.core.stored_previews import bytes_of
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.arguments import lines_of
 from inspector.strategies.history.reads import file_uses

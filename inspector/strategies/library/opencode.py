@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.strategies.core.batching import Batching
-from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, bytes_of, whole_lines
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import BlockSource, ReplaceText, sent_text
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, choice, tools, whole, written
-from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import lines_within
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.tools import meaning_mask
@@ -20,6 +20,7 @@ from inspector.strategies.history.tools import meaning_mask
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from inspector.strategies.core.rendition import Rendition
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
@@ -186,19 +187,9 @@ class CutLines:
         text = sent_text(rendition, source)
         if text is None:
             return rendition
-        size = bytes_of(text)
-        lines = text.split("\n")
-        if len(lines) <= self.max_lines and size <= self.max_bytes:
-            return rendition
-        kept = whole_lines(lines[::-1] if self.from_end else lines, self.max_lines, self.max_bytes)
-        removed = f"{size - kept.bytes} bytes" if kept.hit_bytes else f"{len(lines) - kept.lines} lines"
-        note = f"...{removed} truncated...\n\n{self.hint.replace('{id}', source.block.tool_call_id)}"
-        if self.from_end:
-            start = len(text) - kept.characters
-            pieces = (f"{note}\n\n", *rendition.between(start, len(text)))
-        else:
-            pieces = (*rendition.between(0, kept.characters), f"\n\n{note}")
-        return Rendition(pieces, Action.CUT, rendition.kind)
+        hint = self.hint.replace("{id}", source.block.tool_call_id)
+        parts = lines_within(text, self.max_lines, self.max_bytes, hint, from_end=self.from_end)
+        return rendition if parts is None else rendition.cut_to(parts)
 
 
 _SAVED = "The tool call succeeded but the output was truncated. Full output saved to: "
@@ -236,9 +227,12 @@ class OpenCodeTruncate(Parametrized):
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
         builder = ScheduleBuilder(history)
-        advice = _DELEGATE if self.hint == "delegate" else _READ_IT
-        hint = f"{_SAVED}{self.folder}/tool_{{id}}{advice}"
+        hint = self.hint_for(f"{self.folder}/tool_{{id}}")
         cut = CutLines(self.max_lines, self.max_bytes, self.direction == "tail", hint)
         results = history.results_of(~meaning_mask(history.tool_names, (), self.exempt_tools))
         builder.add_at_insertion(results, Decision(cut, "too many lines or bytes at insertion"))
         return builder.schedule()
+
+    def hint_for(self, path: str) -> str:
+        """What the model is told of the file with the whole output."""
+        return f"{_SAVED}{path}{_DELEGATE if self.hint == 'delegate' else _READ_IT}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
-from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS, bytes_of, whole_lines
+from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
 from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage, sent_text
 from inspector.strategies.core.parametrized import (
     USUAL_WINDOW,
@@ -23,6 +23,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import bytes_of, whole_lines
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import lines_of, path_of

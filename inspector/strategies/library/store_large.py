@@ -18,8 +18,9 @@ from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.operations import RecordedBlock
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
-from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.rendition import Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.stored_previews import OPENING_TAG, persisted_output
 from inspector.strategies.core.strategy import Decision
 from inspector.strategies.history.freshness import result_runs
 from inspector.strategies.history.history import NEVER
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Schedule
     from inspector.strategies.history.history import History
 
-OPENING_TAG = "<persisted-output>"
-CLOSING_TAG = "</persisted-output>"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 _LONGEST_NAME = 120
 _CHARACTERS_PER_TOKEN = 4
@@ -77,26 +76,8 @@ class StoreText:
         length = rendition.length
         if length <= self.limit:
             return rendition
-        shown = self._shown(rendition.text(source.text()))
-        pieces = rendition.between(0, shown)
-        if not self.folder:
-            note = f"\n\n[Truncated: tool response was {length:,} chars. Full output could not be saved to sandbox.]"
-            return Rendition((*pieces, note), Action.CUT)
-        opening = (
-            f"{OPENING_TAG}\n"
-            f"This tool result was too large ({length:,} characters, {_size(length)}).\n"
-            f"Full output saved to: {self.folder}/{file_name(source.block.tool_call_id)}\n"
-            "Use the read_file tool with offset and limit to access specific sections of this output.\n\n"
-            f"Preview (first {shown} chars):\n"
-        )
-        more = "\n..." if length > self.preview else ""
-        return Rendition((opening, *pieces, f"{more}\n{CLOSING_TAG}"), Action.CUT)
-
-    def _shown(self, text: str) -> int:
-        if len(text) <= self.preview:
-            return len(text)
-        last_line_end = text.rfind("\n", 0, self.preview)
-        return last_line_end + 1 if last_line_end > self.preview // 2 else self.preview
+        path = f"{self.folder}/{file_name(source.block.tool_call_id)}" if self.folder else ""
+        return rendition.cut_to(persisted_output(rendition.text(source.text()), self.preview, path))
 
 
 def file_name(identifier: str) -> str:
@@ -110,11 +91,6 @@ def file_name(identifier: str) -> str:
         digest = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         stem = f"{stem[:_LONGEST_NAME].rstrip('._-') or 'tool_result'}_{digest}"
     return f"{stem}.txt"
-
-
-def _size(length: int) -> str:
-    kilobytes = length / 1024
-    return f"{kilobytes / 1024:.1f} MB" if kilobytes >= 1024 else f"{kilobytes:.1f} KB"
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,16 @@ JUMPS: Final[tuple[Row, ...]] = (
         also="time travel",
     ),
     UserAction(
+        "study.open-files",
+        "",
+        lambda main: main.study("files"),
+        "files",
+        "Show what tools did to each file, first to that of this row",
+        named=Named("Show the files", "What tools read and edited, and what of it is in the context", has_outcome),
+        menu="g l",
+        also="file read edit write stale changelog history known state",
+    ),
+    UserAction(
         "session.open-subagent",
         "",
         lambda main: main.related.open_subagent(),

@@ -58,6 +58,15 @@ STUDY: Table = (
         "Show why the prompt cache was missed",
         also="expensive why",
     ),
+    UserAction(
+        "study.files",
+        "",
+        "study('files')",
+        "files",
+        "Show what tools did to each file",
+        named=Named("Show the files", "What tools read and edited, and what of it is in the context"),
+        also="read edit write stale changelog history",
+    ),
 )
 """Every screen that studies the session."""
 
@@ -300,6 +309,40 @@ MISSES_CALLS: Table = (
     ),
 )
 """Its lower table."""
+
+FILES: Table = (
+    UserAction("files.other", "tab", "other(1)", "table", "Go to the next part", is_shown=True, rank=5),
+    UserAction("files.before", "shift+tab", "other(-1)", "table", "Go to the part before"),
+    UserAction(
+        "files.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call", is_shown=True, rank=2
+    ),
+    UserAction(
+        "files.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call", is_shown=True, rank=2
+    ),
+)
+"""What tools did to the session's files."""
+
+FILES_TABLE: Table = (
+    UserAction("files.enter", "enter", "screen.enter", "history", "Go to the file's history", is_shown=True, rank=0),
+)
+"""The table of files there."""
+
+FILES_HISTORY: Table = (
+    UserAction(
+        "files.jump", "enter", "screen.jump", "to its row", "Go to this row in the timeline", is_shown=True, rank=0
+    ),
+)
+"""What was done to one of them."""
+
+FILES_CONTENT: Table = (
+    move("known.up", "up", "scroll(-1)", "Up", "Scroll up"),
+    move("known.down", "down", "scroll(1)", "Down", "Scroll down"),
+    move("known.page-up", "pageup", "page(-1)", "Page up", "Scroll up by a page"),
+    move("known.page-down", "pagedown", "page(1)", "Page down", "Scroll down by a page"),
+    move("known.first", "home", "first", "Top", "Go to the beginning"),
+    move("known.last", "end", "last", "End", "Go to the end"),
+)
+"""The file as the agent knew it."""
 
 SESSIONS: Table = (
     move("sessions.down", "down", "move(1)", "Down", "The next session", is_first=True),

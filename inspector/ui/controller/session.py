@@ -242,13 +242,10 @@ class SessionController:
 
     def stop_counting(self) -> None:
         """Leave the rest of the session estimated."""
-        self.host.stop("count")
         self._forget_counting()
-        if self.session is not None and (self.table is None or self.table.session is not self.session):
-            # It was stopped before it came to anything, without which nothing can be replayed.
-            work = partial(jobs.take_known_counts, self.session, self.table)
-            self.host.run(work, self._take_counts, group="count", description="estimate tokens")
-        self._answer()
+        # All of it, where nothing was counted yet: without a table nothing can be replayed.
+        work = partial(jobs.take_known_counts, self.session, self.table)
+        self.host.run(work, self._take_counts, group="count", description="estimate tokens")
 
     def _forget_counting(self) -> None:
         self.counting = Counting.NONE

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
+    from inspector.report.hook_trims import SessionTrims
     from inspector.session.model import Compaction
     from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.rows import Rows
@@ -65,6 +66,14 @@ class CostSection(StrEnum):
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
 """Totals that stand before all others; what a total is made of stands below it."""
+
+HOOK: Final = "hook"
+"""Key of the row of what the hook trimmed."""
+ABOUT_HOOK: Final = (
+    "What `inspector hook` left out of results before the agent got them, estimated from characters, each result once: "
+    "no part of any figure above. The session was recorded with the results as they were trimmed. "
+    "`inspector hook stats` lists every trim."
+)
 
 _TOTAL_COLUMNS: Final = (
     Column("name", "", 26, 40, is_text=True, falls=False),
@@ -230,6 +239,11 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
             for key, name, value, hint in terms
         ),
     )
+
+
+def hook_row(trims: SessionTrims) -> FigureRow:
+    """What the hook trimmed of the session, below its totals, which do not hold it."""
+    return FigureRow(HOOK, {}, words=trims.in_words, style="table--saved")
 
 
 def _totals(sheet: CostSheet) -> list[FigureRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,10 +13,14 @@ from textual.widgets import Static
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
+from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
 from inspector.ui.cost.rows import (
+    ABOUT_HOOK,
+    HOOK,
     CostSection,
     boundary_at,
+    hook_row,
     nothing_in,
     own_sorting,
     section_table,
@@ -94,6 +99,7 @@ class CostsScreen(StudyScreen):
         self.sheet: CostSheet | None = None
         """The newest figures; None before the first."""
         self._is_wanted = self._is_computing = False
+        self._trims = HookTrims(self.jobs, self._show)
 
     def compose(self) -> ComposeResult:
         """The sections' names, one of them, and how a figure is calculated."""
@@ -119,6 +125,7 @@ class CostsScreen(StudyScreen):
         names = tuple(("", section.value) for section in SECTIONS)
         self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
         self.query_one("#figures-pane", Pane).border_title = Content(section_title(self.section, self.sheet))
+        self._trims.ask(self.controller.session)
         self._is_wanted = True
         if not self._is_computing:
             self._compute_costs()
@@ -160,6 +167,8 @@ class CostsScreen(StudyScreen):
             return
         terms = term_table(term_lines(self.controller.terms, self.controller.runs_per_day, sheet.planned.inputs))
         table = section_table(self.section, sheet, rows, terms)
+        if self.section is CostSection.TOTALS and self._trims.found is not None:
+            table = replace(table, rows=(*table.rows, hook_row(self._trims.found)))
         pane = self.query_one("#figures-pane", Pane)
         scale = scale_words(sheet.planned.inputs.scale) if self.section in _OF_PROMPTS else ""
         pane.border_title = Content(section_title(self.section, sheet))
@@ -200,6 +209,8 @@ class CostsScreen(StudyScreen):
         row = next((row for row in self.figures.rows if row.key == key), None)
         if row is None:
             return ""
+        if key == HOOK:
+            return ABOUT_HOOK
         if "value" not in row.cells:
             return "The plan changed none of these."
         # The column may be too narrow for it: here it stands in full.

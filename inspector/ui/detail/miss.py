@@ -36,7 +36,7 @@ def detail_of_miss(content: DetailContent, miss: CacheMiss, history: History) ->
         dollars(miss.extra_usd),
     )
     head = ", ".join(filter(None, told_above))
-    return replace(content, lead=(head,), tail=miss_lines(miss, history))
+    return replace(content, lead=(head, *content.lead), tail=miss_lines(miss, history))
 
 
 def miss_lines(miss: CacheMiss, history: History) -> tuple[str, ...]:

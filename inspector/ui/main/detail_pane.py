@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.app import SuspendNotSupported
@@ -9,6 +10,7 @@ from textual.app import SuspendNotSupported
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import cell_width
 from inspector.ui.controller.changes import Change
+from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.main.session_pane import SessionPane
 from inspector.ui.toolkit.pane import subtitle
 
@@ -42,10 +44,11 @@ class DetailPane(SessionPane):
         self._find_bar: TextFind | None = None
         self._aftermaths: Aftermaths | None = None
         self._awaited: Replay | None = None
+        self._trims = HookTrims(controller.host, self.show_block)
         self.listen(
             controller,
             {
-                Change.SESSION: self.show_block,
+                Change.SESSION: self._show_session,
                 Change.OUTCOME: self.show_block,
                 Change.CALL: self.show_block,
                 Change.ANSWERS: self.show_block,
@@ -76,9 +79,14 @@ class DetailPane(SessionPane):
         """The widget that shows a text; None before there is a session."""
         return self._detail
 
+    def _show_session(self) -> None:
+        self._trims.ask(self.controller.session)
+        self.show_block()
+
     def show_block(self) -> None:
         """The block under the cursor, or all blocks of its message where that is folded."""
         from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message
+        from inspector.ui.detail.trim import detail_of_trim
         from inspector.ui.timeline.arrangement import blocks_of_message
 
         session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
@@ -94,8 +102,11 @@ class DetailPane(SessionPane):
         if view.is_folded(row):
             blocks = range(*blocks_of_message(view.rows.history, block))
             content = detail_of_message(session, table, outcome, blocks)
+            parts = zip(content.parts, blocks, strict=True)
+            parts_told = (detail_of_trim(part, self._trims.found, session, index) for part, index in parts)
+            content = replace(content, parts=tuple(parts_told))
         else:
-            content = detail_of(session, table, outcome, block)
+            content = detail_of_trim(detail_of(session, table, outcome, block), self._trims.found, session, block)
         miss = view.miss_at(row)
         if miss is not None:
             from inspector.ui.detail.miss import detail_of_miss

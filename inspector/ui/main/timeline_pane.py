@@ -124,6 +124,12 @@ class TimelinePane(SessionPane):
         """The block under the cursor; of a boundary's row, the first one after it; -1 for none."""
         return -1 if self._timeline is None else self._timeline.cursor_block
 
+    @property
+    def own_block(self) -> int:
+        """The same, and -1 for a row of a subagent with a file of its own."""
+        view, row = self.view, self.row
+        return -1 if view is None or row < 0 or view.rows.inner_of(row) is not None else self.cursor_block
+
     def focus_rows(self) -> None:
         """The focus to the rows, at once."""
         if self._timeline is not None:

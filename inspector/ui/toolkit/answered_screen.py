@@ -129,7 +129,9 @@ def open_over(below: Screen[Any], screen: Screen[Any], then: Callable[[Any], Non
         then: Takes its answer.
     """
     if below.is_active:
-        below.app.push_screen(screen, then)
+        # The answer goes to what is at work here: a menu that opens something is gone by then.
+        with below._context():  # noqa: SLF001  there is no public way to say who asks
+            below.app.push_screen(screen, then)
 
 
 def run_dialog(asking: Screen[Any] | App[Any], dialog: Coroutine[Any, Any, None], description: str) -> None:

@@ -1,0 +1,288 @@
+"""Compress the diffs of a very long session: runs of edits to one file become a note with a line for each.
+
+Source: "Smart Tool History Strategy", section 6.3. The document gives the note, word for word: how many changes of
+which file between which turns, a line for each with changes of the same words counted together (`3x`), and where the
+full diff is. It is silent on the rest, which is chosen here:
+
+- A run is the changes of one file that were made before the agent last read some of it and are in no run yet, as soon
+  as there are `changes` of them. Changes since its last read stay whole, as nothing else says what the file holds. A
+  note that was made never changes, so that it breaks the cached prompt once.
+- The note stands in place of the last change's result, whose call keeps the file's name alone; the other calls of the
+  run go with their results. A run whose note would not be shorter stays as it is, for good.
+- A turn is a message, counted from 1, and a change is of the turn that holds its result, as in `inspector files`; the
+  words of a line are those of the changelog of section 6.1: the call's own intent, else the sentence the agent wrote
+  before it, else the difference. Behind them stand the ids of the tool calls, by which `inspector recall` finds them.
+- Of calls that change several files, of commands that may have done something besides, and of changes that failed,
+  nothing is put together.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from inspector.file_history.changelog import SaidBefore, difference_in_words, shortened
+from inspector.file_history.history import FileEvent, joined_path, kind_of
+from inspector.file_history.operations import Patching, Unclear, deeds_of
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.batching import Batching
+from inspector.strategies.core.operations import RemoveBlock, StandForRemoved
+from inspector.strategies.core.parametrized import tools, whole, written
+from inspector.strategies.core.recall_command import RECALL, recall_call_command, recall_name
+from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.strategy import Decision
+from inspector.strategies.history.arguments import PATH_ARGUMENTS, arguments_text, decoded, path_of
+from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.memo import Memo, once_a_history
+from inspector.strategies.history.tools import Meaning, meaning_mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from inspector.file_history.operations import CallDeeds, FileOperation
+    from inspector.session.model import Block, Session
+    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.history.arrival_order import Arrivals
+    from inspector.strategies.history.history import History
+
+LINE = "- {what} ({ids})"
+MARKER = "[Full diff available in ground truth]"
+_WHAT, _IDS = "{what}", "{ids}"
+_TOUCHES_NO_FILE = (Meaning.SEARCH, Meaning.WEB, Meaning.LIGHT, Meaning.CONFIRMATION, Meaning.AGENT)
+
+
+class _Deed(NamedTuple):
+    """What a tool call did to files, as far as it counts here.
+
+    Attributes:
+        changes: The one file it changed, as the call names it; empty where it changed none, or more than that one.
+        folder: The folder that name starts from, where the call says so.
+        reads: Files it read, each with its folder.
+        intent: What the call itself says the change is for; empty where it does not.
+        difference: The change in words.
+    """
+
+    changes: str = ""
+    folder: str = ""
+    reads: tuple[tuple[str, str], ...] = ()
+    intent: str = ""
+    difference: str = ""
+
+
+_NOTHING = _Deed()
+_KNOWN: Memo[tuple[str, bytes, bytes, bool], _Deed] = Memo()
+
+
+class _Change(NamedTuple):
+    """A change of a file in a context.
+
+    Attributes:
+        call: The call's block index.
+        result: Its result's.
+        path: The file, as the call names it.
+    """
+
+    call: int
+    result: int
+    path: str
+
+
+class _Run(NamedTuple):
+    """Changes of a file that are put together.
+
+    Attributes:
+        changes: The changes, in order.
+        at: The call from which on they are.
+    """
+
+    changes: tuple[_Change, ...]
+    at: int
+
+
+@dataclass(frozen=True)
+class SmartDiffCompression(Batching):
+    """Put runs of changes of a file together in a note with a line for each."""
+
+    name = "smart-diff-compression"
+    title = "Smart diff compression"
+    summary = (
+        "Once a file was read again, put the changes made to it before in a note: how many between which turns, a line "
+        "for each with the id to recall it by."
+    )
+    source = "Smart Tool History Strategy, section 6.3"
+
+    changes: int = whole(
+        3, "Fewest changes of a file that are put together.", "changes", minimum=1, maximum=1_000, logarithmic=True
+    )
+    read_tools: tuple[str, ...] = tools((), "Tools that read files, besides those that are known to.")
+    line: str = written(
+        LINE,
+        "The line of a change: {what} is what was changed, {ids} the ids of the tool calls, {recall} the commands that "
+        "print their arguments.",
+    )
+    marker: str = written(
+        MARKER, "What stands at the end of the note; {recall} in it is the commands that print the changes."
+    )
+
+    def schedule(self, history: History) -> Schedule:
+        """A run is put together at the call that brings the read which follows its last change."""
+        builder = ScheduleBuilder(history)
+        deeds = _deeds(history, self.read_tools)
+        chosen = np.zeros(len(history.kind), dtype=np.bool_)
+        results = np.array(sorted(deeds), dtype=np.int32)
+        chosen[results] = True
+        chosen[history.call_block[results]] = True
+        for context in arrivals(history, chosen):
+            builder.restore(context)
+            for run in self._runs(history, context, deeds):
+                self._add(history, builder, run)
+        return builder.schedule()
+
+    def _runs(self, history: History, context: Arrivals, deeds: Mapping[int, _Deed]) -> Iterator[_Run]:
+        """The runs of a context, in the order they are put together."""
+        place = {block: number for number, block in enumerate(context.blocks.tolist())}
+        answers: dict[int, int] = defaultdict(int)
+        folder = history.session.working_directory
+        asked_by = [int(history.call_block[block]) if block in deeds else -1 for block in place]
+        for asked in asked_by:
+            answers[asked] += 1
+        waiting: dict[str, list[_Change]] = defaultdict(list)
+        for block, asked, call in zip(place, asked_by, context.calls.tolist(), strict=True):
+            if asked not in place:
+                continue
+            deed = deeds[block]
+            for path, own_folder in deed.reads:
+                file = _file(folder, own_folder, path)
+                # The agent asks for a read once it has seen the results before.
+                known = bisect_right(waiting[file], place[asked], key=lambda change: place[change.result])
+                if known < self.changes:
+                    continue
+                run = _Run(tuple(waiting[file][:known]), call)
+                del waiting[file][:known]
+                if self._is_shorter(history, run):
+                    yield run
+            if deed.changes and answers[asked] == 1:
+                waiting[_file(folder, deed.folder, deed.changes)].append(_Change(asked, block, deed.changes))
+
+    def _is_shorter(self, history: History, run: _Run) -> bool:
+        blocks = [block for change in run.changes for block in (change.call, change.result)]
+        sent = len(self.note_on(history, run.changes)) + len(_input_left(history.session, run.changes[-1].call))
+        return sent < int(history.characters[blocks].sum())
+
+    def _add(self, history: History, builder: ScheduleBuilder, run: _Run) -> None:
+        reason = f"{len(run.changes):,} changes before the file was read again"
+        removed = Decision(RemoveBlock(leaves_message=True), reason)
+        *others, last = run.changes
+        builder.add_pairs([(block, run.at) for each in others for block in (each.call, each.result)], removed)
+        for block, text in (
+            (last.result, self.note_on(history, run.changes)),
+            (last.call, _input_left(history.session, last.call)),
+        ):
+            builder.add_pairs([(block, run.at)], Decision(StandForRemoved(text), reason))
+
+    def note_on(self, history: History, changes: Sequence[_Change]) -> str:
+        """What stands in place of a run of changes."""
+        session = history.session
+        said = _said(history)
+        lines: dict[str, list[int]] = {}
+        deeds = _deeds(history, self.read_tools)
+        for change in changes:
+            deed = deeds[change.result]
+            turn = int(history.message[change.call]) + 1
+            what = shortened(deed.intent) or said.before(change.call, turn) or deed.difference
+            lines.setdefault(what, []).append(change.call)
+        first, last = (int(history.message[change.result]) + 1 for change in (changes[0], changes[-1]))
+        count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}"
+        header = f"[Edits to {changes[-1].path}: {count} between turns {first}-{last}]"
+        marker = self.marker.replace(RECALL, _commands(session, (change.call for change in changes)))
+        return "\n".join((header, *(self._line(session, what, calls) for what, calls in lines.items()), marker))
+
+    def _line(self, session: Session, what: str, calls: Sequence[int]) -> str:
+        line = self.line
+        if RECALL in line:
+            line = line.replace(RECALL, _commands(session, calls))
+        if _IDS in line:
+            line = line.replace(_IDS, ", ".join(recall_name(session, call) for call in calls))
+        return line.replace(_WHAT, f"{what} {len(calls)}x" if len(calls) > 1 else what)
+
+
+def _commands(session: Session, calls: Iterator[int] | Sequence[int]) -> str:
+    return "; ".join(recall_call_command(session, call) for call in calls)
+
+
+def _input_left(session: Session, call: int) -> str:
+    """What is left of a change's arguments: the name of the file."""
+    try:
+        arguments = decoded(arguments_text(session, session.blocks[call]))
+    except TextUnavailableError:
+        arguments = None
+    given = arguments if isinstance(arguments, dict) else {}
+    name = next((name for name in PATH_ARGUMENTS if isinstance(given.get(name), str)), "")
+    return json.dumps({name: given[name]} if name else {})
+
+
+def _file(folder: str, own_folder: str, path: str) -> str:
+    return joined_path(joined_path(folder, own_folder) or folder, path)
+
+
+@once_a_history
+def _deeds(history: History, read_tools: tuple[str, ...]) -> dict[int, _Deed]:
+    """What tool calls did to files, by the block index of their results."""
+    session, blocks = history.session, history.session.blocks
+    may_touch = ~meaning_mask(history.tool_names, _TOUCHES_NO_FILE)
+    may_touch |= meaning_mask(history.tool_names, (), read_tools)
+    reads = meaning_mask(history.tool_names, (Meaning.READ,), read_tools)
+    may_touch[-1] = False
+    found = {}
+    for result in history.results.tolist():
+        call = int(history.call_block[result])
+        if call < 0 or not may_touch[history.tool[call]]:
+            continue
+        deed = _deed(session, blocks[call], blocks[result])
+        if deed == _NOTHING and reads[history.tool[call]] and (path := path_of(session, blocks[call])):
+            deed = _Deed(reads=((path, ""),))
+        if deed != _NOTHING:
+            found[result] = deed
+    return found
+
+
+def _deed(session: Session, call: Block, result: Block) -> _Deed:
+    key = call.tool_name, call.digest, result.digest, result.is_error
+    if key in _KNOWN:
+        return _KNOWN[key]
+    try:
+        deeds = deeds_of(call.tool_name, arguments_text(session, call), session.text(result), is_error=result.is_error)
+    except TextUnavailableError:
+        return _NOTHING
+    return _KNOWN.keep(key, _as_deed(call.tool_name, deeds))
+
+
+def _as_deed(tool: str, deeds: CallDeeds) -> _Deed:
+    by_file: dict[tuple[str, str], list[FileOperation]] = {}
+    for operation in deeds.operations:
+        by_file.setdefault((operation.path, operation.folder), []).append(operation)
+    kinds = {file: kind_of(operations) for file, operations in by_file.items()}
+    reads = tuple(file for file, kind in kinds.items() if not kind.changes)
+    changed = [file for file, kind in kinds.items() if kind.changes]
+    if len(changed) != 1 or deeds.may_change:
+        return _Deed(reads=reads)
+    ((path, folder),) = changed
+    operations = tuple(by_file[path, folder])
+    if any(isinstance(operation, Patching) and operation.moved_to for operation in operations):
+        return _Deed(reads=reads)
+    why = next((operation.why for operation in operations if isinstance(operation, Unclear)), "")
+    event = FileEvent(path, kinds[path, folder], 0, 0, 0, 0, tool, operations, problem=why)
+    return _Deed(path, folder, reads, deeds.intent, difference_in_words(event))
+
+
+@once_a_history
+def _said(history: History) -> SaidBefore:
+    """What the agent wrote before the calls that changed files."""
+    deeds = _deeds(history, ())
+    asking = [int(history.call_block[result]) for result, deed in deeds.items() if deed.changes]
+    return SaidBefore(history.session, (history.message[asking] + 1).tolist())

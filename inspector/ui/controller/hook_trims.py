@@ -1,0 +1,70 @@
+"""What the hook trimmed of the open session, read in a thread, and again once the hook has trimmed more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.report.hook_trims import SessionTrims, StoreStamp
+    from inspector.session.model import Session
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
+
+
+class RunsJobs(Protocol):
+    """Runs work in threads, one of a group at a time."""
+
+    def run(
+        self,
+        work: Callable[[Post[SessionTrims | None], IsCancelled], None],
+        take: Callable[[SessionTrims | None], object],
+        *,
+        group: str,
+        description: str,
+    ) -> object:
+        """Run some work, and hand over what it posts."""
+        ...
+
+
+class HookTrims:
+    """Knows what the hook trimmed of a session.
+
+    Attributes:
+        found: What it trimmed; None for nothing, and as long as it is not known.
+    """
+
+    def __init__(self, jobs: RunsJobs, told: Callable[[], object]) -> None:
+        """Know nothing yet.
+
+        Args:
+            jobs: Runs what reads the hook's store.
+            told: Called once something else is known.
+        """
+        self.found: SessionTrims | None = None
+        self._jobs = jobs
+        self._told = told
+        self._asked: tuple[str, StoreStamp | None] = ("", None)
+
+    def ask(self, session: Session | None) -> None:
+        """Read what there is of a session, where that may be something else than what is known."""
+        from inspector.report.hook_trims import session_trims, store_stamp
+
+        identifier = "" if session is None else session.identifier
+        asked = identifier, store_stamp() if identifier else None
+        if asked == self._asked:
+            return
+        self._asked = asked
+        if asked[1] is None:
+            self._take(None)
+            return
+
+        def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(session_trims(identifier))
+
+        self._jobs.run(work, self._take, group="hook trims", description="read what the hook trimmed")
+
+    def _take(self, found: SessionTrims | None) -> None:
+        if found != self.found:
+            self.found = found
+            self._told()

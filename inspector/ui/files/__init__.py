@@ -1,0 +1,1 @@
+"""What tools did to the session's files, and what the agent knew of each: the screen of files."""

@@ -1,0 +1,197 @@
+"""What the screen of files says: the files, and what was done to one of them, as rows of figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from inspector.file_history.changelog import ChangeSource
+from inspector.file_history.history import FileEventKind
+from inspector.file_history.operations import Read
+from inspector.replay.analysis.files_in_context import ReadState
+from inspector.replay.figure import Figure
+from inspector.report.file_listings import change_size, event_counts, known_in_words, short_path
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import one_line
+from inspector.strategies.history.history import NEVER
+from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, number_cell
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.file_history.changelog import ChangelogEntry
+    from inspector.file_history.history import FileEvent, FileHistory
+    from inspector.replay.analysis.files_in_context import EventInContext, FileInContext, FilesInContext
+    from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import HowKnown
+    from inspector.ui.outcome import Outcome
+
+NO_FILE: Final = "no tool touched a file"
+
+FILE_COLUMNS: Final = (
+    Column("name", "file", 19, 90, is_text=True, falls=False, keeps_end=True),
+    Column("reads", "reads", 6, rank=1),
+    Column("edits", "edits", 6, rank=1),
+    Column("writes", "writes", 7, rank=4),
+    Column("tokens", "in context", 11),
+    Column("read", "last read is", 13, is_text=True, falls=False),
+    Column("known", "known then", 16, 28, is_text=True, falls=False, rank=3),
+    Column("last", "last turn", 9, rank=5),
+)
+
+EVENT_COLUMNS: Final = (
+    Column("turn", "turn", 6, falls=False),
+    Column("call", "call", 6, falls=False, rank=4),
+    Column("done", "done", 7, 12, is_text=True, falls=False),
+    Column("tokens", "in context", 11),
+    Column("read", "read is", 12, is_text=True, falls=False, rank=1),
+    Column("known", "known then", 16, 28, is_text=True, falls=False, rank=5),
+    Column("what", "what for", 16, 200, is_text=True, falls=False),
+)
+
+ChangeKey = tuple[str, int, FileEventKind]
+"""A change: the file, the tool call's block, and what was done."""
+
+
+class FilesFound(NamedTuple):
+    """What is known of a session's files.
+
+    Attributes:
+        outcome: At which call of which replay.
+        history: What was done to them.
+        changes: What each change was for.
+        context: What of them is in the prompt.
+    """
+
+    outcome: Outcome
+    history: FileHistory
+    changes: Mapping[ChangeKey, ChangelogEntry]
+    context: FilesInContext
+
+
+def change_key(event: FileEvent) -> ChangeKey:
+    """What a change is known by."""
+    return event.path, event.call_block, event.kind
+
+
+def place_of_block(history: FileHistory, block: int) -> tuple[str, int] | None:
+    """Where a block of a tool call or its result stands: the file, and which of the things done to it.
+
+    A block of a message that holds several such calls, and of none of them itself, stands for the first; None for a
+    message that did nothing to any file.
+    """
+    firsts = history.session.first_blocks
+    found: tuple[int, str, int] | None = None
+    for path, events in history.events.items():
+        for place, event in enumerate(events):
+            if block in (event.call_block, event.result_block):
+                return path, place
+            for turn, own in ((event.call_turn, event.call_block), (event.turn, event.result_block)):
+                is_of_message = firsts[turn - 1] <= block < firsts[turn]
+                if is_of_message and block < own and (found is None or own < found[0]):
+                    found = own, path, place
+    return None if found is None else found[1:]
+
+
+def file_table(found: FilesFound) -> Table:
+    """A row a file."""
+    rows = (_file(found.history, each, found.context.known) for each in found.context.files)
+    return Table(FILE_COLUMNS, tuple(rows))
+
+
+def _file(history: FileHistory, file: FileInContext, known: HowKnown) -> FigureRow:
+    events = history.events[file.path]
+    counts = event_counts(events)
+    name = one_line(short_path(history, file.path))
+    state = known_in_words(history.contents[file.path][file.count])
+    cells = {
+        "name": Cell(name, order=name),
+        **{kind: _count(counts[kind]) for kind in ("reads", "edits", "writes")},
+        "tokens": _tokens(file.tokens if any(each.tokens is not None for each in file.events) else None, known),
+        "read": _read(file.read),
+        "known": Cell(state, order=state, style="table--faint"),
+        "last": Cell(ON_SCREEN.whole(events[-1].turn), order=float(events[-1].turn)),
+    }
+    return FigureRow(file.path, cells, style="" if file.count else "table--faint")
+
+
+def event_table(found: FilesFound, path: str) -> Table:
+    """A row for everything that was done to a file."""
+    file = next((each for each in found.context.files if each.path == path), None)
+    if file is None:
+        return Table()
+    events = zip(found.history.events[path], found.history.contents[path][1:], file.events, strict=True)
+    return Table(
+        EVENT_COLUMNS,
+        tuple(
+            _event(place, event, stands, known_in_words(content), found)
+            for place, (event, content, stands) in enumerate(events)
+        ),
+    )
+
+
+def _event(place: int, event: FileEvent, stands: EventInContext, known: str, found: FilesFound) -> FigureRow:
+    done = str(event.kind) if event.is_certain else f"perhaps {FileEventKind.EDIT}"
+    call, what = _first_sent(found.outcome.replay, event.result_block), what_for(event, found.changes)
+    cells = {
+        "turn": Cell(ON_SCREEN.whole(event.turn), order=float(event.turn)),
+        "call": Cell("·", style="table--faint")
+        if call is None
+        else Cell(ON_SCREEN.whole(call + 1), order=float(call), style="table--faint"),
+        "done": Cell(done, order=done, style="" if event.kind is FileEventKind.READ else "table--name"),
+        "tokens": _tokens(stands.tokens, found.context.known),
+        "read": _read(stands.read),
+        "known": Cell(known, order=known, style="table--faint"),
+        "what": Cell(what, order=what),
+    }
+    return FigureRow(place, cells, style="table--faint" if stands.is_later else "")
+
+
+def what_for(event: FileEvent, changes: Mapping[ChangeKey, ChangelogEntry]) -> str:
+    """What something was done for, in one safe line: what is recorded or was said of it, else what it was."""
+    parts: list[str] = []
+    change = changes.get(change_key(event))
+    if change is not None:
+        by = " [difference]" if change.source is ChangeSource.DIFFERENCE else ""
+        parts.append(f"{one_line(change.what)}{change_size(change)}{by}")
+    else:
+        parts += [one_line(event.intent), *(read_in_words(each) for each in event.operations if isinstance(each, Read))]
+    if event.problem and event.problem not in parts:
+        parts.append(one_line(event.problem))
+    return "; ".join(filter(None, parts))
+
+
+def read_in_words(read: Read) -> str:
+    """Which lines of a file were shown: `all 120 lines`, `lines 1 to 40 of 120`."""
+    shown = read.shown
+    count = len(shown.lines)
+    if shown.total is not None and count >= shown.total:
+        return f"all {ON_SCREEN.plural(count, 'line')}" if count else "it is empty"
+    if not count:
+        return "no line"
+    of = "" if shown.total is None else f" of {ON_SCREEN.whole(shown.total)}"
+    if count == 1:
+        return f"line {ON_SCREEN.whole(shown.first)}{of}"
+    return f"lines {ON_SCREEN.whole(shown.first)} to {ON_SCREEN.whole(shown.first + count - 1)}{of}"
+
+
+def _first_sent(replay: Replay, block: int) -> int | None:
+    call = int(replay.history.enters[block])
+    return None if call == NEVER else call
+
+
+def _count(count: int) -> Cell:
+    if not count:
+        return Cell("·", style="table--faint", order=0.0)
+    return Cell(ON_SCREEN.whole(count), order=float(count))
+
+
+def _tokens(tokens: float | None, known: HowKnown) -> Cell:
+    if tokens is None:
+        return Cell("·", style="table--faint", order=-1.0)
+    return number_cell(ON_SCREEN.whole(tokens), ON_SCREEN.short(tokens), Figure(tokens, known))
+
+
+def _read(read: ReadState | None) -> Cell:
+    if read is None:
+        return Cell("·", style="table--faint")
+    return Cell(read.value, style="" if read is ReadState.CURRENT else "table--lost", order=read.value)

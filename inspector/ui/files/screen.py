@@ -1,0 +1,313 @@
+"""The screen of files: what tools did to each, what of it is in the context, and what the agent knew of it when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.content import Content
+
+from inspector.file_history.changelog import generate_changelog
+from inspector.file_history.history import FileEventKind, file_history
+from inspector.replay.analysis.files_in_context import files_in_context
+from inspector.report.file_listings import short_path, state_notes
+from inspector.report.numbers import ON_SCREEN
+from inspector.safe_text import cut_middle, one_line
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import FILES, FILES_HISTORY, FILES_TABLE
+from inspector.ui.figure_table.table import Sorting, Table, legend_of
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.files.rows import NO_FILE, FilesFound, change_key, event_table, file_table, place_of_block
+from inspector.ui.files.view import KnownLines
+from inspector.ui.files.widget import KnownContent
+from inspector.ui.session_screen import scale_words
+from inspector.ui.study import Leaving, StudyScreen
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from inspector.file_history.history import FileEvent
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
+    from inspector.ui.explain.dialog import Explained
+
+AROUND_NAME = 40
+"""Cells of a frame's title that are not the file's name."""
+
+
+class Files(FigureTable):
+    """The table of files."""
+
+    HELP = """Every file that a tool read, edited or wrote, over the whole session. In context is how many tokens of
+    the results of that are in the prompt of the call looked at, on the provider's scale; a result about several files
+    counts for each. Last read is says whether the file was changed after it was last read, by then. Known then is what
+    the agent knew of it by then. ~ is an estimate."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_TABLE)
+
+
+class FileEvents(FigureTable):
+    """The table of what was done to one of them."""
+
+    TITLE_IN_HELP = "history of a file"
+    HELP = """All that was done to the file above. Turn is the message that holds the result, call the first one whose
+    prompt holds it. Read is says whether what was read was changed later, as of the call looked at; what was done after
+    that call is set faint. What for is what the call itself says, else the last sentence before it, else the difference
+    in words; of a read, the lines it showed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILES_HISTORY)
+
+
+class FilesScreen(StudyScreen):
+    """Files, what was done to the one under the cursor, and what was known of it after that.
+
+    On a small screen the part that has the focus is twice as high as the others.
+    """
+
+    name_of_study = "files"
+
+    DEFAULT_CSS = """
+    FilesScreen {
+        #files-pane { height: 1fr; }
+        #events-pane { height: 1fr; }
+        #known-pane { height: 1fr; }
+        &.-short #files-pane:focus-within { height: 2fr; }
+        &.-short #events-pane:focus-within { height: 2fr; }
+        &.-short #known-pane:focus-within { height: 2fr; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(FILES)
+
+    def __init__(self, controller: SessionController, block: int = -1) -> None:
+        """Make a screen.
+
+        Args:
+            controller: The open session, with an outcome to study.
+            block: The block to begin with, where it is a call that did something to a file, or its result; -1 for none.
+        """
+        super().__init__(controller)
+        self.found: FilesFound | None = None
+        """What is shown; None before it is known."""
+        self._block = block
+        self._place: int | None = None
+        self._is_wanted = self._is_working = False
+        self._shown: tuple[object, str | None, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The files, what was done to one of them, and what was known of it."""
+        yield SessionHeader()
+        with Pane("Files", id="files-pane"):
+            yield Files(id="files")
+            yield Placeholder()
+        with Pane("History", id="events-pane"):
+            yield FileEvents(id="events")
+        with Pane("As the agent knew it", id="known-pane"):
+            yield KnownContent(id="known")
+        yield StatusBar()
+
+    @property
+    def files(self) -> Files:
+        """The table of files."""
+        return self.query_one(Files)
+
+    @property
+    def events(self) -> FileEvents:
+        """The table of what was done to one of them."""
+        return self.query_one(FileEvents)
+
+    @property
+    def content(self) -> KnownContent:
+        """What was known of it."""
+        return self.query_one(KnownContent)
+
+    @property
+    def path(self) -> str | None:
+        """The file under the cursor; None where there is none."""
+        key = self.files.cursor_key
+        return key if isinstance(key, str) else None
+
+    @property
+    def event(self) -> FileEvent | None:
+        """What the cursor is on in its history; None where there is nothing."""
+        path, place = self.path, self.events.cursor_key
+        if self.found is None or path is None or not isinstance(place, int):
+            return None
+        events = self.found.history.events.get(path, ())
+        return events[place] if place < len(events) else None
+
+    def on_mount(self) -> None:
+        """Begin with the files that take most of the context."""
+        self.query_one(Placeholder).display = False
+        self.files.set_reactive(FigureTable.sorting, Sorting("tokens"))
+        self.files.focus()
+
+    def show_outcome(self) -> None:
+        """Look at the call; at once, or when the work under way is back."""
+        self._is_wanted = True
+        if not self._is_working:
+            self._find()
+
+    def _find(self) -> None:
+        self._is_working, self._is_wanted = True, False
+        known, outcome = self.found, self.outcome
+        if known is None:
+            self.query_one("#files-pane", Pane).border_subtitle = Content("reading…")
+
+        def work(post: Post[FilesFound], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            session = outcome.replay.history.session
+            if known is not None and known.history.session is session:
+                history, changes = known.history, known.changes
+            else:
+                history = file_history(session)
+                changes = {change_key(change.event): change for change in generate_changelog(history)}
+            context = files_in_context(history, outcome.replay, outcome.state)
+            post(FilesFound(outcome, history, changes, context))
+
+        self.jobs.run(work, self._take, group="files", description="read what tools did to files", failed=self._stop)
+
+    def _stop(self) -> None:
+        self._is_working = False
+
+    def _take(self, found: FilesFound) -> None:
+        self._is_working = False
+        is_first, self.found = self.found is None, found
+        self._show(found)
+        if is_first:
+            self._begin(found)
+        if self._is_wanted:
+            self._find()
+
+    def _begin(self, found: FilesFound) -> None:
+        """Put the cursors on what the row in the timeline did."""
+        place = place_of_block(found.history, self._block) if self._block >= 0 else None
+        if place is not None:
+            path, self._place = place
+            self.files.move_to_key(path)
+            self._show_events()
+            self.events.focus()
+
+    def _show(self, found: FilesFound) -> None:
+        context, count = found.context, found.outcome.replay.history.call_count
+        is_next = context.call >= count
+        when = "the next prompt" if is_next else f"call {ON_SCREEN.whole(context.call + 1)} of {ON_SCREEN.whole(count)}"
+        size = ON_SCREEN.marked(f"{ON_SCREEN.whole(context.tokens)} tokens", context.known.value)
+        pane, placeholder = self.query_one("#files-pane", Pane), self.query_one(Placeholder)
+        files = ON_SCREEN.plural(len(context.files), "file")
+        pane.border_title = Content(f"{files}: {size} of results in {when}" if context.files else "Files")
+        placeholder.display = not context.files
+        said = "none was read, edited or written by a tool whose records tell which"
+        placeholder.word = Word(NO_FILE, (said, *_unread(found)))
+        self.files.display = bool(context.files)
+        for name in ("#events-pane", "#known-pane"):
+            self.query_one(name).display = bool(context.files)
+        table = file_table(found)
+        scale = scale_words(found.outcome.inputs.scale, None if is_next else context.call) if context.files else ""
+        pane.say_below(" · ".join(filter(None, (legend_of(table), scale, *_unread(found)))))
+        self.files.table = table
+        self._show_events()
+
+    @on(FigureTable.Highlighted, "#files")
+    def _show_events(self) -> None:
+        found, path = self.found, self.path
+        if found is None:
+            return
+        is_same = self._shown is not None and self._shown[1] == path
+        self.events.table = Table() if path is None else event_table(found, path)
+        if self._place is not None:
+            self.events.move_to_key(self._place)
+            self._place = None
+        elif not is_same:
+            # Of another file the last thing that was done to it by the call looked at matters most.
+            count = next((each.count for each in found.context.files if each.path == path), 0)
+            self.events.move_to_key(max(count - 1, 0))
+        pane, name = self.query_one("#events-pane", Pane), self._file_name()
+        steps = ON_SCREEN.plural(len(self.events.rows), "step")
+        pane.border_title = Content(f"History of {name}: {steps}" if name else "History")
+        self._show_content()
+
+    def _file_name(self) -> str:
+        """The file under the cursor, as short as a frame needs it, safe."""
+        if self.found is None or self.path is None:
+            return ""
+        name = one_line(short_path(self.found.history, self.path))
+        return cut_middle(name, max(self.size.width - AROUND_NAME, 12))
+
+    @on(FigureTable.Highlighted, "#events")
+    def _show_content(self) -> None:
+        found, path, place = self.found, self.path, self.events.cursor_key
+        shown = (None if found is None else found.history, path, place if isinstance(place, int) else -1)
+        # The column may be too narrow for what it was for: below the table stands more of it.
+        step = next((row.cells["what"].text for row in self.events.rows if row.key == place), "")
+        self.query_one("#events-pane", Pane).say_below(step)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        if found is None or path is None or not isinstance(place, int):
+            self.content.known = None
+            return
+        state = found.history.state_after(path, place + 1)
+        said = one_line(state_notes(state)[0].removeprefix(f"{path} at "))
+        self.query_one("#known-pane", Pane).border_title = Content(f"As the agent knew it at {said}")
+        self.query_one("#known-pane", Pane).say_below("")
+
+        def work(post: Post[KnownLines], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(KnownLines.of(state, found.history.contents[path][place]))
+
+        self.jobs.run(work, self._take_content, group="known file", description="show what was known of a file")
+
+    def _take_content(self, known: KnownLines) -> None:
+        self.content.known = known
+
+    @on(FigureTable.Clicked, "#files")
+    def _file_clicked(self) -> None:
+        self.action_enter()
+
+    @on(FigureTable.Clicked, "#events")
+    def _event_clicked(self) -> None:
+        self.action_jump()
+
+    def action_other(self, step: int) -> None:
+        """To the next part, or the one before."""
+        parts: list[Widget] = [self.files, self.events, self.content]
+        here = next((place for place, part in enumerate(parts) if part.has_focus), 0)
+        if self.found is None or self.found.context.files:
+            parts[(here + step) % len(parts)].focus()
+
+    def action_call(self, step: int) -> None:
+        """At another call, on the main screen too."""
+        self.controller.look_further(step)
+
+    def action_enter(self) -> None:
+        """To what was done to the file."""
+        if self.found is None or self.events.rows:
+            self.events.focus()
+
+    def action_jump(self) -> None:
+        """To the row in the timeline: of a read what it showed, of a change the call that made it."""
+        event = self.event
+        if event is not None:
+            is_read = event.kind is FileEventKind.READ
+            self.dismiss(Leaving(block=event.result_block if is_read else event.call_block))
+
+    def explains(self) -> Callable[[], tuple[Explained, ...]]:
+        """What explains the result under the cursor, or the prompt."""
+        from inspector.ui.explain.focus import CHART, TIMELINE, explained_focus
+
+        event = self.event if self.events.has_focus else None
+        focus = (CHART, -1) if event is None else (TIMELINE, event.result_block)
+        outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
+        return lambda: explained_focus(outcome, focus, terms, runs)[0]
+
+
+def _unread(found: FilesFound) -> tuple[str, ...]:
+    """How many calls could not be looked into; nothing for none."""
+    count = found.history.unread
+    return (f"{ON_SCREEN.plural(count, 'tool call')} could not be read again",) if count else ()
