@@ -459,10 +459,10 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     break_even_recoveries: Annotated[
         int | None,
         figure(
-            "breaks even at recoveries",
+            "calls that would use it up",
             Unit.COUNT,
             "The fewest recoveries that use up what it saves; null where there is none, or it saves nothing.",
-            short="breaks even at",
+            short="used up by",
             source="break_even",
         ),
     ]
@@ -620,7 +620,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
         figure(
             "prompts changed by the plan",
             Unit.CALLS,
-            "Calls whose prompt the plan changes before its end, so that the cache misses from there on.",
+            "Calls whose prompt the plan changes before its end, so that what is cached from there on is not read.",
             explained="breaks",
             source="breaks",
         ),
@@ -834,10 +834,16 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     usd_per_month_low: Annotated[
         float,
         figure(
-            "at worst", Unit.DOLLARS, "The 5th percentile, from drawing this session's own calls again.", saves=True
+            "lower end",
+            Unit.DOLLARS,
+            "The 5th percentile, from drawing this session's own calls again, if all that was cut and needed is "
+            "fetched again; no more than `saved_at_least_usd` comes to.",
+            saves=True,
         ),
     ]
-    usd_per_month_high: Annotated[float, figure("at best", Unit.DOLLARS, "The 95th percentile.", saves=True)]
+    usd_per_month_high: Annotated[
+        float, figure("upper end", Unit.DOLLARS, "The 95th percentile, if nothing is.", saves=True)
+    ]
     days_per_month: Annotated[float, about("Days a month, as asked for.")] = DAYS_PER_MONTH
     runs_are_assumed: Annotated[bool, about("Nobody said how many runs a day there are; otherwise as asked for.")] = (
         False
@@ -878,7 +884,9 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
 class BandFacts(Struct, frozen=True, kw_only=True):
     """A projected number and how far it may be off."""
 
-    low: Annotated[float, about("The 5th percentile of what was drawn.")]
+    low: Annotated[
+        float, about("The 5th percentile of what was drawn; of a saving, with all that was needed fetched again.")
+    ]
     middle: Annotated[float, about("What is projected.")]
     high: Annotated[float, about("The 95th percentile.")]
 

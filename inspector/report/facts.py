@@ -78,7 +78,8 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
     missed = None if uses is None else recoveries(baseline, planned, uses)
     tallies = Breakdown(baseline, planned) if options.details else None
     tiers = {} if tallies is None else tallies.by_tier()
-    projection = _projected(planned, baseline, options)
+    recovery_cost = None if missed is None else missed.cost_at
+    projection = _projected(planned, baseline, options, recovery_cost)
     forecasts = compaction_forecasts(planned) if options.details else ()
     return PlanFacts(
         name=planned.plan.name,
@@ -107,7 +108,7 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         compactions=[_compaction_facts(forecast) for forecast in forecasts],
         tools=[] if tallies is None else [_tool_facts(row) for row in cuts_by_tool(tallies)],
         notices=_notices(planned) if options.details else [],
-        next_calls=_next_calls(planned, baseline, options),
+        next_calls=_next_calls(planned, baseline, options, recovery_cost),
         uncertainty=uncertain_saving(found.savings.usd.value, found.figures.cost_usd.value)
         if options.model_uncertainty
         else None,
@@ -163,10 +164,13 @@ def _hazards(found: ComparedPlan) -> dict[str, int]:
     return counts
 
 
-def _projected(planned: Replay, baseline: Replay, options: ReportOptions) -> RunProjection | None:
+def _projected(
+    planned: Replay, baseline: Replay, options: ReportOptions, recovery_cost: Mapping[int, float] | None
+) -> RunProjection | None:
     if options.runs_per_day is None:
         return None
-    found = project_runs(baseline.ledger.cost, planned.ledger.cost, options.runs_per_day, options.days_per_month)
+    costs = baseline.ledger.cost, planned.ledger.cost
+    found = project_runs(*costs, options.runs_per_day, options.days_per_month, recovery_cost)
     return replace(found, per_run=found.per_run.widened()) if found and options.model_uncertainty else found
 
 
@@ -185,8 +189,12 @@ def _projection_facts(projected: RunProjection) -> ProjectionFacts:
     )
 
 
-def _next_calls(planned: Replay, baseline: Replay, options: ReportOptions) -> NextCallsFacts | None:
-    projected = None if options.next_calls is None else project_session(baseline, planned, options.next_calls)
+def _next_calls(
+    planned: Replay, baseline: Replay, options: ReportOptions, recovery_cost: Mapping[int, float] | None
+) -> NextCallsFacts | None:
+    if options.next_calls is None:
+        return None
+    projected = project_session(baseline, planned, options.next_calls, recovery_cost)
     if projected is not None and options.model_uncertainty:
         projected = replace(projected, cost=projected.cost.widened())
     return None if projected is None else next_calls_facts(projected)

@@ -9,24 +9,22 @@ from inspector.replay.figure import Band
 from inspector.replay.projection_terms import RunsPerDay
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from inspector.replay.explain.explanation import Explanation
     from inspector.report.catalogue import BandFacts, ProjectionFacts
     from inspector.report.numbers import NumberFormat
 
-FINER_BELOW = 3
-"""A spread that begins with a lower digit than this is shown with a digit more: 1,900 in hundreds, 600 in hundreds."""
-
-
-BY_CHANCE = " by chance"
-"""What a range is: how far a month's total goes where runs differ as parts of this session do."""
+FINER_BELOW = 5
+"""A spread that begins with a lower digit than this is shown with a digit more: 4,900 in hundreds, 600 in hundreds."""
 
 
 def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
     """The dollars a month a saving may come to, rounded to their spread: `$1,400 to $3,300`.
 
     Args:
-        low: At worst; negative where the plan costs more.
-        high: At best.
+        low: Its lower end; negative where the plan costs more.
+        high: Its upper end.
         numbers: How numbers are written.
     """
     return between(Band(low, low, high), numbers)
@@ -39,19 +37,28 @@ def about(band: Band | BandFacts, numbers: NumberFormat) -> str:
 
 def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
     """From where to where they may be: `$1,000 to $1,600`; one amount where both are the same."""
-    least, most = (rounded_to(value, band, numbers) for value in (band.low, band.high))
+    least, most = rounded_to(band.low, band, numbers, math.floor), rounded_to(band.high, band, numbers, math.ceil)
     return least if least == most else f"{least} to {most}"
 
 
-def rounded_to(value: float, band: Band | BandFacts, numbers: NumberFormat) -> str:
-    """Dollars no more exactly than a spread allows."""
+def rounded_to(
+    value: float, band: Band | BandFacts, numbers: NumberFormat, towards: Callable[[float], float] = round
+) -> str:
+    """Dollars no more exactly than a spread allows.
+
+    Args:
+        value: Dollars.
+        band: How far they may be off.
+        numbers: How numbers are written.
+        towards: Where to a number of steps is rounded: a range never promises more at its ends than was found.
+    """
     spread = band.high - band.low
     if not math.isfinite(spread) or spread <= 0:
         return numbers.short_dollars(value)
     step = 10.0 ** math.floor(math.log10(spread))
     if spread < FINER_BELOW * step:
         step /= 10
-    return (numbers.whole_dollars if step >= 1 else numbers.dollars)(round(value / step) * step)
+    return (numbers.whole_dollars if step >= 1 else numbers.dollars)(towards(round(value / step, 6)) * step)
 
 
 def daily_saving(day: Band, numbers: NumberFormat) -> str:
@@ -61,12 +68,12 @@ def daily_saving(day: Band, numbers: NumberFormat) -> str:
 
 
 def monthly_saving(month: Band, numbers: NumberFormat) -> str:
-    """The same a month, and how far chance may carry it: `about $1,400 a month, $1,000 to $1,600 by chance`."""
+    """The same a month, and from where to where it may be: `about $1,400 a month, $1,000 to $1,600`."""
     more = " more" if month.middle < 0 else ""
     shown = _positive(month)
     spread = between(shown, numbers)
     middle = about(shown, numbers)
-    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}{BY_CHANCE}'}"
+    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}'}"
 
 
 def _positive(band: Band) -> Band:

@@ -111,7 +111,7 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     ]
     break_even: Annotated[
         Count | None,
-        figure("breaks even at", Unit.COUNT, "Recoveries that would use up what it saves; null where none was needed."),
+        figure("used up by", Unit.COUNT, "Recoveries that would use up what it saves; null where none was needed."),
     ]
     requests: Annotated[Count, figure("calls added", Unit.CALLS, "Its own requests, and one a recovery.")]
     net_usd: Annotated[

@@ -111,7 +111,8 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         from inspector.ui.explain.focus import COST, explained_focus
 
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
-        return lambda: explained_focus(outcome, (COST, -1), terms, runs)[0]
+        search = self.controller.search_for_uses(outcome.replay.history)
+        return lambda: explained_focus(outcome, (COST, -1), terms, runs, search)[0]
 
     def action_explain(self) -> None:
         """Say how the figures the cursor is on are calculated."""

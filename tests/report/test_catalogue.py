@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from inspector.report import cache_document, catalogue, folder_compactions, folder_misses
-from inspector.report.catalogue import FigureSet, PlanFacts, Unit, quantities, quantity
+from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Unit, quantities, quantity
 from tests.conftest import ROOT
 
 KINDS = [
@@ -125,3 +125,13 @@ def test_the_list_in_the_documents_is_the_catalogue() -> None:
     written = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
     assert catalogue.markdown_list() in written, "run: python -m inspector.report.catalogue, and put it there"
+
+
+def test_breaking_even_is_said_of_calls_alone() -> None:
+    said = {
+        name
+        for kind in (PlanFacts, NeededLaterFacts)
+        for name, entry in quantities(kind).items()
+        if "even" in f"{entry.label} {entry.short_label}"
+    }
+    assert said == {"break_even_call"}

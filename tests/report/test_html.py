@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 import sys
 from functools import cache
@@ -83,7 +84,11 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Cal
             }
             if "/projection/usd" in pointer:
                 projection = ProjectionFacts(**at(report, pointer.rpartition("/")[0]))
-                forms |= {rounded_to(found, band, IN_TEXT) for band in bands_of(projection)}
+                forms |= {
+                    rounded_to(found, band, IN_TEXT, towards)
+                    for band in bands_of(projection)
+                    for towards in (math.floor, round, math.ceil)
+                }
             assert text.strip() in forms, (pointer, found)
 
 

@@ -10,13 +10,23 @@ from inspector.replay.analysis.plan_outcome import Savings
 from inspector.replay.analysis.recoveries import Recoveries
 from inspector.replay.engine.ledger import Figures
 from inspector.replay.figure import Figure, HowKnown
+from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
-from inspector.ui.compare.best import best_of, headline, why_passed_over
-from inspector.ui.compare.front import front_of, front_table, why
+from inspector.ui.compare.best import (
+    about_passed_over,
+    best_of,
+    headline,
+    safest_line,
+    safest_of,
+    told_of_passing_over,
+    why_passed_over,
+)
+from inspector.ui.compare.front import beside_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
     BEST_MARK,
     NEVER_APPLIED,
     PASSED_OVER_MARK,
+    SAFEST_MARK,
     Contender,
     PlanKind,
     about,
@@ -51,6 +61,7 @@ def contender(
     return Contender(name, name, Plan(), kind, found, recoveries)
 
 
+SMALL = Savings(tokens=figure(1.0), usd=figure(1.0), share=figure(0.1), share_of="cost_usd")
 BASELINE = contender("nothing cut", 0.0, None, PlanKind.RECORDED)
 
 
@@ -71,14 +82,14 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
 
     said = headline(plans, best, 0)
     assert said.said == "★ best plan: sound saves $4.00 (40 %); no later call needed cut text"
-    assert said.short == "★ best plan: sound, $4.00"
+    assert said.short == "★ best: sound $4.00"
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
     assert risky.said == (
         "★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text, ~$4.10 if all is fetched again"
     )
-    assert risky.short == "★ best plan: bold, $5.00, at least ~$4.10"
+    assert risky.short == "★ best: bold $5.00, at least ~$4.10"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.said
     assert "so far" in so_far.short
@@ -98,18 +109,79 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
     )
 
 
-def test_a_plan_that_saves_more_at_least_than_the_best_is_marked_and_says_why_it_is_not_the_best() -> None:
+def test_a_plan_that_is_not_recommended_is_marked_and_says_why_whatever_it_saves() -> None:
     window, rejected = contender("window", 6.0, 0), contender("rejected", 5.0, 0, PlanKind.PRESET, REJECTED)
     assert window.found is not None
     window = replace(window, found=replace(window.found, leaves_out_words=True))
-    plans = [BASELINE, window, rejected, contender("sound", 4.0, 0), contender("trap", 4.5, 40)]
+    small = replace(contender("small window", 1.0, 0), found=replace(window.found, savings=SMALL))
+    plans = [BASELINE, window, rejected, small, contender("sound", 4.0, 0), contender("trap", 4.5, 40)]
     best = best_of(plans)
-    passed_over = {each.key: why for each in plans if (why := why_passed_over(each, best))}
-    assert passed_over == {"window": "it leaves out what was said", "rejected": "a provider would reject it"}
+    passed_over = {each.key: why for each in plans if (why := why_passed_over(each))}
+    said = "it leaves out what was said"
+    assert passed_over == {"window": said, "rejected": "a provider would reject it", "small window": said}
+    assert about_passed_over(plans) == "✗ leaves out what was said or would be rejected"
+    assert about_passed_over([small]) == "✗ leaves out what was said"
+    assert not about_passed_over([BASELINE, plans[-1]])
     marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
-    assert [key for key, mark in marks.items() if mark == PASSED_OVER_MARK] == ["window", "rejected"]
-    told = about(window, BASELINE.found, passed_over=passed_over["window"])
+    assert {key for key, mark in marks.items() if mark == PASSED_OVER_MARK} == set(passed_over)
+    told = about(window, BASELINE.found, passed_over=told_of_passing_over(window, best))
     assert told[0] == ("not best", "saves more at least, but it leaves out what was said")
+    assert told_of_passing_over(small, best) == f"{said}, and nothing tells whether that was needed"
+
+
+def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_save_for_sure() -> None:
+    plans = [
+        BASELINE,
+        contender("bold", 5.0, 12),
+        contender("careful", 2.0, 1),
+        contender("dear", 1.0, 1),
+        contender("trifle", 0.05, 0),
+        contender("rejected", 3.0, 0, PlanKind.PRESET, REJECTED),
+    ]
+    best, safest = best_of(plans), safest_of(plans)
+    assert best is not None
+    assert safest is not None
+    assert (best.key, safest.key) == ("bold", "careful")
+    marks = {row.key: row.mark for row in compare_table(plans, best.key, (), safest.key).rows}
+    assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
+    said = safest_line(best, safest, 0)
+    assert said is not None
+    assert said.short == "◆ safest: careful $2.00, 1 needed, at least ~$1.90"
+    assert safest in front_of(plans, best, safest)
+
+    alone = [BASELINE, contender("sound", 4.0, 0)]
+    sound = safest_of(alone)
+    assert sound is best_of(alone)
+    assert safest_line(sound, sound, 0) is None
+    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, and the safest: sound saves $4.00")
+
+
+def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_less_room() -> None:
+    bold = contender("bold", 5.0, 12)
+    assert bold.found is not None
+    gone = (BlockKind.THINKING, BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
+    bold = replace(bold, found=replace(bold.found, left_out=gone))
+    wordings = list(headline([BASELINE, bold], bold, 0).wordings())
+    assert wordings[0].endswith("; leaves out thinking, tool calls, tool results")
+    assert wordings[2] == "★ best: bold $5.00, at least ~$3.80; cuts thinking, calls, results"
+    assert ("leaves out", "thinking, tool calls, tool results") in about(bold, BASELINE.found)
+
+
+def test_a_plan_that_no_other_beats_is_on_the_front_page_with_its_mark_where_it_is_not_recommended() -> None:
+    best = best_of(FRONT)
+    assert [each.key for each in beside_front(FRONT)] == ["rejected"]
+    marks = {row.key: row.mark for row in front_table(FRONT, best).rows}
+    assert marks["rejected"] == PASSED_OVER_MARK
+    # Every plan that is not on the page is beaten by one that is, or says on its row why it is not recommended.
+    for each in FRONT:
+        if each.recoveries is not None and each.key not in marks and not each.is_baseline:
+            needed, saved = each.recoveries.needed, each.saved_share
+            shown = [other for other in FRONT if other.key in marks and other.recoveries is not None]
+            assert any(
+                other.recoveries.needed <= needed and other.saved_share >= saved
+                for other in shown
+                if other.recoveries is not None
+            )
 
 
 def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_would_lose() -> None:
@@ -174,7 +246,7 @@ def test_on_the_front_are_the_plans_of_which_no_other_saves_more_and_is_needed_l
     best = best_of(FRONT)
 
     assert [each.key for each in front_of(FRONT, best)] == ["sound", "bold", "trap"]
-    rows = front_table(FRONT, best).rows
+    rows = front_table([each for each in FRONT if each.key != "rejected"], best).rows
     assert [(row.key, row.mark) for row in rows] == [("sound", BEST_MARK), ("bold", " "), ("trap", " ")]
     assert [row.cells["needed"].text for row in rows] == ["0", "12", "40"]
     assert [row.cells["least"].text for row in rows] == ["$4.00", "~$3.80", "~$2.00"]
@@ -202,7 +274,7 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "of plans that leave out no words it saves most if all that was cut and needed is fetched again; "
+        "of plans that keep all that was said it saves most if all that was needed is fetched again; "
         "trap saves more before that, but 40 later calls needed cut text, so that it saves ~$2.00 to $6.00"
     )
     assert why(bold, best, others) == (

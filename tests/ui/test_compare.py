@@ -73,7 +73,7 @@ async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, se
         assert saved == sorted(saved, reverse=True)
         assert saved[0] > 0 > saved[-1]
         assert best > 0
-        losing = next(line for line in run.lines() if f" {compare.table.rows[-2].key} " in line)
+        losing = next(line for line in run.lines() if f"{compare.table.rows[-2].key} " in line)
         assert f"{MINUS}$" in losing
 
 
@@ -161,7 +161,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         await run.tap("asterisk")
         best = str(compare.table.row_here)
         found = compare.found(best)
-        assert "★ best plan: " in run.text()
+        assert "★ best" in run.text()
         assert f"▶★{best} " in run.text()
         assert compare.facts[0][0] == "best"
         least = {row.key: row.cells["least"].order for row in compare.table.rows if "least" in row.cells}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.hazards import hazards_of, leaves_out_words
+from inspector.replay.analysis.hazards import hazards_of, kinds_left_out, leaves_out_words
 from inspector.replay.analysis.plan_outcome import break_even_call, savings_of
 from inspector.replay.engine.replay import replay
 from inspector.strategies.plan import Plan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Session
+    from inspector.session.model import BlockKind, Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class ComparedPlan:
         edits: How often a block's rendition changed, over all calls.
         hazards: What may go wrong with it; that a strategy is never applied is among them.
         leaves_out_words: It removes or replaces what a person or the model said.
+        left_out: The kinds of blocks of which it removes or replaces some.
     """
 
     plan: Plan
@@ -47,6 +48,7 @@ class ComparedPlan:
     edits: int
     hazards: tuple[Hazard, ...]
     leaves_out_words: bool = False
+    left_out: tuple[BlockKind, ...] = ()
 
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
@@ -81,6 +83,7 @@ def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
         edits=int(planned.ledger.edits.sum()),
         hazards=hazards_of(planned),
         leaves_out_words=leaves_out_words(planned),
+        left_out=kinds_left_out(planned),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,8 @@ from inspector.replay.pricing.rates import CallRates
 from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from inspector.replay.engine.ledger import Ledger
@@ -33,6 +35,11 @@ class RunProjection:
     of as many calls is put together from drawn stretches of its own, a thousand times over, and the band is from the
     5th to the 95th percentile of their totals. The band is multiplied like the total: runs of one agent err in the same
     direction, so many runs do not narrow it.
+
+    What a plan saves is uncertain by more than chance: what it cut and was needed later may have to be fetched again.
+    So the lower end of the saving is drawn with every recovery paid, the upper end with none, and what the plan saves
+    of this session at least (`Recoveries.band_low`) is never below the band: a lower end of chance alone would promise
+    more for a month than is promised for the session it is made of.
 
     Attributes:
         per_run: Dollars for one run.
@@ -60,6 +67,7 @@ def project_runs(
     plan_cost: NDArray[np.float64],
     runs: RunsPerDay,
     days_per_month: float = DAYS_PER_MONTH,
+    recovery_cost: Mapping[int, float] | None = None,
 ) -> RunProjection | None:
     """Project runs like this session.
 
@@ -68,15 +76,26 @@ def project_runs(
         plan_cost: Dollars of every call with it.
         runs: How many such runs there are a day; not negative.
         days_per_month: On how many days of a month there are; not negative.
+        recovery_cost: Dollars of getting back what a call needed of what the plan cut, by call (`Recoveries.cost_at`);
+            none where that is not known.
 
     Returns:
         None where there are no calls, or one has no price.
     """
-    costs = np.stack((baseline_cost, plan_cost, baseline_cost - plan_cost)).astype(np.float64)
+    costs = np.stack((baseline_cost, plan_cost, plan_cost + _at_calls(recovery_cost, len(plan_cost))))
+    costs = costs.astype(np.float64)
     if not costs.shape[1] or not np.isfinite(costs).all():
         return None
-    without, with_plan, saved = zip(costs.sum(axis=1), resampled_totals(costs, _RUN_DRAWS), strict=True)
-    return RunProjection(CostComparison(band(*without), band(*with_plan), band(*saved)), runs, days_per_month)
+    totals, (without, with_plan, recovered) = costs.sum(axis=1).tolist(), resampled_totals(costs, _RUN_DRAWS)
+    per_run = CostComparison(
+        band(totals[0], without),
+        replace(band(totals[1], with_plan), high=band(totals[2], recovered).high),
+        replace(
+            band(totals[0] - totals[1], without - with_plan),
+            low=band(totals[0] - totals[2], without - recovered).low,
+        ),
+    )
+    return RunProjection(per_run, runs, days_per_month)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +105,8 @@ class NextCallsProjection:
     Each coming call takes from a drawn call of this session how much its prompt grew, what share of it was read from
     the cache, written and neither, and how long the response was. With and without the plan the same calls are drawn,
     so that the saving compares like with like. The band is from the 5th to the 95th percentile of two hundred such
-    continuations, their median is what is projected.
+    continuations, their median is what is projected. The lower end of the saving is with every recovery paid that the
+    drawn calls needed, as that of `RunProjection`.
 
     Attributes:
         calls: How many calls more.
@@ -103,13 +123,16 @@ class NextCallsProjection:
     reaches_window: bool
 
 
-def project_session(baseline: Replay, planned: Replay, calls: int) -> NextCallsProjection | None:
+def project_session(
+    baseline: Replay, planned: Replay, calls: int, recovery_cost: Mapping[int, float] | None = None
+) -> NextCallsProjection | None:
     """Project the next calls of a session at the rates of its last call; None where nothing can be drawn or priced.
 
     Args:
         baseline: The session replayed without a plan.
         planned: The session replayed with it.
         calls: How many calls to project; one at least.
+        recovery_cost: As for `project_runs`.
     """
     inputs = planned.inputs
     made = inputs.history.session.calls
@@ -124,6 +147,7 @@ def project_session(baseline: Replay, planned: Replay, calls: int) -> NextCallsP
         calls,
         factor=inputs.pricing.factor,
         window=inputs.window.size,
+        recovery_cost=recovery_cost,
     )
 
 
@@ -136,6 +160,7 @@ def project_next_calls(
     *,
     factor: float = 1.0,
     window: int | None = None,
+    recovery_cost: Mapping[int, float] | None = None,
 ) -> NextCallsProjection | None:
     """Project the next calls of this session, from its last call on.
 
@@ -147,6 +172,7 @@ def project_next_calls(
         calls: How many calls to project; one at least.
         factor: What every price is multiplied by.
         window: The model's context window in tokens, which no prompt outgrows; None where unknown.
+        recovery_cost: As for `project_runs`.
 
     Returns:
         None where no call grew from another.
@@ -157,9 +183,14 @@ def project_next_calls(
     draws = steps[resampled_calls(len(steps), calls, _DRAWS)]
     without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
     with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
+    recovered = with_plan + _at_calls(recovery_cost, len(plan.prompt_tokens))[draws].sum(axis=1)
     return NextCallsProjection(
         calls=calls,
-        cost=CostComparison(_around_median(without), _around_median(with_plan), _around_median(without - with_plan)),
+        cost=CostComparison(
+            _around_median(without),
+            replace(_around_median(with_plan), high=_around_median(recovered).high),
+            replace(_around_median(without - with_plan), low=_around_median(without - recovered).low),
+        ),
         baseline_prompt_tokens=_around_median(without_prompt),
         plan_prompt_tokens=_around_median(plan_prompt),
         reaches_window=window is not None and bool(np.median(without_prompt) >= window),
@@ -192,6 +223,13 @@ def _continued(
     priced = CallRates.of((rates,), np.zeros(draws.size, dtype=np.int32), factor)
     cost = priced.cost(PromptUsage(uncached, read, write_5m, write_1h), figures.output[draws].ravel())
     return cost.reshape(draws.shape).sum(axis=1), prompts[:, -1]
+
+
+def _at_calls(recovery_cost: Mapping[int, float] | None, calls: int) -> NDArray[np.float64]:
+    spread = np.zeros(calls, dtype=np.float64)
+    for call, dollars in (recovery_cost or {}).items():
+        spread[call] = dollars
+    return spread
 
 
 def _around_median(draws: NDArray[np.float64]) -> Band:

@@ -40,7 +40,8 @@ class HazardKind(StrEnum):
     LOST_GOAL = "lost goal"
     """The first thing the user asked for is no longer sent."""
     SLIDING_BOUNDARY = "sliding boundary"
-    """Once it acts, the strategy changes something old at nearly every call, and breaks the cache each time."""
+    """Once it acts, the strategy changes what was sent before at nearly every call. What that re-caches is in the
+    plan's cost, and so in its saving; where little stands behind the change it is next to nothing: no miss."""
     NEVER_FIRES = "never fires"
     """The strategy is on and changes nothing in this session."""
     STALE_ESTIMATE = "stale estimate"
@@ -65,7 +66,7 @@ _LABELS = {
     HazardKind.DANGLING_POINTER: "points to text that is gone",
     HazardKind.ORPHANED_PAIR: "call and result separated",
     HazardKind.LOST_GOAL: "first request no longer sent",
-    HazardKind.SLIDING_BOUNDARY: "edits every call, cache never settles",
+    HazardKind.SLIDING_BOUNDARY: "changes most prompts, counted in the saving",
     HazardKind.NEVER_FIRES: "never applied",
     HazardKind.STALE_ESTIMATE: "its token estimate is far off",
     HazardKind.THINKING_INVALIDATED: "thinking blocks invalidated",
@@ -209,9 +210,14 @@ _WORDS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT)
 
 def leaves_out_words(replay: Replay) -> bool:
     """Whether a plan removes or replaces what a person or the model said. Nothing tells what that loses."""
+    return any(kind in _WORDS for kind in kinds_left_out(replay))
+
+
+def kinds_left_out(replay: Replay) -> tuple[BlockKind, ...]:
+    """The kinds of blocks of which a plan removes or replaces some, in the order of `BlockKind`."""
     edits = replay.edits
     gone = edits.block[(edits.action >= Action.REPLACED) & edits.by_plan]
-    return bool(np.isin(replay.history.kind[gone], _WORDS).any())
+    return tuple(BlockKind(kind) for kind in np.unique(replay.history.kind[gone]).tolist())
 
 
 def orphaned_pairs(replay: Replay) -> Iterator[tuple[int, int]]:
@@ -294,9 +300,10 @@ def _of_strategies(replay: Replay) -> Iterator[tuple[HazardKind, int, int, int]]
         if not own.any():
             yield HazardKind.NEVER_FIRES, index, -1, -1
             continue
-        breaking = np.unique(edits.call[own & retroactive])
+        # The next prompt, not yet made, has cost nothing.
+        breaking = np.unique(edits.call[own & retroactive & (edits.call < history.call_count)])
         if len(breaking) > _SLIDING_CALLS:
-            since = history.call_count - int(breaking[0]) + 1
+            since = history.call_count - int(breaking[0])
             if len(breaking) >= _SLIDING_SHARE * since:
                 for call in breaking.tolist():
                     yield HazardKind.SLIDING_BOUNDARY, index, int(call), -1

@@ -80,7 +80,8 @@ class PlanOutcome:
     Attributes:
         figures: Totals under the plan: tokens sent, the largest prompt, cache use, cost.
         cache_read_share: Prompt tokens read from the cache, as a share of all; None where nothing is sent.
-        breaks: Calls that missed the cache because of the plan's own changes.
+        breaks: Calls whose prompt the plan changes before its end. Few of them are cache misses where little stands
+            behind the change.
         resent_tokens: Tokens that were cached and, because of those changes, re-cached.
         rebuild_usd: Dollars of re-caching them; None without a price.
         break_usd: Of these, what is more than reading them from the cache would have cost: the cost of changes.

@@ -17,7 +17,7 @@ the result at hand, and would with the plan. It counts as a repeat anyway.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, isnan
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,6 +85,7 @@ class Recoveries:
         band_low: `saved` less `cost`: what the plan saves if everything was recovered; None without a price.
         break_even: The fewest recoveries, at the cost of one, that use up what the plan saves; None where there is
             none, where it saves nothing, or without a price.
+        cost_at: Dollars of the recovery at every call with a need; empty without a price.
     """
 
     needs: tuple[Need, ...]
@@ -95,6 +96,7 @@ class Recoveries:
     cost_each: float | None
     band_low: float | None
     break_even: int | None
+    cost_at: Mapping[int, float] = field(default_factory=dict)
 
     @cached_property
     def calls(self) -> tuple[int, ...]:
@@ -123,12 +125,13 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     needs, repeats_anyway = _needs(planned, uses)
     needed = len({need.call for need in needs})
     saved = savings_of(baseline.figures, planned.figures).usd.value
-    cost = float(sum(recovery_costs(planned, needs).values()))
+    cost_at = recovery_costs(planned, needs)
+    cost = float(sum(cost_at.values()))
     if saved is None or isnan(cost):
         return Recoveries(needs, needed, repeats_anyway, saved, None, None, None, None)
     each = cost / needed if needed else None
     break_even = ceil(saved / each - NOTHING) if each and saved > NOTHING else None
-    return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even)
+    return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even, cost_at)
 
 
 def share_at_least(savings: Savings, found: Recoveries) -> float | None:

@@ -10,6 +10,7 @@ from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.explain.parts import (
     breakdown_explanation,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
+    from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
@@ -86,7 +88,12 @@ class CostSheet:
 
 
 def cost_sheet(
-    baseline: Replay, planned: Replay, outcome: PlanOutcome, terms: Assumptions, runs_per_day: RunsPerDay
+    baseline: Replay,
+    planned: Replay,
+    outcome: PlanOutcome,
+    terms: Assumptions,
+    runs_per_day: RunsPerDay,
+    uses: ReuseEvidence | None = None,
 ) -> CostSheet:
     """Work all of it out. Takes longer than a frame: compactions are replayed as if they had not happened.
 
@@ -96,6 +103,7 @@ def cost_sheet(
         outcome: The plan's totals.
         terms: How many calls more, and how many days a month, are projected.
         runs_per_day: Such sessions a day.
+        uses: Where the session used what its tool results said; None where that is not known.
     """
     breakdown = Breakdown(baseline, planned)
     by_tier = breakdown.by_tier()
@@ -103,8 +111,9 @@ def cost_sheet(
     tiers = tuple((group, by_tier.get((group.entry, group.group))) for group in planned.groups if group.results)
     results = breakdown.heaviest(HEAVIEST)
     compactions = tuple(compaction_forecasts(planned))
-    runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month)
-    next_calls = project_session(baseline, planned, terms.next_calls)
+    recovery_cost = None if uses is None else recoveries(baseline, planned, uses).cost_at
+    runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month, recovery_cost)
+    next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)
     totals = outcome_explanations(baseline, planned, outcome, runs)

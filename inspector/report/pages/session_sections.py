@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -339,8 +340,11 @@ def _projected_cells(figures: FigureCells, index: int, found: ProjectionFacts) -
     for name in PROJECTED:
         cell = figures.cell("plans", index, "projection", name)
         spread = {"usd_per_day": day}.get(name, month)
-        is_rounded = cell.value is not None and name.startswith("usd")
-        yield replace(cell, text=rounded_to(cell.value or 0.0, spread, IN_TEXT)) if is_rounded else cell
+        if cell.value is None or not name.startswith("usd"):
+            yield cell
+            continue
+        towards = {"usd_per_month_low": math.floor, "usd_per_month_high": math.ceil}.get(name, round)
+        yield replace(cell, text=rounded_to(cell.value, spread, IN_TEXT, towards))
 
 
 def projection_section(report: Report, figures: FigureCells) -> Section | None:
@@ -364,8 +368,8 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     )
     assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
-        f"month of {days:g} days. At worst and at best are the 5th and 95th percentile of a thousand sessions put "
-        "together from drawn stretches of this one: how far chance may carry the total, not whether other sessions are "
-        "like it."
+        f"month of {days:g} days. The ends are the 5th and 95th percentile of a thousand sessions put together from "
+        "drawn stretches of this one, the lower with all that was cut and needed fetched again: it is never better "
+        "than what the plan saves of this session at least. Whether other sessions are like it nobody can tell."
     )
     return Section("projection", "Projection", (table, Line((Cell(assumptions),))))

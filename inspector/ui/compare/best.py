@@ -11,10 +11,10 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.rows import BEST_MARK, PlanKind
+from inspector.ui.compare.rows import BEST_MARK, PASSED_OVER_MARK, SAFEST_MARK, PlanKind, leaves_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from inspector.replay.figure import Figure
     from inspector.ui.compare.rows import Contender
@@ -34,14 +34,28 @@ class Headline(NamedTuple):
     Attributes:
         said: Which plan is the best, and what it saves.
         short: The same in fewer words.
+        gone: What it leaves out, as an addition; empty for nothing.
+        gone_short: The same in fewer words.
         key: What a key does about it; empty for none.
         is_good: There is a plan to recommend.
     """
 
     said: str
     short: str
+    gone: str = ""
+    gone_short: str = ""
     key: str = ""
     is_good: bool = False
+
+    def wordings(self) -> Iterator[str]:
+        """All of it, in ever fewer words."""
+        for said, gone in (
+            (self.said, self.gone),
+            (self.short, self.gone),
+            (self.short, self.gone_short),
+            (self.short, ""),
+        ):
+            yield f"{said}; {gone}" if gone else said
 
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
@@ -60,15 +74,68 @@ def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) 
     return max(saving, key=share, default=None)
 
 
-def why_passed_over(each: Contender, best: Contender | None) -> str:
-    """Why a plan is not the best one although it saves more at least; empty where it does not."""
-    if each is best or each.is_baseline or (each.share_at_least or 0.0) < WORTHWHILE:
-        return ""
-    if best is not None and (each.share_at_least or 0.0) <= (best.share_at_least or 0.0):
+def safest_of(contenders: Iterable[Contender]) -> Contender | None:
+    """The plan with the fewest later calls that needed what it cut, of those that could be best and save for sure.
+
+    Of several the one that saves most if all of that is fetched again.
+    """
+    found = [
+        each
+        for each in contenders
+        if could_be_best(each) and each.recoveries is not None and (each.share_at_least or 0.0) >= WORTHWHILE
+    ]
+    found.sort(key=lambda each: each.kind in _LAST)
+    return min(found, key=lambda each: (_needed(each), -(each.share_at_least or 0.0)), default=None)
+
+
+def _needed(each: Contender) -> int:
+    return 0 if each.recoveries is None else each.recoveries.needed
+
+
+def why_passed_over(each: Contender) -> str:
+    """Why a plan is not recommended whatever it saves; empty where it may be, or is not known."""
+    if each.is_baseline or each.found is None:
         return ""
     if _leaves_out_words(each):
         return LEAVES_OUT_WORDS
     return IS_REJECTED if _is_rejected(each) else ""
+
+
+def told_of_passing_over(each: Contender, best: Contender | None) -> str:
+    """The same in a sentence, with what it saves beside the best plan."""
+    reason = why_passed_over(each)
+    if not reason:
+        return ""
+    if (each.share_at_least or 0.0) > (0.0 if best is None else best.share_at_least or 0.0):
+        return f"saves more at least, but {reason}"
+    return f"{reason}, and nothing tells whether that was needed" if reason == LEAVES_OUT_WORDS else reason
+
+
+def about_passed_over(contenders: Iterable[Contender]) -> str:
+    """What the mark of plans that are not recommended stands for; empty where none is."""
+    reasons = dict.fromkeys(filter(None, map(why_passed_over, contenders)))
+    said = {LEAVES_OUT_WORDS: "leaves out what was said", IS_REJECTED: "would be rejected"}
+    return f"{PASSED_OVER_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
+
+
+def safest_line(best: Contender | None, safest: Contender | None, waiting: int) -> Headline | None:
+    """The line on the safest plan; None where that is the best one, or there is none."""
+    if safest is None or best is None or safest.key == best.key:
+        return None
+    of, short_of = ("safest so far", "safest so far") if waiting else ("safest plan", "safest")
+    name = one_line(safest.name)
+    risk, short_risk = _risk(safest)
+    return Headline(
+        f"{SAFEST_MARK} {of}: {name} saves {_saving(safest)}; {risk}",
+        f"{SAFEST_MARK} {short_of}: {name} {_amount(safest)}, {_needed(safest)} needed{short_risk}",
+        *_gone(safest),
+        is_good=True,
+    )
+
+
+def _gone(each: Contender) -> tuple[str, str]:
+    gone = leaves_out(each)
+    return (f"leaves out {gone}", f"cuts {gone.replace('tool ', '')}") if gone else ("", "")
 
 
 def _is_rejected(each: Contender) -> bool:
@@ -81,21 +148,28 @@ def _leaves_out_words(each: Contender) -> bool:
     return each.found is not None and each.found.leaves_out_words
 
 
-def headline(contenders: Sequence[Contender], best: Contender | None, waiting: int) -> Headline:
+def headline(
+    contenders: Sequence[Contender], best: Contender | None, waiting: int, safest: Contender | None = None
+) -> Headline:
     """The line above the rows.
 
     Args:
         contenders: The plans.
         best: The best of them so far.
         waiting: How many are not replayed yet.
+        safest: The safest of them so far.
     """
     if best is not None:
+        is_safest = safest is not None and safest.key == best.key
         of = "best so far" if waiting else "best plan"
+        of += ", and the safest" if is_safest else ""
+        short_of = of if waiting else of.replace(" plan", "")
         name = one_line(best.name)
         risk, short_risk = _risk(best)
         return Headline(
             f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
-            f"{BEST_MARK} {of}: {name}, {_amount(best)}{short_risk}",
+            f"{BEST_MARK} {short_of}: {name} {_amount(best)}{short_risk}",
+            *_gone(best),
             f"{KEY_OF_BEST} goes there, {KEY_OF_FRONT} shows the front",
             is_good=True,
         )

@@ -2,7 +2,9 @@
 
 Of the plans that could be recommended those are on it of which no other saves more and is needed no oftener. From the
 first to the last more is saved, and more was needed. The best plan is always among them: it is what is left of the
-saving once everything needed is fetched again that makes it the best.
+saving once everything needed is fetched again that makes it the best. So is the safest. A plan that is not
+recommended, because it leaves out what was said or a provider would reject it, stands beside them with the mark of such
+plans where it would be on the front otherwise: left out without a word, it would be missed.
 """
 
 from __future__ import annotations
@@ -18,8 +20,18 @@ from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import band_words, needed_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.best import could_be_best
-from inspector.ui.compare.rows import BEST_MARK, CURRENT_MARK, NOTHING, PARTS, PlanKind, least_cell, needed_cell
+from inspector.ui.compare.best import could_be_best, why_passed_over
+from inspector.ui.compare.rows import (
+    BEST_MARK,
+    CURRENT_MARK,
+    NOTHING,
+    PARTS,
+    PASSED_OVER_MARK,
+    SAFEST_MARK,
+    PlanKind,
+    least_cell,
+    needed_cell,
+)
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
 if TYPE_CHECKING:
@@ -41,33 +53,50 @@ COLUMNS: Final = (
     Column("least", _title("saved_at_least_usd"), 9, 10),
     Column("saved", quantity(PlanFacts, "saved.usd").short_label, 9, 10),
     Column("share", quantity(PlanFacts, "saved.percent").short_label, 6, rank=1),
-    Column("breaks-even", _title("break_even_recoveries"), 14, rank=4),
+    Column("used-up", _title("break_even_recoveries"), 10, rank=4),
 )
 
 
-def front_of(contenders: Iterable[Contender], best: Contender | None) -> tuple[Contender, ...]:
+def front_of(
+    contenders: Iterable[Contender], best: Contender | None, safest: Contender | None = None
+) -> tuple[Contender, ...]:
     """The plans of the front, the most careful first.
 
     Args:
         contenders: Plans, replayed or not.
         best: The best of them; stays among them where another one saves more and is needed as often, but for more.
+        safest: The safest of them, which stays as well.
     """
-    known = [each for each in contenders if could_be_best(each) and each.recoveries is not None]
+    found = _not_beaten([each for each in contenders if could_be_best(each)])
+    for each in (best, safest):
+        if each is not None and all(each.key != other.key for other in found):
+            found.append(each)
+    return tuple(sorted(found, key=lambda each: (_needed(each), _saved(each))))
+
+
+def beside_front(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
+    """Plans that are not recommended, and that no other plan beats: on the front they would be otherwise."""
+    known = [each for each in contenders if not each.is_baseline and each.found is not None]
+    return tuple(each for each in _not_beaten(known) if why_passed_over(each))
+
+
+def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
+    known = [each for each in contenders if each.recoveries is not None]
     # Of plans that come to the same, one that comes with the program stands for its copy.
     known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
     saved = np.array([_saved(each) for each in known], dtype=np.float64)
     needed = np.array([_needed(each) for each in known], dtype=np.int64)
-    found = [known[at] for at in front(saved, needed)]
-    if best is not None and all(each.key != best.key for each in found):
-        found.append(best)
-    return tuple(sorted(found, key=lambda each: (_needed(each), _saved(each))))
+    return [known[at] for at in front(saved, needed)]
 
 
-def front_table(contenders: Iterable[Contender], best: Contender | None) -> Table:
+def front_table(contenders: Sequence[Contender], best: Contender | None, safest: Contender | None = None) -> Table:
     """The front as a table: a row a plan, with a bar of what it saves at least and at most."""
-    found = front_of(contenders, best)
+    found = [*front_of(contenders, best, safest), *beside_front(contenders)]
+    found.sort(key=lambda each: (_needed(each), _saved(each)))
+    marks = {each.key: PASSED_OVER_MARK for each in found if why_passed_over(each)}
+    marks |= {each.key: mark for each, mark in ((safest, SAFEST_MARK), (best, BEST_MARK)) if each is not None}
     most = max((each.found.savings.usd.value or 0.0 for each in found if each.found is not None), default=0.0)
-    return Table(COLUMNS, tuple(_row(each, most, is_best=best is not None and each.key == best.key) for each in found))
+    return Table(COLUMNS, tuple(_row(each, most, marks.get(each.key, "")) for each in found))
 
 
 def why(each: Contender, best: Contender | None, others: Sequence[Contender]) -> str:
@@ -84,9 +113,9 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return _beside(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return "of plans that leave out no words it saves most, even if all that was cut and needed is fetched again"
+        return "of plans that keep all that was said it saves most, even if all that was needed is fetched again"
     return (
-        "of plans that leave out no words it saves most if all that was cut and needed is fetched again; "
+        "of plans that keep all that was said it saves most if all that was needed is fetched again; "
         f"{one_line(bolder.name)} saves more before that, but {_terms(bolder)}"
     )
 
@@ -112,9 +141,9 @@ def _terms(each: Contender) -> str:
     return f"{said}, so that it {band}" if band and found.needed else said
 
 
-def _row(each: Contender, most: float, *, is_best: bool) -> FigureRow:
+def _row(each: Contender, most: float, mark: str) -> FigureRow:
     cells = {
-        "name": Cell(one_line(each.name), style="table--name" if is_best else "", order=each.name),
+        "name": Cell(one_line(each.name), style="table--name" if mark == BEST_MARK else "", order=each.name),
         "kind": Cell(each.kind.value, order=each.kind.value),
         "needed": needed_cell(_needed(each)),
         "least": least_cell(each),
@@ -128,15 +157,14 @@ def _row(each: Contender, most: float, *, is_best: bool) -> FigureRow:
     if found is not None:
         cells["each"] = _estimated(found.cost_each)
         even = found.break_even
-        cells["breaks-even"] = (
+        cells["used-up"] = (
             Cell(NOTHING, style="table--faint") if even is None else Cell(ON_SCREEN.whole(even), order=float(even))
         )
         if found.band_low is not None and found.saved is not None and most > 0:
             low = max(found.band_low, 0.0)
             length = Length(PARTS * low / most, PARTS * found.saved / most, PARTS)
             cells["band"] = Cell(order=found.band_low, length=length)
-    mark = BEST_MARK if is_best else CURRENT_MARK if each.is_current else " "
-    return FigureRow(each.key, cells, mark)
+    return FigureRow(each.key, cells, mark or (CURRENT_MARK if each.is_current else " "))
 
 
 def _estimated(usd: float | None) -> Cell:

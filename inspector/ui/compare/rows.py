@@ -14,6 +14,7 @@ from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
 from inspector.report.recovery_words import recovery_words
 from inspector.safe_text import one_line
+from inspector.session.model import BlockKind
 from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
@@ -31,8 +32,8 @@ NOTHING_CUT: Final = "nothing cut"
 CURRENT: Final = "current plan"
 CURRENT_MARK: Final = "●"
 BEST_MARK: Final = "★"
+SAFEST_MARK: Final = "◆"
 PASSED_OVER_MARK: Final = "✗"
-ABOUT_PASSED_OVER: Final = f"{PASSED_OVER_MARK} saves more, not recommended"
 NEVER_APPLIED: Final = "never applied"
 """Key of the row that stands for all plans that changed nothing."""
 FOLDED, UNFOLDED = "▸", "▾"
@@ -146,21 +147,27 @@ def current_name(plan: Plan) -> str:
 
 
 def compare_table(
-    contenders: Sequence[Contender], best: str = "", passed_over: Collection[str] = (), *, is_unfolded: bool = False
+    contenders: Sequence[Contender],
+    best: str = "",
+    passed_over: Collection[str] = (),
+    safest: str = "",
+    *,
+    is_unfolded: bool = False,
 ) -> Table:
     """The table of everything known so far. Plans that are equal in what it is sorted by stand by what they save.
 
     Args:
         contenders: The plans.
         best: Key of the plan that is marked as the best.
-        passed_over: Keys of plans that save more than that, at least, and are marked as not to be recommended.
+        passed_over: Keys of plans that are marked as not to be recommended.
+        safest: Key of the plan that is marked as the safest.
         is_unfolded: Plans that changed nothing have rows of their own.
     """
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     idle = [each for each in contenders if each.is_idle]
     shown = [each for each in contenders if is_unfolded or not each.is_idle]
     shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
-    marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {best: BEST_MARK}
+    marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
     rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
     if idle:
         rows.append(
@@ -302,7 +309,7 @@ def about(
         each: The plan.
         baseline: The session with nothing cut.
         why: Why it is the best one, or not.
-        passed_over: Why it is not the best one although it saves more at least; empty where it does not.
+        passed_over: Why it is not recommended; empty where it may be.
         is_best: It is the best one.
     """
     strategies = each.plan.strategies
@@ -316,8 +323,11 @@ def about(
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
     lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
+    gone = leaves_out(each)
+    if gone:
+        lines.insert(0, ("leaves out", gone))
     if passed_over:
-        lines.insert(0, ("not best", f"saves more at least, but {passed_over}"))
+        lines.insert(0, ("not best", passed_over))
     elif why:
         lines.insert(0, ("best" if is_best else "why not", why))
     if each.kind in _TOLD:
@@ -326,6 +336,24 @@ def about(
     if specs:
         lines.append(("as", specs))
     return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
+
+
+_LEFT_OUT: Final = {
+    BlockKind.SYSTEM_TEXT: "what was said",
+    BlockKind.USER_TEXT: "what was said",
+    BlockKind.ASSISTANT_TEXT: "what was said",
+    BlockKind.THINKING: "thinking",
+    BlockKind.TOOL_CALL: "tool calls",
+    BlockKind.TOOL_RESULT: "tool results",
+    BlockKind.IMAGE: "images",
+    BlockKind.DOCUMENT: "documents",
+}
+
+
+def leaves_out(each: Contender) -> str:
+    """`thinking, tool calls, tool results`: of what a plan removes or replaces some; empty where it only shortens."""
+    kinds = () if each.found is None else each.found.left_out
+    return ", ".join(dict.fromkeys(_LEFT_OUT[kind] for kind in kinds if kind in _LEFT_OUT))
 
 
 def about_never_applied(contenders: Sequence[Contender]) -> list[tuple[str, str]]:
@@ -360,7 +388,7 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
 
 
 def told_of(found: Recoveries) -> str:
-    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, breaks even at 100 recoveries`."""
+    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, 100 such calls would use it up`."""
     return recovery_words(found.needed, found.cost_each, (found.band_low, found.saved), found.break_even, ON_SCREEN)
 
 

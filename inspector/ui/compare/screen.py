@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.content import Content
 from textual.reactive import reactive
@@ -22,10 +24,17 @@ from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
-from inspector.ui.compare.best import best_of, headline, why_passed_over
-from inspector.ui.compare.front import front_of, front_table, why
+from inspector.ui.compare.best import (
+    about_passed_over,
+    best_of,
+    headline,
+    safest_line,
+    safest_of,
+    told_of_passing_over,
+    why_passed_over,
+)
+from inspector.ui.compare.front import beside_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
-    ABOUT_PASSED_OVER,
     NEVER_APPLIED,
     NOTHING_CUT,
     Contender,
@@ -77,9 +86,10 @@ class PlansTable(FigureTable):
     price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
     is fetched again, with a call more for each. F shows the front alone: the plans of which no other saves more and
     is needed less, from the most careful one to the boldest, each with the band between what it saves at least and at
-    most. ★ is the plan that saves most at least, of those that leave out nothing
-    that people or the model said. Changed is calls whose prompt differs from the one before it ahead of its end, and is
-    cached anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
+    most. ★ is the plan that saves most at least, ◆ the safest: the fewest later calls needed what it cut. Both
+    are of those that leave out nothing that people or the model said; others have a ✗. Changed is calls whose prompt
+    differs from the one before it ahead of its end, and is cached anew.
+    Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
     Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
     few tokens; `inspector compare` reads and counts it, in a row for each."""
@@ -88,12 +98,13 @@ class PlansTable(FigureTable):
 
 
 class BestLine(Widget):
-    """Which plan is the best, above the rows."""
+    """Which plan is the best, or the safest, above the rows; no line where there is nothing to say."""
 
     DEFAULT_CSS = """
     BestLine {
         height: 1;
         padding: 0 1;
+        &.-silent { display: none; }
         & > .best--good { color: $saved; text-style: bold; }
         & > .best--none { color: $text-muted; }
         & > .best--key { color: $accent; }
@@ -111,9 +122,11 @@ class BestLine(Widget):
         if self.said is None:
             return Content()
         style = self.get_visual_style("best--good" if self.said.is_good else "best--none")
-        long, short = (Content.styled(text, style) for text in (self.said.said, self.said.short))
+        width = self.content_size.width
+        fitting = (text for text in self.said.wordings() if cell_len(text) <= width)
+        words = Content.styled(next(fitting, self.said.short), style)
         key = Content.styled(self.said.key, self.get_visual_style("best--key"))
-        return line_of((LinePiece(long, 1, shorter=short), LinePiece(key, 2, right=True)), self.content_size.width)
+        return line_of((LinePiece(words), LinePiece(key, 1, right=True)), width)
 
 
 class CompareScreen(StudyScreen):
@@ -134,7 +147,8 @@ class CompareScreen(StudyScreen):
         """The table, and below it the details of the plan under the cursor."""
         yield SessionHeader()
         with Pane("Compare", id="compare"):
-            yield BestLine()
+            yield BestLine(id="best-line")
+            yield BestLine(id="safest-line", classes="-silent")
             yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
             yield Facts()
@@ -280,12 +294,24 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
-        passed_over = [each.key for each in contenders if why_passed_over(each, self._best)]
+        safest = safest_of(contenders)
+        passed_over = [each for each in contenders if why_passed_over(each) and not (each.is_current or each.is_idle)]
         if self.shows_front:
-            self.plans.table = front_table(contenders, self._best)
+            passed_over = list(beside_front(contenders))
+            self.plans.table = front_table(contenders, self._best, safest)
         else:
-            self.plans.table = compare_table(contenders, best, passed_over, is_unfolded=self._is_unfolded)
-        self.query_one(BestLine).said = headline(contenders, self._best, len(self._waiting))
+            self.plans.table = compare_table(
+                contenders,
+                best,
+                [each.key for each in passed_over],
+                "" if safest is None else safest.key,
+                is_unfolded=self._is_unfolded,
+            )
+        waiting = len(self._waiting)
+        self.query_one("#best-line", BestLine).said = headline(contenders, self._best, waiting, safest)
+        safest_said = self.query_one("#safest-line", BestLine)
+        safest_said.said = safest_line(self._best, safest, waiting)
+        safest_said.set_class(safest_said.said is None, "-silent")
         done = len(contenders) - len(self._waiting)
         self.status.progress = WorkProgress("replaying plans", done / len(contenders)) if self._waiting else None
         count = sum(not (each.is_baseline or each.is_current) for each in contenders)
@@ -299,8 +325,8 @@ class CompareScreen(StudyScreen):
             away = f" · {folded} never applied, folded" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        about_marks = [ABOUT_PASSED_OVER] if passed_over and not self.shows_front else []
-        pane.say_below("  ".join([*about_marks, legend_of(self.plans.table)]))
+        about_marks = filter(None, [about_passed_over(passed_over), legend_of(self.plans.table)])
+        pane.say_below("  ".join(about_marks))
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
@@ -312,10 +338,11 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         is_best = self._best is not None and each.key == self._best.key
-        others = front_of(self._contenders.values(), self._best) if is_best or self.shows_front else ()
+        contenders = self._contenders.values()
+        others = front_of(contenders, self._best, safest_of(contenders)) if is_best or self.shows_front else ()
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
-        passed_over = why_passed_over(each, self._best)
+        passed_over = told_of_passing_over(each, self._best)
         facts.facts = tuple(about(each, self._contenders[BASELINE].found, reason, passed_over, is_best=is_best))
 
     @on(FigureTable.Clicked)
@@ -330,8 +357,8 @@ class CompareScreen(StudyScreen):
         if each is None:
             return super().explains()
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
-        plan = each.plan
-        return lambda: explained_plan(outcome, plan, terms, runs)
+        search = self.controller.search_for_uses(outcome.replay.history)
+        return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
         """Put the cursor on the plan that saves most if all it cut and was needed is fetched again."""

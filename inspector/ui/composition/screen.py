@@ -273,7 +273,8 @@ class CompositionScreen(StudyScreen):
         block = self.blocks.cursor_key
         focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
-        return lambda: explained_focus(outcome, focus, terms, runs)[0]
+        search = self.controller.search_for_uses(outcome.replay.history)
+        return lambda: explained_focus(outcome, focus, terms, runs, search)[0]
 
     def action_jump(self) -> None:
         """To the block in the timeline."""

@@ -402,17 +402,19 @@ def assess(
     from inspector.replay.assumptions import Assumptions
     from inspector.ui.plan.risks import Risks
 
-    costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
-    days = (terms or Assumptions()).days_per_month
-    post(ProjectionReady(project_runs(*costs, runs_per_day, days)))
     hazards = hazards_of(outcome.replay)
     if is_cancelled():
         return
     session = outcome.replay.history.session
     post(Risks(session, hazards))
     uses = search.run(is_cancelled)
-    if uses is not None:
-        post(Risks(session, hazards, recoveries(outcome.baseline, outcome.replay, uses)))
+    if uses is None:
+        return
+    found = recoveries(outcome.baseline, outcome.replay, uses)
+    costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
+    days = (terms or Assumptions()).days_per_month
+    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at)))
+    post(Risks(session, hazards, found))
 
 
 def _start(

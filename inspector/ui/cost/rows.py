@@ -126,7 +126,7 @@ _BAND_COLUMNS: Final = (
     Column("before", "nothing cut", 12, 16),
     Column("after", "with the plan", 12, 16, short="with plan"),
     Column("saved", "saved", 10, 14),
-    Column("band", "range by chance", 17, 26, rank=1),
+    Column("band", "range", 17, 26, rank=1),
 )
 
 _TERM_COLUMNS: Final = (

@@ -140,8 +140,12 @@ class CostsScreen(StudyScreen):
             self._show()
             return
 
-        def work(post: Post[CostSheet], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
-            post(cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs))
+        search = self.controller.search_for_uses(outcome.replay.history)
+
+        def work(post: Post[CostSheet], is_cancelled: IsCancelled) -> None:
+            uses = None if outcome.replay is outcome.baseline else search.run(is_cancelled)
+            if not is_cancelled():
+                post(cost_sheet(outcome.baseline, outcome.replay, outcome.totals, terms, runs, uses))
 
         self.jobs.run(
             work, self._take_sheet, group="costs", description="calculate the figures", failed=self._stop_computing

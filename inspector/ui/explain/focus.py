@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
+from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.parts import (
@@ -21,6 +22,7 @@ from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
 
 if TYPE_CHECKING:
+    from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
@@ -45,7 +47,7 @@ _COST_NAMES: Final = {
 
 
 def explained_focus(
-    outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: RunsPerDay
+    outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: RunsPerDay, search: ReuseScan
 ) -> tuple[tuple[Explained, ...], int]:
     """The figures of a part of the screen, explained, and which comes first.
 
@@ -54,6 +56,7 @@ def explained_focus(
         focus: The part, and the block under the cursor, -1 for none. One that was not replayed yet is none, too.
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
+        search: Finds where the session used what its tool results said.
     """
     part, block = focus
     if part == TIMELINE and 0 <= block < len(outcome.state.sent):
@@ -61,11 +64,13 @@ def explained_focus(
     if part == CHART:
         return _of_prompts(outcome), 0
     if part == PLAN:
-        return _of_plan(outcome) or _of_costs(outcome, terms, runs_per_day), 0
-    return _of_costs(outcome, terms, runs_per_day), 0
+        return _of_plan(outcome) or _of_costs(outcome, terms, runs_per_day, search), 0
+    return _of_costs(outcome, terms, runs_per_day, search), 0
 
 
-def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: RunsPerDay) -> tuple[Explained, ...]:
+def explained_plan(
+    outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: RunsPerDay, search: ReuseScan
+) -> tuple[Explained, ...]:
     """The costs of another plan on the same session, explained.
 
     Args:
@@ -73,12 +78,13 @@ def explained_plan(outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_da
         plan: The plan; its strategies that are switched off count for nothing.
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
+        search: Finds where the session used what its tool results said.
     """
     baseline = outcome.baseline
     planned = replay(outcome.inputs, plan) if plan.strategies else baseline
     state = planned.state(outcome.inputs.history.call_count)
     there = Outcome(plan, baseline, planned, plan_outcome(baseline, planned), None, state, outcome.terms)
-    return _of_costs(there, terms, runs_per_day)
+    return _of_costs(there, terms, runs_per_day, search)
 
 
 def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
@@ -111,12 +117,15 @@ def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
     )
 
 
-def _of_costs(outcome: Outcome, terms: Assumptions, runs_per_day: RunsPerDay) -> tuple[Explained, ...]:
+def _of_costs(
+    outcome: Outcome, terms: Assumptions, runs_per_day: RunsPerDay, search: ReuseScan
+) -> tuple[Explained, ...]:
     recorded = replay_explanations(outcome.baseline)["cost_usd"]
     if outcome.replay is outcome.baseline:
         return (Explained("cost", recorded), *_of_prompts(outcome))
     before = Explained("cost without the plan", recorded)
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
-    runs = project_runs(*costs, runs_per_day, terms.days_per_month)
+    recovered = recoveries(outcome.baseline, outcome.replay, search.run_to_the_end())
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
     return (before, *(Explained(label, found[name]) for name, label in _COST_NAMES.items() if name in found))

@@ -304,7 +304,8 @@ class FilesScreen(StudyScreen):
         event = self.event if self.events.has_focus else None
         focus = (CHART, -1) if event is None else (TIMELINE, event.result_block)
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
-        return lambda: explained_focus(outcome, focus, terms, runs)[0]
+        search = self.controller.search_for_uses(outcome.replay.history)
+        return lambda: explained_focus(outcome, focus, terms, runs, search)[0]
 
 
 def _unread(found: FilesFound) -> tuple[str, ...]:

@@ -214,11 +214,12 @@ class CostPane(CostBar, FailingPart):
             session.host.tell("there is nothing to explain yet")
             return
         terms, runs = session.terms, session.runs_per_day
+        search = session.search_for_uses(outcome.replay.history)
 
         def work(post: Post[tuple[tuple[Explained, ...], int]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
             from inspector.ui.explain.focus import explained_focus
 
-            post(explained_focus(outcome, (part, block), terms, runs))
+            post(explained_focus(outcome, (part, block), terms, runs, search))
 
         take = partial(self._show_explanation, outcome)
         session.host.run(work, take, group="explain", description="explain the figure")

@@ -347,7 +347,8 @@ class TuneScreen(StudyScreen):
         except ParameterError:
             return super().explains()
         terms, runs = self.controller.terms, self.controller.runs_per_day
-        return partial(explained_plan, self.outcome, plan, terms, runs)
+        search = self.controller.search_for_uses(self.outcome.replay.history)
+        return partial(explained_plan, self.outcome, plan, terms, runs, search)
 
     def action_apply(self) -> None:
         """Give the plan what is looked at."""
