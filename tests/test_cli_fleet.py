@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -196,7 +197,10 @@ def listening(process: int) -> set[str]:
     """Addresses at which a process and those it started take connections."""
     psutil = pytest.importorskip("psutil")
     whole = psutil.Process(process)
-    connections = (each for one in (whole, *whole.children(recursive=True)) for each in one.net_connections())
+    connections = []
+    for one in (whole, *whole.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # one that has ended meanwhile takes none
+            connections += one.net_connections()
     return {each.laddr.ip for each in connections if each.status == psutil.CONN_LISTEN}
 
 

@@ -231,7 +231,7 @@ async def test_the_plan_is_there_again_the_next_time(running, session_file) -> N
 
     async with running(session_file.path) as run:
         assert run.plan == plan
-        assert "the one you left" in run.text()
+        assert "plan of last time is on" in run.text()
 
 
 async def test_rows_are_searched_and_filtered(running, session_file) -> None:

@@ -51,7 +51,7 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
             assert not [given.label for given in explained.inputs if "plan" in given.label or "saved" in given.label]
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
         await run.until_shown("a day, 1 assumed")
-        assert re.search(r"a month, 30 days +~\$[\d,]+ +\$[\d,]+ to \$[\d,]+", run.text())
+        assert re.search(r"a month, 30 days +~\$[\d,.]+ +\$[\d,.]+ to \$[\d,.]+", run.text())
 
 
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):

@@ -250,7 +250,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await shows(run, "▲in the plan", " 300 ", f"${saved(tiered):.2f}")
         await run.tap("escape", "c")
         await shows(run, "●tiered-stale", "current", f"${saved(tiered):.2f}")
-        await shows(run, "★ best plan: ")
+        await shows(run, "★ best: ")
         await run.tap("down")  # from the first key on the cursor stays where it is put
         table = table_on_top(run)
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]

@@ -47,7 +47,7 @@ def test_what_is_wrong_is_named_and_the_rest_is_used(tmp_path: Path, text: str, 
     settings = load_settings(path)
 
     assert named in settings.problems[0]
-    assert (settings.theme, settings.runs_per_day) == ("dark", 24)
+    assert (settings.theme, settings.runs_per_day) == ("dark", 1)
 
 
 def test_bytes_that_are_no_text_are_a_problem_not_a_crash(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ CORPUS_SESSION = "claude-code/fe5e1c67-53e7-4862-81ae-d0e013e3270b.jsonl"
 """A session of a real agent, with tool results of many sizes."""
 
 PATIENCE = 120.0
+SECONDS_OF_A_FRAME = 0.05
+"""After so long without anything more a frame is whole."""
 
 ODD = re.compile("\x1b]52|\x1bP|\x1b_|[\x80-\x9f]")
 CUT_FOR_THE_EMULATOR = re.compile(rb"\x1b[P_^X].*?\x1b\\|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[[0-9;?]*\$p", re.DOTALL)
@@ -51,25 +53,26 @@ class Terminal:
         self.stream = pyte.ByteStream(self.screen)
         self.raw = b""
 
-    def read(self) -> None:
-        """Take what the program has written."""
+    def read(self, seconds: float = 0.02) -> bool:
+        """Take what the program has written, or writes within a time; whether that is anything."""
         try:
-            data = self.child.read_nonblocking(65_536, timeout=0.02)
+            data = self.child.read_nonblocking(65_536, timeout=seconds)
         except (pexpect.TIMEOUT, pexpect.EOF):
-            return
+            return False
         self.raw += data
         self.stream.feed(CUT_FOR_THE_EMULATOR.sub(b"", data))
+        return True
 
     @property
     def text(self) -> str:
         return "\n".join(self.screen.display)
 
     def until(self, fact: Callable[[str], object], what: str) -> None:
-        """Wait until the screen shows something."""
+        """Wait until the screen shows something, in a whole frame: of half of one the rest is of the screen before."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             self.read()
-            if fact(self.text):
+            if fact(self.text) and not self.read(SECONDS_OF_A_FRAME):
                 return
         raise AssertionError(f"{what}: it never became so\n{self.text}")
 
@@ -176,7 +179,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("Plan B and plan A")),
     ("z d", has("Runs a day")),
     ("escape", lacks("How many sessions like this")),
-    ("*", has("the plan is .* now|no plan saves|still looking|best plan")),
+    ("*", has("the plan is .* now|no plan saves|still looking|best plan|a plan is on")),
     ("c", has(r"Compare \d+ plans")),
     ("escape", has("Timeline")),
     ("t", has("Tune ")),

@@ -242,7 +242,7 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
-    added = f"●{program.found(ROW)[0].split()[1]}"
+    added = f"●{program.found(ROW)[0].strip('│▶★◆✗● ').split()[0]}"
     act("compare.add", "+", shows="ctrl+z takes it back")
     program.until(lambda: added in program.text, "the plan with the strategy")
     act("study.undo", "ctrl+z", hides=added)
