@@ -80,11 +80,16 @@ def assert_notes_of_edits_lead_back(sessions: list[Session]) -> Counter[str]:
         notes = [text for text in sent.values() if text.startswith("[Edits to ")]
         said = [each for text in notes for line in text.splitlines()[1:-1] for each in line.split(", ")]
         for identifier in said:
-            file = Locator.of(session.path).file
-            found = [each for each in find(identifier, [file]).found if each.session.path == session.path]
+            found = blocks_named(session, asked_for(identifier))
             assert len(found) == 1, (identifier, session.path)
-            assert call_of(session, found[0].block) in changed, (identifier, session.path)
-            assert found[0].block in changed, (identifier, session.path)
+            assert call_of(session, found[0]) in changed, (identifier, session.path)
+            assert found[0] in changed, (identifier, session.path)
+        # To look for one reads the whole file, so one of each session stands for the others.
+        for identifier in said[:1]:
+            there = find(identifier, [Locator.of(session.path).file]).found
+            assert [each.block for each in there if each.session.path == session.path] == blocks_named(
+                session, asked_for(identifier)
+            )
         # Some agents record that they cleared results themselves.
         assert len(said) == len(set(said)) == len(notes) + sum(not text for text in sent.values())
         seen[session.format] += len(said)

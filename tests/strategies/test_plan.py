@@ -34,7 +34,8 @@ def values_of(parameter):
         case ParameterKind.CHOICE:
             return some.sampled_from(parameter.choices)
         case ParameterKind.TEXT:
-            return writable_text
+            # Some are templates, in which a brace of one's own is written twice.
+            return writable_text.map(lambda text: text.replace("{", "{{").replace("}", "}}"))
         case ParameterKind.TOOLS:
             return some.lists(writable_text, max_size=4).map(tuple)
 
