@@ -31,7 +31,7 @@ SIZE = (110, 32)
 SPEED = 20.0
 """At which the tour itself waits; how long frames are shown is not told by it."""
 
-MOVING = {1: 3, 4: 3}
+MOVING = {1: 3, 5: 3}
 """Steps in which something moves, and how many frames of it are kept besides the last."""
 
 SECONDS_OF_MOVING = 0.7

@@ -278,8 +278,20 @@ async def _look_back(tour: Tour) -> None:
     await tour.press("left_square_bracket", "left_square_bracket", "right_square_bracket", pause=0.5)
 
 
+async def _ask_why(tour: Tour) -> None:
+    from inspector.ui.misses.screen import MissesScreen
+
+    def is_explained() -> bool:
+        screen = tour.app.screen
+        return isinstance(screen, MissesScreen) and screen.found is not None
+
+    await tour.press("end", "M", pause=0.5)
+    await tour.until(is_explained)
+
+
 async def _switch_on(tour: Tour) -> None:
-    await tour.press("end")
+    await tour.press("escape", pause=0.3)
+    await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.press("1")
     await tour.settled()
 
@@ -340,6 +352,7 @@ STEPS: Sequence[TourStep] = (
     ),
     TourStep("Every call sends all of it again. The context fills up, until it is compacted (▲).", 1.5, _watch),
     TourStep("`[` and `]` go to another call: everything is shown as the model saw it then.", 2.5, _look_back),
+    TourStep("`M` says why it cost so much: calls that missed the prompt cache, and what prevents it.", 4, _ask_why),
     TourStep("`1` switches a strategy on: results are cut once the model has answered them. ░ is cut.", 4, _switch_on),
     TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
     TourStep("`g x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
