@@ -18,7 +18,7 @@ from inspector.safe_text import one_line
 from inspector.session.files import is_live
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.forgetting_executor import ForgettingExecutor
-from inspector.ui.performance.frame_batching import PaintingApp
+from inspector.ui.performance.frame_batching import PaintingApp, after_frame
 from inspector.ui.performance.gc_scheduler import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
@@ -269,7 +269,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
-        self.call_after_refresh(self._open_others)
+        after_frame(self, self._open_others)
         self.set_interval(1, self.show_tabs)
         for problem in self.settings.problems:
             self._tell_problem(problem)

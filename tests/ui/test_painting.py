@@ -4,10 +4,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from textual.app import App, ComposeResult
+from textual.screen import Screen
 from textual.widgets import Static
 
 from inspector.ui.performance import frame_batching
-from inspector.ui.performance.frame_batching import FRAME, PaintingApp, hold_painting, in_one_frame
+from inspector.ui.performance.frame_batching import FRAME, PaintingApp, after_frame, hold_painting, in_one_frame
 from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -141,3 +142,41 @@ async def test_a_widget_of_another_application_paints_as_ever() -> None:
             first.update("after")
         await pilot.pause()
         assert "first after" in first.drawn
+
+
+async def test_what_is_due_after_a_frame_is_done_when_the_screen_in_front_gives_way_before_it_is_painted() -> None:
+    app = App[None]()
+    async with app.run_test() as pilot:
+        own, other = app.screen, Screen[None]()
+        await app.push_screen(other)
+        done: list[str] = []
+        other.refresh(layout=True)
+        after_frame(own, lambda: done.append("done"))
+        # Textual has handed it to the screen in front, which has not painted, and never will while it is behind.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        await app.push_screen(Screen[None]())
+        async with asyncio.timeout(PATIENCE):
+            while not done:
+                await pilot.pause(FRAME)
+
+
+async def test_what_is_due_after_a_frame_is_done_once_and_not_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_batching, "SECONDS_UNPAINTED", 0.5)
+    app = TwoLines()
+    async with app.run_test() as pilot:
+        await pilot.pause(2 * FRAME)
+        first = app.query(Drawn).first()
+        app.drawn.clear()
+        seen: list[list[str]] = []
+
+        async def note() -> None:
+            seen.append(list(app.drawn))
+
+        first.update("after")
+        after_frame(first, note)
+        async with asyncio.timeout(PATIENCE):
+            while not seen:
+                await pilot.pause(FRAME)
+        await asyncio.sleep(2 * frame_batching.SECONDS_UNPAINTED)
+    assert seen == [["first after"]]

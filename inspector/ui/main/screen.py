@@ -23,6 +23,7 @@ from inspector.ui.main.related import RelatedSessions
 from inspector.ui.main.restore_state import KeptState
 from inspector.ui.main.screen_host import ScreenHost
 from inspector.ui.main.timeline_pane import TimelinePane
+from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.sessions.tabs import SessionTabs
@@ -141,7 +142,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def on_mount(self) -> None:
         """Say what is being opened, and open it once the first frame is drawn."""
         self._say_opening()
-        self.call_after_refresh(self.controller.open)
+        after_frame(self, self.controller.open)
 
     def _say_opening(self) -> None:
         path = self.controller.path
@@ -310,7 +311,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     def on_resize(self, event: events.Resize) -> None:
         """Where the chart has no frame, the one below it says what it would; a tall screen has room for more costs."""
         self.cost.fit(event.size.height)
-        self.call_after_refresh(self.timeline.name_rows)
+        after_frame(self, self.timeline.name_rows)
 
     def on_timeline_pane_detail_asked(self) -> None:
         """The text of the row under the cursor is to be read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.ui.performance.frame_batching import hold_painting, in_one_frame
+from inspector.ui.performance.frame_batching import after_frame, hold_painting, in_one_frame
 from inspector.ui.performance.mouse_throttle import take_newest_move
 from inspector.ui.toolkit.screen_jobs import ScreenJobs
 
@@ -51,7 +51,7 @@ class ScreenHost(ScreenJobs):
 
     def after_frame(self, do: Callable[[], Any]) -> None:
         """Do something once everything that is to be shown is on the screen."""
-        self._screen.call_after_refresh(do)
+        after_frame(self._screen, do)
 
     def hold_frame(self) -> None:
         """Paint nothing until the next `one_frame`, or for a few frames at most."""

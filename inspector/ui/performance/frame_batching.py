@@ -1,17 +1,19 @@
-"""Painting together what belongs together: a control that was moved, and what that comes to."""
+"""When things are painted: what belongs together in one frame, and what is done after it."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
+from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from textual.message_pump import MessagePump
     from textual.widget import Widget
 
 FRAME = 1 / 60
@@ -19,6 +21,9 @@ FRAME = 1 / 60
 
 SECONDS_HELD = 0.05
 """Painting is held back for so long at most."""
+
+SECONDS_UNPAINTED = 0.25
+"""What is to be done after a frame is done without one after so long."""
 
 TURNS_OF_WIDGETS = 3
 """Turns of the event loop within which every widget has said that it wants painting."""
@@ -100,3 +105,28 @@ async def in_one_frame(widget: Widget) -> AsyncIterator[None]:
             yield
     else:
         yield
+
+
+def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
+    """Do something once everything that waits to be painted is on the screen.
+
+    Textual's own `call_after_refresh` leaves it with the screen in front, which keeps it unpainted until it is in front
+    again, or for good, where another one comes to the front or it closes meanwhile.
+
+    Args:
+        asker: In whose turn it is done.
+        do: What is done, once; may be a coroutine function.
+    """
+    is_due = True
+
+    async def once() -> None:
+        nonlocal is_due
+        if is_due:
+            is_due = False
+            unpainted.stop()
+            done = do()
+            if isawaitable(done):
+                await done
+
+    unpainted = asker.set_timer(SECONDS_UNPAINTED, once)
+    asker.call_after_refresh(once)
