@@ -71,7 +71,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     TITLE = "inspector"
     CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
     DEFAULT_MODE = START
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[None]]]] = {START: Screen}
     theme: Reactive[str] = Reactive(DARK.name)
     """The theme to begin with: to change it later has all styles parsed once more."""
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands_provider}
@@ -111,6 +110,12 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
             self.settings = self.settings._replace(problems=(*self.settings.problems, problem))
             self._use_theme("dark")
+
+    def _styled_first_screen(self) -> Screen[None]:
+        screen = self._first_screen()
+        # Textual would parse all styles, which it has just parsed, twice more before the first paint.
+        screen._css_update_count = self._css_update_count  # noqa: SLF001  there is no public way to say so
+        return screen
 
     def _first_screen(self) -> Screen[None]:
         """The first session's, or the list of sessions."""
@@ -264,8 +269,9 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
-        self.add_mode(HOME, self._first_screen)
+        self.add_mode(HOME, self._styled_first_screen)
         await self.switch_mode(HOME)
+        self.add_mode(START, Screen)  # it has no name until now, and what has none is not removed
         await self.remove_mode(START)
         self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
         after_frame(self, self._open_others)
