@@ -1,6 +1,7 @@
 """Where a window goes, against going through every block of every prompt by hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +28,7 @@ from inspector.strategies.library.tiered_stale import TieredStale
 from inspector.strategies.plan import Plan, PlanEntry
 from tests.conftest import ROOT
 from tests.examples import examples
-from tests.replay.synthetic import SessionBuilder, Told, agent_sessions, orders_for, sessions
+from tests.replay.synthetic import KnownTexts, SessionBuilder, Told, agent_sessions, orders_for, sessions
 from tests.replay.test_ledger import inputs_of
 from tests.replay.test_prompt_layout import order_by_call, sent_prompts
 
@@ -62,6 +63,14 @@ def test_what_no_text_stands_for_is_in_one_prompt_what_it_is_in_the_breakdown_of
     assert here.get(NOT_RECORDED, 0) == rows.get(SYSTEM_AND_TOOLS, 0)
     # Every row is rounded, and this one is what they leave.
     assert here[AROUND_TEXTS] == pytest.approx(rows[AROUND_TEXTS], abs=len(rows))
+
+
+def test_a_session_that_was_written_anew_without_a_message_yet_has_an_empty_window():
+    outcome = planned(Session("test", Path("test"), "test", (), (), (), KnownTexts({})), {})
+
+    found = context_breakdown(outcome, outcome.state(0), resend_cost(outcome), Grouping.ROLE)
+
+    assert sum(part.tokens for part in found.parts) == 0
 
 
 @settings(max_examples=examples(80), deadline=None)

@@ -67,8 +67,10 @@ def blank_prompts(inputs: ReplayInputs) -> NDArray[np.bool_]:
 
 def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
     """Whether a call, the next one included, belongs to a context that began with such a prompt."""
-    history = inputs.history
-    context = inputs.layout.contexts[int(history.call_context[call])]
+    history, contexts = inputs.history, inputs.layout.contexts
+    if not contexts:  # a file without a message
+        return False
+    context = contexts[int(history.call_context[call])]
     first = int(context.calls[0]) if len(context.calls) else call
     return first < history.call_count and bool(blank_prompts(inputs)[first])
 
