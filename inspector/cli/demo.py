@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fake_agent import FakeAgent
-from inspector.cli.output import write
+from inspector.cli.output import leave_terminal, write
 from inspector.cli.screen import open_screen, require_terminal
 from inspector.session.files import is_file, is_folder
 
@@ -65,7 +65,10 @@ def play(sample: BundledSample, speed: float) -> int:
         if sample.grows:
             shown = stack.enter_context(FakeAgent(sample.path, TOUR_BEGINNING, TOUR_SECONDS / speed)).path
         app = TouringApp(shown, STEPS, speed=speed)
-        app.run()
+        try:
+            app.run()
+        finally:
+            leave_terminal()
         return app.return_code or ExitCode.FINE
 
 

@@ -92,6 +92,16 @@ def forget(stream: TextIO) -> None:
     os.close(nowhere)
 
 
+def leave_terminal() -> None:
+    """Forget what a screen left unwritten for a terminal that is gone: the exit code says how the screen ended."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is not None:
+            try:
+                stream.flush()
+            except OSError:
+                forget(stream)
+
+
 def narrate(message: str) -> None:
     """Print one line for people to standard error, whatever characters the message holds."""
     from inspector.safe_text import one_line

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.memory_limit import too_little_memory_for_screen
-from inspector.cli.output import ProgressLine, is_terminal, wants_color, write
+from inspector.cli.output import ProgressLine, is_terminal, leave_terminal, wants_color, write
 from inspector.cli.resolve_paths import newest, resolve_targets
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
         gc.freeze()
         app.run()
     finally:
+        leave_terminal()
         gc.enable()
         gc.unfreeze()
     return app.return_code or ExitCode.FINE

@@ -11,8 +11,10 @@ from time import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import InvalidModeError, SystemCommand
+from textual.app import SystemCommand
+from textual.events import Mount
 from textual.reactive import Reactive
+from textual.screen import Screen
 
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
 
     from textual.command import Provider
     from textual.driver import Driver
-    from textual.screen import Screen
     from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary
@@ -49,6 +50,9 @@ SECONDS_OF_PROBLEM = 10.0
 
 MOST_THREADS = 1_000
 """Made one by one, when all others are at work."""
+
+START = "start"
+"""The mode of the screen the program begins with, which Textual keeps for as long as it runs: an empty one."""
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
 """Signals that ask the program to end."""
@@ -66,7 +70,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     TITLE = "inspector"
     CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
-    DEFAULT_MODE = HOME
+    DEFAULT_MODE = START
     theme: Reactive[str] = Reactive(DARK.name)
     """The theme to begin with: to change it later has all styles parsed once more."""
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands_provider}
@@ -107,7 +111,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.settings = self.settings._replace(problems=(*self.settings.problems, problem))
             self._use_theme("dark")
 
-    def get_default_screen(self) -> Screen[None]:
+    def _styled_first_screen(self) -> Screen[None]:
+        screen = self._first_screen()
+        # Textual would parse all styles, which it has just parsed, twice more before the first paint.
+        screen._css_update_count = self._css_update_count  # noqa: SLF001  there is no public way to say so
+        return screen
+
+    def _first_screen(self) -> Screen[None]:
         """The first session's, or the list of sessions."""
         if not self._paths:
             return self.sessions_screen()
@@ -161,8 +171,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def show_tab(self, mode: str) -> None:
         """Show an open session."""
-        if self.current_mode == HOME and mode != HOME:
-            self._name_home()
         self._switch(mode)
         self.show_tabs()
 
@@ -170,11 +178,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """Switch as the application's own doing: widgets made now keep whoever has them made, even a menu that goes."""
         with self._context():
             return self.switch_mode(mode)
-
-    def _name_home(self) -> None:
-        """Make it possible to come back to the first screen: the program begins there without naming it."""
-        with suppress(InvalidModeError):
-            self.add_mode(HOME, self.get_default_screen)
 
     @property
     def has_tabs(self) -> bool:
@@ -197,7 +200,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             base.kept.save()
         following = self._tabs.beside(mode, 1)
         self._tabs = self._tabs.without(mode)
-        self._name_home()
         if following is not None and following.mode != mode:
             await self._switch(following.mode)
         elif mode != HOME and not isinstance(self._home_screen(), InspectScreen) and self._home_screen() is not None:
@@ -208,8 +210,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.add_mode(name, self.sessions_screen)
             await self._switch(name)
         await self.remove_mode(mode)
-        if base is self._compose_screen:
-            self._compose_screen = None  # Textual would keep the first screen for as long as the program runs
         self.collect_everything_soon()
         self.show_tabs()
 
@@ -255,13 +255,13 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             for path in named:
                 if self._tabs.at(path) is None:
                     mode = self._add_tab(path)
-                    self._name_home()
                     await self.switch_mode(mode)
             await self.switch_mode(HOME)
         self.show_tabs()
 
-    def on_mount(self) -> None:
-        """Give keys the user's names, and lose nothing when stopped."""
+    @on(Mount)
+    async def _begin(self) -> None:
+        """Give keys the user's names, lose nothing when stopped, and show the first screen."""
         loop = asyncio.get_running_loop()
         # Each open session is followed in a thread of its own; of asyncio's few none would be left to work in.
         loop.set_default_executor(ForgettingExecutor(MOST_THREADS, "work"))
@@ -269,6 +269,11 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
+        self.add_mode(HOME, self._styled_first_screen)
+        await self.switch_mode(HOME)
+        self.add_mode(START, Screen)  # it has no name until now, and what has none is not removed
+        await self.remove_mode(START)
+        self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
         after_frame(self, self._open_others)
         self.set_interval(1, self.show_tabs)
         for problem in self.settings.problems:

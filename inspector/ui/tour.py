@@ -220,7 +220,6 @@ class TouringApp(InspectorApp):
 
     def on_mount(self) -> None:
         """Begin."""
-        super().on_mount()
         self._playing = self.run_worker(self._play(), group="tour", description="play the tour", exit_on_error=False)
 
     async def _play(self) -> None:

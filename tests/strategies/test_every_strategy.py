@@ -44,7 +44,7 @@ EAGER = (
     strategy("prune-old", keep_turns=1, from_iteration=2, threshold=20, clear_above=100, variant="projection"),
     strategy("truncate-after-use", keep=10),
     strategy("smart-diff-compression", changes=1, line="", marker="~"),
-    strategy("smart-diff-compression", changes=2, line="{what} {recall}", marker="~", batch_before=50),
+    strategy("smart-diff-compression", changes=2, line="{what} {recall}", marker="~"),
     strategy("keep-recent", keep=2),
     strategy("dedupe-reads"),
     strategy("cap-at-insertion", limit=30),

@@ -32,3 +32,15 @@ async def test_closed_sessions_are_gone_and_their_files_are_closed(running, tmp_
 
         await run.until(lambda: run.closed_and_kept(folder) == [])
         assert not open_files(folder) - {first.resolve()}
+
+
+async def test_the_session_the_program_began_with_is_gone_like_any_other_once_it_is_closed(running, tmp_path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    first, second = [recording(folder / f"{place}.jsonl", turns=3).path for place in range(2)]
+    async with running([first, second]) as run:
+        await run.until(lambda: run.tab_count == 2 and run.path == first and run.has_replay)
+        await run.tap("w", "c")
+        await run.until(lambda: run.path == second and run.has_replay)
+        await run.until(lambda: run.closed_and_kept(folder) == [])
+        assert not open_files(folder) - {second.resolve()}

@@ -66,7 +66,7 @@ async def test_the_list_follows_its_folder_while_it_is_open(
     monkeypatch.setattr("inspector.ui.sessions.finder.SECONDS_BETWEEN_LOOKS", 0.05)
     codex, folder = GROWING["codex"], tmp_path / "sessions"
     folder.mkdir()
-    async with running((), folders=[folder], size=(120, 30), listing=True) as run:
+    async with running((), folders=[folder], size=(240, 30), listing=True) as run:
         await run.until_shown("To try it without one: inspector demo")
         assert "No sessions found in the folders named · ctrl+l shows where it looked" in run.text()
         assert "Or open a file: inspector FILE" in run.text()
