@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Machines that run tests are busy: how long one example takes says nothing.
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
+from tests.examples import EXAMPLES
+
+# Machines that run tests are busy: how long one example takes says nothing. The same examples are drawn in every common
+# run, so that what fails is what was changed; where more are asked for they are other ones.
+settings.register_profile("common", deadline=None, derandomize=EXAMPLES not in os.environ)
+settings.load_profile("common")
 
 # The program is started hundreds of times, and every process of a run imports every test: compile all that once.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -2,7 +2,10 @@
 
 import os
 
-SHARE = float(os.environ.get("INSPECTOR_EXAMPLES", "0.5"))
+EXAMPLES = "INSPECTOR_EXAMPLES"
+"""The variable that asks for more or fewer than a common run has."""
+
+SHARE = float(os.environ.get(EXAMPLES, "0.5"))
 """Of the examples written beside a property so many are drawn: half in a common run, many times as many by hand."""
 
 

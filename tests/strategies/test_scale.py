@@ -69,6 +69,13 @@ def test_a_coarse_step_leads_as_far_as_a_fine_one_or_further(scale: ValueScale, 
     assert scale.stepped(value, -1) >= scale.stepped(value, -1, coarse=True) >= scale.minimum
 
 
+def test_steps_over_a_wide_range_of_fractions_are_round_numbers_too():
+    scale = ValueScale(0, 1_100_000, logarithmic=True, whole=False)
+
+    assert (scale.stepped(11, -1), scale.stepped(11, -1, coarse=True)) == (10, 10)
+    assert scale.stepped(11, 1) == 12
+
+
 def test_coarse_steps_lead_to_numbers_with_one_digit_that_counts() -> None:
     scale = ValueScale(0, 100_000, logarithmic=True)
     values = (0, 9, 10, 42, 150, 900, 4_000)

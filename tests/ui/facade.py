@@ -109,7 +109,7 @@ LIVE = "● live"
 """Stands before how long ago a session was written."""
 BESIDE_CLOCK = 12
 """Cells at the beginning of a line with that clock that stay as they are: its length says where a title is cut."""
-AGE = re.compile(r" +\d+ (?:s|min)\b")
+AGE = re.compile(r" *\b\d+ (?:s|min)\b")
 """How long ago a session of a list was written."""
 
 ENDLESS = frozenset({"dialog", "find", "follow"})
@@ -128,6 +128,13 @@ HAPPENINGS: dict[type, str] = {
 def without_clock(line: str) -> str:
     """What a line says that stays the same while time goes on: little where it tells how long ago it was written."""
     return line[:BESIDE_CLOCK] if LIVE in line else AGE.sub(" ago", line)
+
+
+def is_laid_out(screen: Any) -> bool:
+    """Whether no widget of a screen still asks for another place, or to be painted."""
+    return not any(
+        widget._layout_required or widget._repaint_required for widget in screen.walk_children()
+    )
 
 
 def happening(message: Message) -> str:
@@ -580,7 +587,19 @@ class Running:
             *(waits for screen in screens if isinstance(screen, InspectScreen) for waits in self._unanswered(screen)),
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
             *("keys wait" for _ in range(bool(self._app._kept_input))),
+            *(f"{screen} is not laid out" for screen in self._shown_screens() if not is_laid_out(screen)),
         ]
+
+    async def close_while_commands_are_looked_up(self) -> None:
+        """Have the palette's list of commands gone by when the worker begins that fills it."""
+        palette = self._top
+        await palette.query("CommandList").remove()
+        worker = palette._gather_commands("cost")
+        await self.until(lambda: worker.is_finished)
+        await self._pilot.press("escape")
+
+    def _shown_screens(self) -> list[Any]:
+        return [*self._app._background_screens, self._top]
 
     @staticmethod
     def _unanswered(screen: InspectScreen) -> list[str]:
@@ -619,7 +638,7 @@ class Running:
 
     def lines_afresh(self) -> list[str]:
         """What the screen shows painted afresh, without painting it."""
-        for screen in (*self._app._background_screens, self._top):
+        for screen in self._shown_screens():
             for widget in screen.walk_children(with_self=True):
                 widget._styles_cache.clear()
         return [strip.text for strip in self._strips()]

@@ -176,6 +176,17 @@ async def test_the_palette_shows_what_commands_say_as_it_is_written(
         await run.until_shown("[/CACHE-READ[/CACHE-WRITE]")
 
 
+async def test_commands_are_not_looked_up_for_a_palette_that_was_closed_meanwhile(
+    running: Callable[..., Any], session_file: Recording
+) -> None:
+    async with running(session_file.path) as run:
+        run.send("ctrl+p")
+        await run.until(lambda: run.has_line)
+        await run.close_while_commands_are_looked_up()
+        await run.until(lambda: run.on_top == "session")
+        await run.settled()
+
+
 async def test_paging_through_a_list_that_has_no_room_does_nothing(
     running: Callable[..., Any], session_file: Recording
 ) -> None:

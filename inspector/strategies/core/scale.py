@@ -97,7 +97,8 @@ class ValueScale:
         if not self.logarithmic:
             return self._linear_step(_COARSE_LINEAR_STEPS if coarse else _LINEAR_STEPS)
         unit = 10.0 ** math.floor(math.log10(max(abs(value), 1.0))) / (1 if coarse else LARGE_STEP)
-        return max(unit, 1.0) if self.whole else max(unit, (self.maximum - self.minimum) / 1e6)
+        finest = 10.0 ** math.floor(math.log10((self.maximum - self.minimum) / 1e6))
+        return max(unit, 1.0 if self.whole else finest)
 
     def _linear_step(self, steps: int) -> float:
         rough = (self.maximum - self.minimum) / steps

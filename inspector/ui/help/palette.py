@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from inspect import unwrap
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Provider
 from textual.events import Click
 
@@ -25,6 +26,9 @@ KEY_CELLS: Final = 10
 """Cells of the column of keys."""
 EDGE_CELLS: Final = 6
 """Cells beside a line."""
+
+GATHERING: Final = "--textual-command-palette-gather-commands"
+"""The group of the worker that fills the list, by which Textual ends it."""
 
 
 @runtime_checkable
@@ -71,6 +75,12 @@ class CommandFinder(CommandPalette, AnsweredScreen[None]):
         # The application is closing, and the screen whose commands these are has gone first.
         if len(self.app.screen_stack) < 2:
             event.prevent_default()
+
+    @work(exclusive=True, group=GATHERING)
+    async def _gather_commands(self, search_value: str) -> None:
+        # A worker begins a moment after it was asked for; what it fills may have been closed meanwhile.
+        if self.query(CommandList):
+            await unwrap(CommandPalette._gather_commands)(self, search_value)  # noqa: SLF001  the worker itself
 
     @on(Click)
     def _drop_outside(self, event: Click) -> None:
