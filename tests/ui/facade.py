@@ -132,9 +132,7 @@ def without_clock(line: str) -> str:
 
 def is_laid_out(screen: Any) -> bool:
     """Whether no widget of a screen still asks for another place, or to be painted."""
-    return not any(
-        widget._layout_required or widget._repaint_required for widget in screen.walk_children()
-    )
+    return not any(widget._layout_required or widget._repaint_required for widget in screen.walk_children())
 
 
 def happening(message: Message) -> str:
