@@ -42,11 +42,16 @@ def dollars(value: float | None, known: Mapping[str, How], name: str) -> str:
     return IN_TEXT.marked(IN_TEXT.dollars(value), known.get(name, ""))
 
 
+def bill_share(found: CacheMissesFacts) -> str:
+    """What part of the bill misses are, with the mark of how it is known."""
+    return IN_TEXT.marked(IN_TEXT.share(found.share), found.known.get("share", ""))
+
+
 def misses_text(found: CacheMissesFacts) -> str:
     """How many cache misses there were, of how many tokens, and what part of the bill; not what they cost."""
     label = quantity(CacheMissesFacts, "tokens").label
     tokens = IN_TEXT.marked(IN_TEXT.whole(found.tokens), found.known.get("tokens", ""))
-    share = "" if found.share is None else f"{IN_TEXT.share(found.share)} of the bill; "
+    share = "" if found.share is None else f"{bill_share(found)} of the bill; "
     rows = [row for row in found.causes if not row.expected]
     of = ", ".join(f"{row.calls:,} {row.short}" for row in rows)
     causes = f": {of}; " if len(rows) > 1 else ", "

@@ -144,7 +144,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     tool_results: Annotated[Count, figure("tool results", Unit.COUNT, "Blocks that are tool results.")]
     calls: Annotated[Count, figure("calls", Unit.COUNT, "Requests to a model.")]
     compactions: Annotated[
-        Count, figure("compactions", Unit.COUNT, "Compactions the agent itself performed and recorded.")
+        Count, figure("compactions", Unit.COUNT, "Compactions the agent itself recorded; results it cleared are none.")
     ]
     skipped_records: Annotated[
         Count, figure("records that could not be read", Unit.COUNT, "Records that could not be read.")

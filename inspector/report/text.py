@@ -16,6 +16,7 @@ from inspector.report.cache_text import (
     DEAREST,
     SWITCH_LABEL,
     accounting_text,
+    bill_share,
     cause_name,
     dearest,
     dollars,
@@ -352,7 +353,11 @@ def cache_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     taken = f"{IN_TEXT.whole(outcome.resent_tokens)} tokens re-cached"
     cost = "" if outcome.rebuild_usd is None else f" for {IN_TEXT.dollars(outcome.rebuild_usd)}"
     more = "" if outcome.break_usd is None else f", {IN_TEXT.dollars(outcome.break_usd)} more than cache reads"
-    return [("prompts changed", f"{IN_TEXT.plural(outcome.plan_breaks, 'call')}: {taken}{cost}{more}{_told(known)}")]
+    changed = IN_TEXT.whole(outcome.plan_breaks)
+    if plan.figures.cache_breaks is not None and plan.figures.cache_breaks > outcome.plan_breaks:
+        # The others follow a compaction or a rewind: both numbers stand in the same report.
+        changed += f" of {IN_TEXT.whole(plan.figures.cache_breaks)}"
+    return [("changed by plan", f"{changed} changed prompts: {taken}{cost}{more}{_told(known)}")]
 
 
 def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
@@ -412,7 +417,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
         page.line(f"{no_misses_text(report)}", indent=2)
     _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
     shown = dearest(found, DEAREST)
-    rows = [("of the bill", IN_TEXT.share(found.share))] if found.calls and found.share is not None else []
+    rows = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
     texts = zip(shown, miss_texts(shown), strict=True)
     rows += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
     rows += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]

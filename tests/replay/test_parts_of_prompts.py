@@ -102,6 +102,27 @@ def test_the_system_prompt_is_that_of_the_model_that_is_called():
     assert system_tokens(inputs) == system[-1]
 
 
+def test_where_an_agent_left_out_blocks_the_system_prompt_keeps_its_room():
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))
+    for turn in range(40):
+        shown = sum(builder.messages[at].blocks[0].characters for at in builder.members)
+        # From here on 5,000 tokens fewer were sent than the file shows, which does not say so.
+        left_out = 5_000 if turn >= 30 else 0
+        usage = Usage(uncached=3_000 + shown - left_out, output=1)
+        builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "a" * 10), usage=usage, model="claude-opus-4-5")
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "q" * (300 + 170 * (turn * 7 % 5))))
+    inputs = inputs_of(builder.session())
+
+    system = system_by_call(inputs)
+
+    assert system[:30] == pytest.approx(3_000, rel=0.1)
+    assert system[30:] == pytest.approx(3_000, rel=0.1)
+    state = replay(inputs, Plan()).state(39)
+    context = context_at(replay(inputs, Plan()), state)
+    assert context.sent.sum() + context.rest == inputs.sizes.whole[39]
+
+
 def test_no_plan_cuts_more_of_a_prompt_than_was_sent_where_the_file_shows_more_than_that():
     builder = SessionBuilder()
     builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "task"))

@@ -134,6 +134,9 @@ def hold_together(report: Report) -> None:
         extra = IN_TEXT.marked(IN_TEXT.dollars(found.extra_usd), found.known["extra_usd"])
         assert f"cache misses {extra} more than reading would have cost" in why
         assert f"{extra} more than reading them would have cost".replace("$", "\\$").replace("~", "\\~") in markdown
+        share = IN_TEXT.marked(IN_TEXT.share(found.share), found.known["share"])
+        assert f"{share} of the bill; " in why
+        assert f"of the bill {share} " in text
     for pointer, (value, _) in shown.items():
         there = at(document, pointer)
         assert (value is None and there is None) or float(value or "nan") == there, pointer

@@ -11,6 +11,9 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.document import Report
+from inspector.session.open import open_session
+from inspector.strategies.history.history import History
+from inspector.ui.timeline.boundaries import boundaries_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +105,15 @@ def test_where_placeholders_were_recorded_the_recorded_cost_is_a_least_and_the_b
     assert f">= ${report.recorded.cost_usd:.2f}" in text
     assert f"~${report.baseline.cost_usd:.2f}" in text
     assert "~ estimated or projected, >= at least" in text
+
+
+def test_a_report_counts_the_compactions_that_the_screen_goes_through_and_no_results_that_were_cleared(corpus, capsys):
+    path = corpus / "claude-code" / "70d782f7-b303-4e48-9512-6bec16c37abd.jsonl"
+    session = open_session(path)
+    shown = sum(each.is_compaction for each in boundaries_of(History.of(session)))
+
+    assert any(each.is_partial for each in session.compactions)
+    assert report_on(capsys, path).session.compactions == shown == 2
 
 
 def test_what_a_plan_saves_is_the_baseline_less_the_plan(corpus: Path, capsys):

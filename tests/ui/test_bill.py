@@ -50,6 +50,15 @@ def test_every_row_is_as_wide_as_it_is_to_be(series: BillSeries, width: int, hei
         assert {cell_width(row) for row in rows} == {width}
 
 
+@pytest.mark.parametrize("call", [0, 17, 30])
+def test_the_call_that_is_looked_at_is_marked_whatever_else_stands_there(series: BillSeries, call: int) -> None:
+    axis, legend = rows_of(replace(series, call=call), 78, 10)[-2:]
+
+    assert call_at(series, axis.index("◆"), 78) == call
+    assert axis.count("◆") == 1
+    assert "◆ this call" in legend
+
+
 def test_the_highest_column_is_the_dearest_call_and_its_miss_is_named_above_it(series: BillSeries) -> None:
     rows = rows_of(series, 78, 10)
     highest = {at for at, letter in enumerate(rows[1]) if letter in "░▒▓█"}

@@ -18,4 +18,4 @@ def test_what_is_kept_says_how_much_was_recorded_once_more_and_that_a_summary_is
     assert first.effect is not None
     assert not len(first.effect.added)
     assert heading.endswith("kept 10 blocks, 9 of them recorded once more · the file does not hold the summary")
-    assert " tokens (local count) · " in heading
+    assert " tokens (local estimate) · " in heading

@@ -336,7 +336,7 @@ async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> No
         (miss,) = run.cache.misses.misses
         await run.until_shown("The bill over calls")
         line = next(row for row, text in enumerate(run.lines()) if "$0 ─" in text)
-        await run.click_at(run.lines()[line].index(EXPIRED.glyph), line - 3)
+        await run.click_at(run.lines()[line].index("◆"), line - 3)
         await run.until_shown("╭─ Timeline")
         assert run.timeline.cursor_block == next(iter(run.cache.by_block))
         assert miss.call == 17

@@ -254,7 +254,7 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await run.tap("down")  # from the first key on the cursor stays where it is put
         table = table_on_top(run)
         told = [" ".join(cell.text for cell in row.cells.values()) for row in table.rows]
-        table.go_to_line(next(place for place, text in enumerate(told) if "current plan" in text))
+        table.go_to_line(next(place for place, text in enumerate(told) if "tiered-stale current" in text))
         await shows(run, "▶●tiered-stale", "current")
         await shows(run, "acts", f"from call {first + 1} on")
         await run.tap("asterisk")

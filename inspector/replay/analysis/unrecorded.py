@@ -28,6 +28,9 @@ NOT_RECORDED = "system prompt and tools (not recorded)"
 NOT_RECORDED_SHORT = "system, tools (not recorded)"
 """The same where there is less room."""
 
+_ROUNDING = 1e-6
+"""What a rest that is a whole number may be short of it."""
+
 EARLIER = "earlier conversation (not recorded)"
 """The same where the file begins in the middle: a prompt was reported of which it shows nothing."""
 
@@ -51,7 +54,7 @@ def system_by_call(inputs: ReplayInputs) -> NDArray[np.float64]:
     sizes, layout = inputs.sizes, inputs.layout
     rest = sizes.whole - sizes.ratio * (layout.with_envelopes - inputs.recorded_removed)
     overhead = np.maximum(np.rint(inputs.scale.calibration.call_overhead), 0)
-    system: NDArray[np.float64] = np.minimum(overhead, np.floor(np.maximum(rest, 0)))
+    system: NDArray[np.float64] = np.minimum(overhead, np.floor(np.maximum(rest, 0) + _ROUNDING))
     return system
 
 

@@ -268,14 +268,18 @@ def _ratio_within(
 ) -> NDArray[np.float64]:
     """Per call, the provider's tokens for a counted one; less where blocks would measure more than their prompt.
 
-    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent. A prompt that
-    nobody reported is what its blocks measure; what goes with these is kept in whole counted tokens, which may come to
-    a little more.
+    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent. The system
+    prompt and the tools are sent with every call: where blocks would leave less than half of their room, which no fit
+    misses a prompt by, it is the blocks that measure less. A prompt that nobody reported is what its blocks measure;
+    what goes with these is kept in whole counted tokens, which may come to a little more.
     """
     counted = np.maximum(layout.with_envelopes - removed, 1)
+    overhead = np.maximum(np.rint(scale.calibration.call_overhead), 0)
+    is_squeezed = (whole - scale.ratio * counted < overhead / 2) & (whole > overhead)
+    room = np.where(is_squeezed, whole - overhead, np.maximum(whole, 0))
     previous = int(layout.previous_call[-1])
     is_known = np.append(reported, previous >= 0 and bool(reported[previous]))
-    return np.where(is_known, np.minimum(scale.ratio, np.maximum(whole, 0) / counted), scale.ratio)
+    return np.where(is_known, np.minimum(scale.ratio, room / counted), scale.ratio)
 
 
 def _cached_blocks(

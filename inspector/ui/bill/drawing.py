@@ -199,8 +199,8 @@ def _axis(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tup
     for miss in reversed(series.misses):
         cells[int(places[miss.call])] = (mark_of(miss.cause).glyph, "bill--miss")
     if series.call is not None and 0 <= series.call < series.call_count:
-        glyph, _ = cells[int(places[series.call])]
-        cells[int(places[series.call])] = (HERE if glyph == AXIS else glyph, "bill--here")
+        # Over any other mark: what the call is, its row and its name above the column say.
+        cells[int(places[series.call])] = (HERE, "bill--here")
     return cells
 
 

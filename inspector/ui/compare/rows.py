@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -166,6 +166,7 @@ def compare_table(
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     idle = [each for each in contenders if each.is_idle]
     shown = [each for each in contenders if is_unfolded or not each.is_idle]
+    shown = _each_once(shown)
     shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
     marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
     rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
@@ -174,6 +175,18 @@ def compare_table(
             FigureRow(NEVER_APPLIED, {}, style="table--faint", words=_fold_words(idle, is_unfolded=is_unfolded))
         )
     return Table(COLUMNS, tuple(rows))
+
+
+def _each_once(shown: list[Contender]) -> list[Contender]:
+    """Plans without the main screen's where another row is of the same strategies: that row is called the current."""
+    current = next((each for each in shown if each.is_current), None)
+    if current is None or not current.plan.strategies:
+        return shown
+    same = (each for each in shown if each.found is not None and not (each.is_baseline or each.is_current))
+    twin = next((each for each in same if each.plan.strategies == current.plan.strategies), None)
+    if twin is None:
+        return shown
+    return [replace(each, kind=PlanKind.CURRENT) if each is twin else each for each in shown if each is not current]
 
 
 def _fold_words(idle: Sequence[Contender], *, is_unfolded: bool) -> str:

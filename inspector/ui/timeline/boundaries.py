@@ -150,7 +150,7 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
         ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
     )
     again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
-    tokens = f"{_about(tokens_of(table, effect.removed))} tokens (local count)"
+    tokens = f"{_about(tokens_of(table, effect.removed))} tokens (local estimate)"
     lacks_summary = boundary.is_compaction and not len(effect.added)
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     return (
@@ -158,7 +158,7 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
         *_aligned(named),
         "",
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
-        "Prompts are what the provider counted, blocks a local count; the rest is what the file does not hold.",
+        "Prompts are what the provider counted, blocks a local estimate; the rest is what the file does not hold.",
     )
 
 
