@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.hook.records import TRIMS, trims
 from inspector.recall.originals import has_original, state_folder
 from inspector.report.numbers import ABOUT, ON_SCREEN
+from inspector.session.model import LinkKind
 from inspector.tokens.counter import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.hook.records import Trim
+    from inspector.session.model import Session
 
 StoreStamp = tuple[tuple[int, int], ...]
 
@@ -59,10 +61,18 @@ def store_stamp() -> StoreStamp | None:
     return tuple(found) or None
 
 
-def session_trims(identifier: str) -> SessionTrims | None:
-    """What the hook trimmed of the session with that id; None for nothing. Reads all that is recorded of trims."""
+def session_trims(session: Session) -> SessionTrims | None:
+    """What the hook trimmed of a session; None for nothing. Reads all that is recorded of trims.
+
+    Of one that it goes on from, by a fork or a resume under an id of its own: what was trimmed of the calls that it holds
+    copies of.
+    """
     folder = state_folder()
-    found = [trim for trim in trims(folder) if identifier and trim.session == identifier]
+    before = {link.identifier for link in session.links if link.kind is LinkKind.CONTINUED}
+    of_it = {session.identifier, *before} - {""}
+    recorded = [trim for trim in trims(folder) if trim.session in of_it]
+    calls = {block.tool_call_id for block in session.all_blocks} if before and recorded else set()
+    found = [trim for trim in recorded if trim.session == session.identifier or trim.identifier in calls]
     if not found:
         return None
     by_call = {trim.identifier: KeptTrim(trim, has_original(trim.identifier, trim.session, folder)) for trim in found}

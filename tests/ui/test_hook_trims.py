@@ -110,6 +110,21 @@ async def test_below_the_totals_stands_what_the_trims_of_the_session_saved_as_st
         assert study.is_on_top
 
 
+async def test_a_session_resumed_under_another_id_has_the_trims_of_the_results_it_holds_copies_of(
+    running, recorded: Path
+) -> None:
+    *copies, _, _, _, _, own = recorded.read_text().replace(SESSION, "s-2").splitlines()
+    origin = {"forkedFrom": {"sessionId": SESSION, "messageUuid": "u"}}
+    lines = [*(json.dumps({**json.loads(copy), **origin}) for copy in copies), own]
+    resumed = recorded.with_name("s-2.jsonl")
+    resumed.write_text("".join(f"{each}\n" for each in lines))
+    async with running(resumed, size=(140, 40)) as run:
+        await to_block(run, result_of(resumed, "toolu_1"))
+        await run.until_shown("original: inspector recall toolu_1")
+        await Costs.opened(run)
+        await run.until_shown("trimmed by the hook: 1 result,")
+
+
 async def test_where_the_hook_has_no_store_or_trimmed_others_nothing_is_said_of_it(running, recorded: Path) -> None:
     store = Path(state_folder())
     shutil.rmtree(store)

@@ -55,12 +55,12 @@ class HookTrims:
         if asked == self._asked:
             return
         self._asked = asked
-        if asked[1] is None:
+        if session is None or asked[1] is None:
             self._take(None)
             return
 
         def work(post: Post[SessionTrims | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
-            post(session_trims(identifier))
+            post(session_trims(session))
 
         self._jobs.run(work, self._take, group="hook trims", description="read what the hook trimmed")
 
