@@ -64,8 +64,8 @@ def store_stamp() -> StoreStamp | None:
 def session_trims(session: Session) -> SessionTrims | None:
     """What the hook trimmed of a session; None for nothing. Reads all that is recorded of trims.
 
-    Of one that it goes on from, by a fork or a resume under an id of its own: what was trimmed of the calls that it holds
-    copies of.
+    Of one that it goes on from, by a fork or a resume under an id of its own: what was trimmed of the calls that it
+    holds copies of.
     """
     folder = state_folder()
     before = {link.identifier for link in session.links if link.kind is LinkKind.CONTINUED}

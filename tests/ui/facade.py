@@ -130,9 +130,9 @@ def without_clock(line: str) -> str:
     return line[:BESIDE_CLOCK] if LIVE in line else AGE.sub(" ago", line)
 
 
-def is_laid_out(screen: Any) -> bool:
-    """Whether no widget of a screen still asks for another place, or to be painted."""
-    return not any(widget._layout_required or widget._repaint_required for widget in screen.walk_children())
+def not_laid_out(screen: Any) -> list[str]:
+    """The widgets of a screen that still ask for another place, or to be painted."""
+    return [str(each) for each in screen.walk_children() if each._layout_required or each._repaint_required]
 
 
 def happening(message: Message) -> str:
@@ -585,7 +585,7 @@ class Running:
             *(waits for screen in screens if isinstance(screen, InspectScreen) for waits in self._unanswered(screen)),
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
             *("keys wait" for _ in range(bool(self._app._kept_input))),
-            *(f"{screen} is not laid out" for screen in self._shown_screens() if not is_laid_out(screen)),
+            *(f"{widget} is not laid out" for screen in self._shown_screens() for widget in not_laid_out(screen)),
         ]
 
     async def close_while_commands_are_looked_up(self) -> None:
