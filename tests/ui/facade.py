@@ -131,8 +131,9 @@ def without_clock(line: str) -> str:
 
 
 def not_laid_out(screen: Any) -> list[str]:
-    """The widgets of a screen that still ask for another place, or to be painted."""
-    return [str(each) for each in screen.walk_children() if each._layout_required or each._repaint_required]
+    """The widgets of a screen that still ask for another place, or to be painted, where they are shown at all."""
+    asking = (each for each in screen.walk_children() if each._layout_required or each._repaint_required)
+    return [str(each) for each in asking if all(above.display for above in each.ancestors_with_self)]
 
 
 def happening(message: Message) -> str:
