@@ -267,6 +267,39 @@ def test_a_session_that_ends_every_worker_of_a_cluster_is_lost_and_no_other(
     assert found == {0: None, 1: None, 2: None, 3: ENDED, 4: None}
 
 
+def test_a_result_that_went_with_its_worker_is_worked_out_again(
+    cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import distributed
+
+    received, lost = distributed.Future.result, []
+
+    def result(future: distributed.Future, timeout: float | None = None) -> object:
+        assert timeout is not None
+        if not lost:
+            lost.append(future)
+            raise TimeoutError
+        return received(future, timeout)
+
+    monkeypatch.setattr(distributed.Future, "result", result)
+    jobs = [Job(Path(str(number)), fleet_work.squared, (number,)) for number in range(5)]
+    assert dict(cluster.finished(jobs)) == {0: 0, 1: 1, 2: 4, 3: 9, 4: 16}
+    assert lost
+
+
+def test_work_meant_for_workers_that_all_ended_is_done_by_those_that_come_after_them(
+    tmp_path: Path, cluster: ClusterExecutor
+) -> None:
+    (tmp_path / "sessions").mkdir()
+    paths = [tmp_path / "sessions" / f"{name}{number}" for name in (ONCE, "session") for number in range(4)]
+    home = dict(cluster.finished([Job(path, fleet_work.squared, (3,)) for path in paths], stays=True))
+    assert set(home.values()) == {9}
+    found = dict(cluster.finished([Job(path, fleet_work.perish, (path,)) for path in paths], stays=True))
+
+    assert found == dict.fromkeys(range(len(paths)))
+    assert not cluster.ended
+
+
 def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_certificate(
     cluster: ClusterExecutor, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

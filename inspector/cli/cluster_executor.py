@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from inspector.cli.executors import (
     ENDED,
@@ -43,6 +43,9 @@ AHEAD: Final = 4
 COUNTED_SECONDS: Final = 2.0
 """How often the workers are counted."""
 
+RESULT_SECONDS: Final = 10
+"""So long what came of a job may take to get here once it is done; it is short."""
+
 WITHOUT_WORKERS_SECONDS: Final = 60.0
 """So long a cluster may have no worker before the work ends: one that ended comes back within a few."""
 
@@ -73,7 +76,7 @@ class ClusterExecutor(SessionExecutor):
         super().__init__()
         self._client, self._cluster, self._name = client, cluster, name
         self._home: dict[Path, str] = {}
-        self._threads = 0
+        self._threads: dict[str, int] = {}
         self._counted = -COUNTED_SECONDS
         self._seen = time.monotonic()
 
@@ -125,11 +128,12 @@ class ClusterExecutor(SessionExecutor):
     ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
         waiting, alone = deque(range(len(jobs))), deque[int]()
         suspected: set[int] = set()
-        running: dict[Any, int] = {}
+        running: dict[Any, _Sent] = {}
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
             while (waiting or alone or running) and not self._is_over(until) and self._has_workers():
-                while waiting and len(running) < self._threads * AHEAD:
+                waiting.extendleft(self._left_behind(running))
+                while waiting and len(running) < sum(self._threads.values()) * AHEAD:
                     self._submit(jobs, waiting.popleft(), running, done, stays=stays)
                 # Whoever was at work where a worker ended has to show by itself that it was not the reason.
                 if alone and not running:
@@ -137,8 +141,14 @@ class ClusterExecutor(SessionExecutor):
                 future = _next(done, min(until - time.monotonic(), LOOK_SECONDS))
                 if future is None or future not in running:
                     continue
-                index = running.pop(future)
-                found = self._received(future, jobs[index].path)
+                index = running.pop(future).job
+                try:
+                    found = self._received(future, jobs[index].path)
+                except TimeoutError:
+                    # A worker that ended since held it, and was the only one that was to work it out.
+                    self._client.cancel([future], force=True)
+                    waiting.appendleft(index)
+                    continue
                 if found is not None:
                     yield index, found[0]
                 elif index in suspected:
@@ -153,22 +163,36 @@ class ClusterExecutor(SessionExecutor):
         self,
         jobs: Sequence[Job[Worked]],
         index: int,
-        running: dict[Any, int],
+        running: dict[Any, _Sent],
         done: queue.SimpleQueue[Any],
         *,
         stays: bool,
     ) -> None:
         home = self._home.get(jobs[index].path) if stays else None
+        home = home if home in self._threads else None
         where = {} if home is None else {"workers": [home], "allow_other_workers": True}
         future = self._client.submit(_worked, jobs[index], made_by(), pure=False, **where)
-        running[future] = index
+        running[future] = _Sent(index, home)
         future.add_done_callback(done.put)
+
+    def _left_behind(self, running: dict[Any, _Sent]) -> list[int]:
+        """Jobs that were to be done where no worker is any more; they are under way no longer.
+
+        Others may do them, but where there was no other when their worker ended, a scheduler lets them wait for ever.
+        """
+        if not self._threads:
+            return []
+        left = [future for future, sent in running.items() if sent.home is not None and sent.home not in self._threads]
+        if left:
+            self._client.cancel(left, force=True)
+        return [running.pop(future).job for future in left]
 
     def _received(self, future: Any, path: Path) -> tuple[Any] | None:
         """What came of a job, alone in a tuple; None where workers ended under it.
 
         Raises:
             CommandError: The workers cannot do it: they are others than this program.
+            TimeoutError: It is done, and does not get here.
         """
         from concurrent.futures import CancelledError
 
@@ -176,9 +200,11 @@ class ClusterExecutor(SessionExecutor):
         from distributed.scheduler import KilledWorker
 
         try:
-            outcome, address, made = future.result()
+            outcome, address, made = future.result(timeout=RESULT_SECONDS)
         except KilledWorker:
             return None
+        except TimeoutError:
+            raise
         except (CancelledError, FutureCancelledError):
             self.ended = self.ended or f"{self._name}, which is gone,"
             return None
@@ -202,9 +228,9 @@ class ClusterExecutor(SessionExecutor):
             return True
         self._counted = now
         try:
-            self._threads = sum(self._client.nthreads().values())
+            self._threads = dict(self._client.nthreads())
         except (OSError, ValueError):
-            self._threads = 0
+            self._threads = {}
         if self._threads:
             self._seen = now
         elif now > self._seen + WITHOUT_WORKERS_SECONDS:
@@ -216,6 +242,13 @@ class ClusterExecutor(SessionExecutor):
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+
+
+class _Sent(NamedTuple):
+    """A job under way, by its place, and the worker it is to be done on; None for any."""
+
+    job: int
+    home: str | None
 
 
 def _next(done: queue.SimpleQueue[Any], seconds: float) -> Any:

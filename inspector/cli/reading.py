@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError
@@ -11,6 +12,7 @@ from inspector.session.files import why_not_opened
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
     from pathlib import Path
 
     from inspector.replay.assumptions import Assumptions
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import Detection
     from inspector.session.model import Session
+    from inspector.tokens.counter import Counter
 
 
 def detect_format(path: Path) -> Detection:
@@ -127,8 +130,14 @@ def counted_inputs(session: Session, pricing: Pricing, *, cache: str | None, win
 
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
-        table = deque(count_session(session, load_counter(), progress=progress), maxlen=1).pop()
+        table = deque(count_session(session, _counter(load_counter), progress=progress), maxlen=1).pop()
     return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=cache, window=window)
+
+
+@cache
+def _counter(load: Callable[[], Counter]) -> Counter:
+    """One counter for all sessions of a command or of a worker: to build it takes longer than to count most of them."""
+    return load()
 
 
 def priced_inputs(session: Session, options: Namespace) -> ReplayInputs:

@@ -22,7 +22,7 @@ from inspector.ui.sessions.book import Entry, SessionLine
 from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
 from tests.conftest import ROOT
 from tests.ui.figures_shown import PLAN, SESSION, Figures, from_report, label, sum_as_printed
-from tests.ui.studies import BASELINE, CURRENT, Compare, Composition, Costs, Tune, table_on_top
+from tests.ui.studies import BASELINE, Compare, Composition, Costs, Tune, table_on_top
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -253,7 +253,8 @@ async def compare(figures: Figures, run: Running) -> None:
         "fires": "first applied at call",
         "pays": "breaks even at call",
     }
-    for key, of in ((BASELINE, SESSION), (CURRENT, PLAN)):
+    (current,) = (key for key, row in rows.items() if "kind" in row.cells and row.cells["kind"].order == "current")
+    for key, of in ((BASELINE, SESSION), (current, PLAN)):
         for column, name in names.items():
             cell = rows[key].cells.get(column)
             if cell is not None and cell.order is not None:

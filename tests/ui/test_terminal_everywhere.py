@@ -18,6 +18,8 @@ from tests.terminal import KEYS, TerminalProgram
 
 ROW = r"▶.*"
 """The row the cursor is on."""
+IN_USE = r"▶.*\S +current .*"
+"""The row the cursor is on, of the plan of the main screen."""
 CALL = r"next prompt, after|call \d+ of \d+"
 HERE = r"◆here +\S.*"
 SLIDER = r"▸ +\w+ .*"
@@ -242,11 +244,12 @@ def test_keys_of_the_table_of_plans(program: Tried) -> None:
     program.go("home", shows="▶ nothing cut")
     act("study.explain", "E", shows="How this is calculated")
     program.go("escape", "down", "down", shows="Compare ")
-    added = f"●{program.found(ROW)[0].strip('│▶★◆✗● ').split()[0]}"
     act("compare.add", "+", shows="ctrl+z takes it back")
-    program.until(lambda: added in program.text, "the plan with the strategy")
-    act("study.undo", "ctrl+z", hides=added)
-    act("study.redo", "ctrl+y", shows=added)
+    program.until(lambda: program.found(IN_USE), "the plan with the strategy")
+    act("study.undo", "ctrl+z", changes=ROW)
+    program.until(lambda: not program.found(IN_USE), "no plan at the cursor")
+    act("study.redo", "ctrl+y", changes=ROW)
+    program.until(lambda: program.found(IN_USE), "the plan with the strategy again")
     act("study.window", "v", shows="Window at the next prompt")
     act("study.costs", "$", shows="Totals over all calls")
     act("study.tune", "t", shows="Tune ")

@@ -220,13 +220,14 @@ def chart_of(
 
 
 def firings(replay: Replay, triggers: tuple[Trigger, ...]) -> NDArray[np.int32]:
-    """The calls at which strategies that wait for a prompt size change something, rising."""
+    """The calls at which strategies that wait for a prompt size change something, rising. The next prompt is none."""
     changes = replay.edits
     entries = {trigger.entry for trigger in triggers}
     waited = np.array([reason.entry in entries for reason in changes.reasons], dtype=np.bool_)
     if not waited.any():
         return np.zeros(0, dtype=np.int32)
-    acting = waited[changes.reason] & (changes.action != Action.WHOLE)
+    is_made = changes.call < replay.history.call_count
+    acting = waited[changes.reason] & (changes.action != Action.WHOLE) & is_made
     return np.unique(changes.call[acting]).astype(np.int32)
 
 

@@ -9,12 +9,12 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
+from textual.widget import Widget
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from textual.message_pump import MessagePump
-    from textual.widget import Widget
 
 FRAME = 1 / 60
 """Seconds of a frame on most screens."""
@@ -111,7 +111,8 @@ def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
     """Do something once everything that waits to be painted is on the screen.
 
     Textual's own `call_after_refresh` leaves it with the screen in front, which keeps it unpainted until it is in front
-    again, or for good, where another one comes to the front or it closes meanwhile.
+    again, or for good, where another one comes to the front or it closes meanwhile. For one that is closed itself by
+    then nothing is done.
 
     Args:
         asker: In whose turn it is done.
@@ -124,6 +125,8 @@ def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
         if is_due:
             is_due = False
             unpainted.stop()
+            if isinstance(asker, Widget) and not asker.is_attached:
+                return
             done = do()
             if isawaitable(done):
                 await done
