@@ -233,6 +233,21 @@ async def test_another_width_folds_anew() -> None:
         assert app.detail.document.row(0) == ("x" * 50, SectionKind.RECORDED)
 
 
+async def test_a_block_chosen_while_there_is_no_room_is_the_one_shown_once_there_is_some() -> None:
+    app = DetailApp(CONTENT)
+    async with app.run_test(size=(100, 20)) as pilot:
+        await settle(pilot)
+        await pilot.resize_terminal(1, 20)
+        await settle(pilot)
+        app.detail.content = replace(
+            CONTENT, key="block 8", title="#150 a Read", raw=lambda: "another text", sent=None, note=None
+        )
+        await pilot.resize_terminal(100, 20)
+        await settle(pilot)
+        assert "#150 a Read" in shown(app.detail)[0]
+        assert not any("line 3 of the text" in line for line in shown(app.detail))
+
+
 async def test_five_megabytes_and_a_line_of_one_are_shown_from_any_place() -> None:
     text = "x" * 1_000_000 + "\n" + "\x1b[31mline\x1b[0m\n" * 300_000
     app = DetailApp(DetailContent("huge", "", lambda: text))

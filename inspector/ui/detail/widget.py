@@ -416,9 +416,10 @@ class Detail(LineView):
     def _prepare(self) -> None:
         """Read and fold what is to be shown now, in a thread."""
         self._generation += 1
-        if not self.is_mounted or not self.line_width:
+        self._prepared_width = self.line_width if self.is_mounted else 0
+        if not self._prepared_width:
+            # There is no room for it now; where there is some again, it is prepared for that.
             return
-        self._prepared_width = self.line_width
         content = self.content
         if content is None:
             self._recorded = None
