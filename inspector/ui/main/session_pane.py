@@ -67,7 +67,9 @@ class FailingPart(Widget):
         try:
             await self.open()
         except Exception as error:  # noqa: BLE001  whatever it is, the other parts are still to be opened
-            self.fail(error)
+            # A session that was closed meanwhile has no place for them any more.
+            if self.is_attached:
+                self.fail(error)
 
     @property
     def target(self) -> Widget:
