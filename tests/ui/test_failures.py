@@ -9,8 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from textual.widget import Widget
 
 from inspector.ui.controller.changes import Change
+from inspector.ui.main.session_pane import FailingPart
 from inspector.ui.plan.panel import PlanPanel
 from inspector.ui.toolkit.failures import failures_log
 from tests.conftest import ROOT
@@ -310,3 +312,14 @@ def test_in_a_terminal_a_part_that_failed_tells_of_it_in_its_place_alone(tmp_pat
         program.press("q")
         program.until(lambda: not program.child.isalive(), "the end")
         assert b"Traceback" not in program.written
+
+
+async def test_parts_that_were_to_be_made_for_a_session_closed_meanwhile_have_not_failed() -> None:
+    class Closed(FailingPart):
+        async def open(self) -> None:
+            await self.mount(Widget())
+
+    part = Closed()
+    await part.begin()
+    assert not part.has_failed
+    assert not failures_log().exists()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
 from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import Static
@@ -12,7 +13,8 @@ from inspector.ui.performance.frame_batching import FRAME, PaintingApp, after_fr
 from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Awaitable, Callable
+
     from textual.pilot import Pilot
 
 
@@ -180,3 +182,14 @@ async def test_what_is_due_after_a_frame_is_done_once_and_not_before_it(monkeypa
                 await pilot.pause(FRAME)
         await asyncio.sleep(2 * frame_batching.SECONDS_UNPAINTED)
     assert seen == [["first after"]]
+
+
+async def test_nothing_is_done_after_a_frame_for_what_is_gone_by_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = TwoLines()
+    async with app.run_test():
+        first = app.query(Drawn).first()
+        after_the_frame: list[Callable[[], Awaitable[None]]] = []
+        monkeypatch.setattr(first, "call_after_refresh", after_the_frame.append)
+        after_frame(first, lambda: pytest.fail("done for a widget that is gone"))
+        await first.remove()
+        await after_the_frame[0]()
