@@ -102,7 +102,8 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
     async with running(family[0]) as run:
         await run.press("home", "g", "a")
         timeline = run.timeline
-        own, costs, series = timeline.count, run.costs, run.chart.series
+        await run.settled()
+        own, costs, series = timeline.count, run.costs, str(run.chart.series)
         await run.press("right")
         await run.until(lambda: timeline.count > own)
         await run.until_shown("2 messages")
@@ -110,7 +111,7 @@ async def test_right_unfolds_and_left_folds_the_subagent_and_no_figure_of_the_se
         await run.press("down")
         assert timeline.rows.inner_of(timeline.cursor_row) is not None
         await run.until(lambda: run.detail.recorded == "find it")
-        assert (run.costs, run.chart.series) == (costs, series)
+        assert (run.costs, str(run.chart.series)) == (costs, series)
         assert timeline.new_rows == 0
         await run.press("z", "p")
         assert not run.pins
