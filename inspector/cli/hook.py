@@ -68,7 +68,7 @@ def run(options: Namespace) -> int:
 def _checked_plan(options: Namespace) -> str:
     """The plan as the hook is to be told of it, read once to see that it can be, with what of it does not run there."""
     from inspector.hook.compiled import applied_in_part, cuts_of, left_out, read_plan
-    from inspector.hook.rules import cuts_for
+    from inspector.hook.kept_plans import cuts_for
     from inspector.recall.originals import state_folder
     from inspector.strategies.plan import PlanError
     from inspector.strategies.presets import PRESETS

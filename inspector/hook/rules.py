@@ -1,7 +1,6 @@
-"""A plan as the hook applies it: for each tool, the cuts that its strategies of insertion make of a result.
+"""The cuts that a plan's strategies of insertion make of a result, as plain values, and making them.
 
-The strategies themselves say what these are (`inspector.hook.compiled`), once for a plan and a tool; that is kept
-beside the plan's own text, so that a changed plan is worked out anew. What is done here needs none of the libraries
+The strategies themselves say what these are (`inspector.hook.compiled`). What is done here needs none of the libraries
 the strategies need, whose import alone takes longer than the hook may.
 """
 
@@ -9,9 +8,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, NamedTuple, TypedDict, final
+from typing import NamedTuple, TypedDict, final
 
-FOLDER = "plans"
 TOKENS = "tokens"
 """As of the strategies."""
 
@@ -19,8 +17,6 @@ USUAL_WINDOW = 200_000
 """As of the strategies, in tokens."""
 
 _TAIL_BYTES = 512 << 10
-_FORM = 2
-"""Of what is kept of a plan; what was kept in another is worked out anew."""
 
 
 class Adaptive(TypedDict):
@@ -104,59 +100,6 @@ class Sent(NamedTuple):
 
     text: str
     is_stored: bool = False
-
-
-def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
-    """What a plan does to the results of a tool, in order.
-
-    Args:
-        plan: The plan's file, or the name of a plan.
-        tool: The tool's name.
-        folder: The hook's folder, where what was worked out is kept.
-
-    Raises:
-        InspectorError: The plan cannot be read.
-    """
-    from zlib import crc32
-
-    from inspector import __version__
-
-    try:
-        with open(plan, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
-            text = file.read()
-    except FileNotFoundError:
-        text = plan
-    key = [__version__, _FORM, plan, text]
-    path = f"{folder}/{FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
-    kept: dict[str, Any] = {}
-    try:
-        with open(path, encoding="utf-8") as file:  # noqa: PTH123
-            kept = json.load(file)
-        if kept["key"] == key:
-            known: list[Cut | Store] | None = kept["tools"].get(tool)
-            if known is not None:
-                return known
-        else:
-            kept = {}
-    except (OSError, ValueError, LookupError, TypeError):
-        kept = {}
-    from inspector.hook.compiled import cuts_of, read_plan
-
-    cuts = cuts_of(read_plan(plan), tool)
-    _keep(path, {"key": key, "tools": {**kept.get("tools", {}), tool: cuts}})
-    return cuts
-
-
-def _keep(path: str, document: dict[str, Any]) -> None:
-    try:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        part = f"{path}.{os.urandom(6).hex()}.part"
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(document, file)
-        os.replace(part, path)  # noqa: PTH105
-    except OSError:
-        return  # worked out again next time
 
 
 def trimmed(text: str, cuts: list[Cut | Store], result: Result) -> Sent:

@@ -10,8 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from inspector.hook.kept_plans import cuts_for
 from inspector.hook.records import record_error, record_trim
-from inspector.hook.rules import Result, cuts_for, trimmed
+from inspector.hook.rules import Result, trimmed
 from inspector.hook.shapes import AGENTS
 from inspector.recall.originals import keep, make_room_for_originals, state_folder, stored_path
 

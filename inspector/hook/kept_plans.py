@@ -1,0 +1,71 @@
+"""What a plan does to each tool's results, kept from one process of the hook to the next.
+
+The strategies are asked once for a plan and a tool; that is kept beside the plan's own text, so that a changed plan is
+worked out anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inspector.hook.rules import Cut, Store
+
+_FOLDER = "plans"
+_FORM = 2
+"""Of what is kept of a plan; what was kept in another is worked out anew."""
+
+
+def cuts_for(plan: str, tool: str, folder: str) -> list[Cut | Store]:
+    """What a plan does to the results of a tool, in order.
+
+    Args:
+        plan: The plan's file, or the name of a plan.
+        tool: The tool's name.
+        folder: The hook's folder, where what was worked out is kept.
+
+    Raises:
+        InspectorError: The plan cannot be read.
+    """
+    from zlib import crc32
+
+    from inspector import __version__
+
+    try:
+        with open(plan, encoding="utf-8") as file:  # noqa: PTH123  pathlib takes long to import
+            text = file.read()
+    except FileNotFoundError:
+        text = plan
+    key = [__version__, _FORM, plan, text]
+    path = f"{folder}/{_FOLDER}/{crc32(plan.encode('utf-8', 'surrogatepass')):08x}.json"
+    kept: dict[str, Any] = {}
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123
+            kept = json.load(file)
+        if kept["key"] == key:
+            known: list[Cut | Store] | None = kept["tools"].get(tool)
+            if known is not None:
+                return known
+        else:
+            kept = {}
+    except (OSError, ValueError, LookupError, TypeError):
+        kept = {}
+    from inspector.hook.compiled import cuts_of, read_plan
+
+    cuts = cuts_of(read_plan(plan), tool)
+    _keep(path, {"key": key, "tools": {**kept.get("tools", {}), tool: cuts}})
+    return cuts
+
+
+def _keep(path: str, document: dict[str, Any]) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
+        part = f"{path}.{os.urandom(6).hex()}.part"
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(document, file)
+        os.replace(part, path)  # noqa: PTH105
+    except OSError:
+        return  # worked out again next time
