@@ -1,7 +1,8 @@
 """What a call is billed by besides its model, its date and its tokens, as responses say it.
 
 Anthropic's usage names `speed`, `service_tier`, `inference_geo` and, below `server_tool_use`, how often its own tools
-were used; an OpenAI response names `service_tier`. The usual, in whatever word, is left out: most calls have no terms.
+were used; an OpenAI response names `service_tier`. Tokens of sound, of pictures and of video stand apart in the details
+of OpenAI's usage and in Gemini's, by modality. The usual, in whatever word, is left out: most calls have no terms.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
 USUAL = frozenset({"", "standard", "default", "auto", "standard_only", "not_available", "global", "none", "null"})
@@ -21,7 +22,35 @@ SERVICE_TIER = "service_tier"
 
 LONGEST_WORD = 24
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9._-]+")
-MOST_SEARCHES = 10_000
+MOST_USES = 10_000
+"""Of a provider's own tool in one call."""
+
+INPUT, CACHE_READ, OUTPUT = "input", "cache_read", "output"
+MEDIA = ("audio", "image", "video")
+_PROMPT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details", "promptTokensDetails")
+_CACHED_DETAILS = ("cached_tokens_details", "cache_tokens_details", "cacheTokensDetails")
+_OUTPUT_DETAILS = (
+    "completion_tokens_details",
+    "output_tokens_details",
+    "output_token_details",
+    "candidates_tokens_details",
+    "candidatesTokensDetails",
+)
+_MOST_TOKENS = 1 << 40
+
+
+class MediaTokens(NamedTuple):
+    """Tokens of a call that are no text, and are among its prompt's or its response's.
+
+    Attributes:
+        kind: `audio`, `image`, `video`.
+        served: `input` for what was read from no cache, `cache_read`, `output`.
+        tokens: How many.
+    """
+
+    kind: str
+    served: str
+    tokens: int
 
 
 class BillingTerms(NamedTuple):
@@ -32,31 +61,50 @@ class BillingTerms(NamedTuple):
         tier: `batch`, `flex`, `priority`.
         region: Where it was to be worked out, where that costs something: `us`.
         web_searches: Searches the provider made for it.
+        code_runs: Pieces of code the provider ran for it.
+        media: Its tokens that are no text, by kind and how they were served.
     """
 
     speed: str = ""
     tier: str = ""
     region: str = ""
     web_searches: int = 0
+    code_runs: int = 0
+    media: tuple[MediaTokens, ...] = ()
 
     @property
     def code(self) -> str:
         """All of it in one word, to be kept with a call; empty for the usual."""
-        return "" if self == USUAL_TERMS else f"{self.speed}/{self.tier}/{self.region}/{self.web_searches}"
+        if self == USUAL_TERMS:
+            return ""
+        media = "+".join(f"{kind}.{served}.{tokens}" for kind, served, tokens in self.media)
+        return f"{self.speed}/{self.tier}/{self.region}/{self.web_searches}/{self.code_runs}/{media}"
 
     @property
     def label(self) -> str:
         """What is not the usual, for people: `fast, us, 3 web searches`."""
         searches = "1 web search" if self.web_searches == 1 else f"{self.web_searches:,} web searches"
-        return ", ".join(filter(None, (self.speed, self.tier, self.region, searches if self.web_searches else "")))
+        runs = "1 code execution" if self.code_runs == 1 else f"{self.code_runs:,} code executions"
+        kinds = dict.fromkeys(each.kind for each in self.media)
+        parts = (
+            self.speed,
+            self.tier,
+            self.region,
+            searches if self.web_searches else "",
+            runs if self.code_runs else "",
+            *(f"{kind} tokens" for kind in kinds),
+        )
+        return ", ".join(filter(None, parts))
 
     @classmethod
     def of_code(cls, code: str) -> BillingTerms:
         """The terms that a code says."""
         if not code:
             return USUAL_TERMS
-        speed, tier, region, searches = code.split("/")
-        return cls(speed, tier, region, int(searches))
+        speed, tier, region, searches, runs, media = code.split("/")
+        parts = (each.split(".") for each in media.split("+") if each)
+        told = tuple(MediaTokens(kind, served, int(tokens)) for kind, served, tokens in parts)
+        return cls(speed, tier, region, int(searches), int(runs), told)
 
 
 USUAL_TERMS = BillingTerms()
@@ -66,12 +114,50 @@ def terms_of(usage: object, service_tier: object = None) -> BillingTerms:
     """The terms that a response's usage says, and the service tier that may stand beside it."""
     said: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     tools = said.get("server_tool_use")
+    tools = tools if isinstance(tools, dict) else {}
     return BillingTerms(
         word_of(said.get("speed")),
         word_of(said.get("service_tier")) or word_of(service_tier),
         word_of(said.get("inference_geo")),
-        searches_of(tools.get("web_search_requests") if isinstance(tools, dict) else None),
+        uses_of(tools.get("web_search_requests")),
+        uses_of(tools.get("code_execution_requests")),
+        media_of(said),
     )
+
+
+def media_of(usage: Mapping[str, Any]) -> tuple[MediaTokens, ...]:
+    """The tokens that are no text, as a usage tells them apart: in OpenAI's details, or by Gemini's modalities."""
+    prompts = _details(usage, _PROMPT_DETAILS)
+    cached = _details(usage, _CACHED_DETAILS) or _details(prompts if isinstance(prompts, dict) else {}, _CACHED_DETAILS)
+    outputs = _details(usage, _OUTPUT_DETAILS)
+    return tuple(_media_of(prompts, cached, outputs))
+
+
+def _media_of(prompts: object, cached: object, outputs: object) -> Iterator[MediaTokens]:
+    for kind in MEDIA:
+        inside, read, said = (_tokens_of(details, kind) for details in (prompts, cached, outputs))
+        read = min(read, inside)
+        for served, tokens in ((INPUT, inside - read), (CACHE_READ, read), (OUTPUT, said)):
+            if tokens:
+                yield MediaTokens(kind, served, tokens)
+
+
+def _details(usage: Mapping[str, Any], names: tuple[str, ...]) -> object:
+    return next((usage[name] for name in names if usage.get(name)), None)
+
+
+def _tokens_of(details: object, kind: str) -> int:
+    """How many tokens of a kind some details tell: under a name of their own, or as a modality of Gemini's."""
+    if isinstance(details, dict):
+        return _tokens(details.get(f"{kind}_tokens", details.get(kind)))
+    if not isinstance(details, list):
+        return 0
+    of_kind = (each for each in details if isinstance(each, dict) and str(each.get("modality")).lower() == kind)
+    return sum(_tokens(each.get("tokenCount", each.get("token_count"))) for each in of_kind)
+
+
+def _tokens(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MOST_TOKENS else 0
 
 
 def word_of(value: object) -> str:
@@ -80,6 +166,6 @@ def word_of(value: object) -> str:
     return "" if word in USUAL else word
 
 
-def searches_of(value: object) -> int:
-    """A number of searches; none where it is no number there can be."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_SEARCHES else 0
+def uses_of(value: object) -> int:
+    """How often a tool of the provider's was used; never where it is no number there can be."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_USES else 0

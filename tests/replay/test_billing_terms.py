@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import genai_prices
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,7 +17,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.pricing.price_file import PriceFileError, read_price_file
 from inspector.replay.pricing.prices import Pricing
 from inspector.report.session_report import caveats
-from inspector.session.billing_terms import BillingTerms, terms_of
+from inspector.session.billing_terms import BillingTerms, MediaTokens, terms_of
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
@@ -67,7 +69,109 @@ def test_inference_in_the_us_alone_costs_a_tenth_more_from_4_6_on() -> None:
 
 def test_searches_are_paid_for_one_by_one() -> None:
     assert rates(OPUS, web_searches=3).per_call == pytest.approx(0.03)
-    assert rates("gpt-5", web_searches=3).unpriced == ("web searches",)
+    assert rates("gpt-5", web_searches=3).per_call == pytest.approx(0.03)
+    assert rates("gemini-2.5-flash", web_searches=2).per_call == pytest.approx(0.07)
+    assert rates("deepseek/deepseek-chat", web_searches=3).unpriced == ("web searches",)
+
+
+def test_code_that_a_provider_runs_costs_what_no_response_says(tmp_path: Path) -> None:
+    said = terms_of({"server_tool_use": {"web_search_requests": 0, "code_execution_requests": 2}})
+    assert said.label == "2 code executions"
+    assert rates(OPUS, code_runs=2).unpriced == ("code execution",)
+    path = tmp_path / "prices.toml"
+    path.write_text("[terms]\ncode_execution = 0.004\n", encoding="utf-8")
+    mine = Pricing(own=read_price_file(path), today=NOON)
+    assert rates(OPUS, mine, code_runs=2).per_call == pytest.approx(0.008)
+
+
+DETAILS = [
+    (
+        {
+            "prompt_tokens": 900,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 500, "image_tokens": 100},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 80},
+        },
+        (("audio", "input", 500), ("audio", "output", 80), ("image", "input", 100)),
+    ),
+    (
+        {
+            "input_tokens": 900,
+            "input_token_details": {
+                "text_tokens": 300,
+                "audio_tokens": 600,
+                "cached_tokens_details": {"text_tokens": 0, "audio_tokens": 128},
+            },
+            "output_token_details": {"text_tokens": 10, "audio_tokens": 40},
+        },
+        (("audio", "input", 472), ("audio", "cache_read", 128), ("audio", "output", 40)),
+    ),
+    (
+        {
+            "promptTokenCount": 900,
+            "promptTokensDetails": [
+                {"modality": "TEXT", "tokenCount": 300},
+                {"modality": "AUDIO", "tokenCount": 400},
+                {"modality": "AUDIO", "tokenCount": 200},
+            ],
+            "cacheTokensDetails": [{"modality": "AUDIO", "tokenCount": 100}],
+            "candidatesTokensDetails": [{"modality": "IMAGE", "tokenCount": 1290}],
+        },
+        (("audio", "input", 500), ("audio", "cache_read", 100), ("image", "output", 1290)),
+    ),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"audio_tokens": 0, "text_tokens": 9}}, ()),
+    ({"prompt_tokens": 9, "prompt_tokens_details": {"audio_tokens": -3}, "completion_tokens_details": None}, ()),
+]
+
+
+@pytest.mark.parametrize(("usage", "expected"), DETAILS)
+def test_tokens_that_are_no_text_are_told_apart_as_providers_tell_them(usage: dict[str, Any], expected: Any) -> None:
+    terms = terms_of(usage)
+    assert terms.media == expected
+    assert BillingTerms.of_code(terms.code) == terms
+
+
+@given(
+    st.integers(0, 100_000),
+    st.integers(0, 100_000),
+    st.integers(0, 100_000),
+    st.integers(0, 100_000),
+    st.sampled_from(["gemini-2.5-flash", "gemini-2.0-flash", "gemini-2.5-flash-lite"]),
+)
+def test_sound_is_priced_as_the_tables_own_calculation_prices_it(
+    text: int, audio: int, cached: int, output: int, model: str
+) -> None:
+    listed = genai_prices.calc_price(
+        genai_prices.Usage(
+            input_tokens=text + audio + cached,
+            input_audio_tokens=audio + cached,
+            cache_read_tokens=cached,
+            cache_audio_read_tokens=cached,
+            output_tokens=output,
+        ),
+        model_ref=model,
+        genai_request_timestamp=datetime.fromtimestamp(NOON, UTC),
+    )
+    media = (MediaTokens("audio", "input", audio), MediaTokens("audio", "cache_read", cached))
+    found = rates(model, media=tuple(each for each in media if each.tokens))
+    dollars = ((text + audio) * found.input + cached * found.cache_read + output * found.output) / 1e6 + found.per_call
+    assert dollars == pytest.approx(float(listed.total_price), abs=1e-9)
+
+
+def test_pictures_cost_what_text_does_and_sound_what_nobody_knows_where_neither_has_a_price() -> None:
+    picture = rates("gpt-4o", media=(MediaTokens("image", "input", 1_000),))
+    assert (picture.per_call, picture.unpriced) == (0, ())
+    assert rates("gpt-4o-audio-preview", media=(MediaTokens("audio", "input", 9),)).unpriced == ("audio tokens",)
+
+
+def test_a_price_file_prices_sound(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    text = "[models.talker]\ninput = 2.5\noutput = 10\ninput_audio = 40\noutput_audio = 80\n"
+    path.write_text(text, encoding="utf-8")
+    mine = Pricing(own=read_price_file(path), today=NOON)
+    heard, said = MediaTokens("audio", "input", 1_000), MediaTokens("audio", "output", 100)
+    found = rates("talker", mine, media=(heard, said))
+    assert found.per_call == pytest.approx((1_000 * 37.5 + 100 * 70) / 1e6)
+    assert found.unpriced == ()
 
 
 def test_what_has_no_price_is_named_and_a_price_file_gives_it_one(tmp_path: Path) -> None:
@@ -100,7 +204,8 @@ def test_every_call_of_a_session_is_priced_under_its_own_terms(tmp_path: Path) -
     inputs = inputs_of(tmp_path, said)
     cost = replay(inputs, Plan()).ledger.cost
     usual, fast = cost[0], cost[1]
-    rate, quick = (inputs.pricing.rates(OPUS, inputs.history.session.calls[0].time, each) for each in ("", "fast///0"))
+    codes = ("", BillingTerms("fast").code)
+    rate, quick = (inputs.pricing.rates(OPUS, inputs.history.session.calls[0].time, code) for code in codes)
     assert rate is not None
     assert quick is not None
     assert usual == pytest.approx((1_000 * rate.input + 50_000 * rate.cache_read + 200 * rate.output) / 1e6)

@@ -251,6 +251,42 @@ def test_the_users_prices_come_before_the_tables():
     assert cost * 1e6 == pytest.approx([0.5 * (1000 + 250 + 800), 0.5 * (2000 + 2004 + 800)])
 
 
+def test_prices_of_a_models_introduction_end_on_their_day(tmp_path: Path):
+    text = """
+[models.mine]
+input = 1
+output = 4
+
+[[models.mine.from]]
+date = 2026-09-01
+input = 2
+output = 8
+
+[[models.mine.from]]
+date = 2026-10-01
+input = 3
+output = 12
+"""
+    pricing = Pricing.load(write(tmp_path / "p.toml", text))
+    days = ["2026-08-31T23:59:59", "2026-09-01T00:00:00", "2026-09-30T12:00:00", "2027-01-01T00:00:00"]
+    times = np.array([datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() for day in days])
+    assert [pricing.rates("mine", time).input for time in times] == [1, 2, 2, 3]
+    cost = cost_of(pricing, ["mine"] * 4, times, [(1_000_000, 0, 0, 0, 1_000_000)] * 4)
+    assert cost == pytest.approx([5, 10, 10, 15])
+
+
+def test_the_tables_prices_by_date_and_by_length_are_those_of_the_day_of_the_call():
+    """Long prompts of Claude Opus 4.6 cost twice as much as short ones until 13 March 2026, and no more since."""
+    before, after = (datetime(2026, 3, day, 12, tzinfo=UTC).timestamp() for day in (12, 13))
+    pricing = Pricing(today=NOW)
+    rates = pricing.rates("claude-opus-4-6", before)
+    assert (rates.at(200_000).input, rates.at(200_001).input, rates.at(200_001).output) == (5, 10, 37.5)
+    assert pricing.rates("claude-opus-4-6", after).tiers == ()
+    rows = [(0, 200_001, 0, 0, 1_000)] * 2
+    cost = cost_of(pricing, ["claude-opus-4-6"] * 2, np.array([before, after]), rows)
+    assert cost * 1e6 == pytest.approx([200_001 * 1 + 37_500, 200_001 * 0.5 + 25_000])
+
+
 def test_a_factor_asked_for_multiplies_the_files_own(tmp_path: Path):
     assert Pricing.load(write(tmp_path / "p.toml", "factor = 0.5"), factor=0.5).factor == 0.25
 
@@ -281,6 +317,9 @@ def test_no_price_file_is_no_error_unless_one_was_named(tmp_path: Path):
         ("[models.x]\ninput = 1\noutput = 2\ntiers = 3", "models.x.tiers = 3 is not allowed"),
         ("models = 3", "models = 3 is not allowed; it takes a table"),
         ("[aliases]\nx = 3", "aliases.x = 3 is not allowed"),
+        ("[models.x]\ninput = 1\noutput = 2\nfrom = 3", "models.x.from = 3 is not allowed"),
+        ("[models.x]\ninput = 1\noutput = 2\n[[models.x.from]]\ninput = 2", "models.x.from[0].date = None is not"),
+        ("[models.x]\ninput = 1\noutput = 2\ninput_audio = '2'", "models.x.input_audio = '2' is not allowed"),
     ],
 )
 def test_a_wrong_price_file_is_refused_in_one_line_that_says_what_is_wrong(tmp_path: Path, text: str, part: str):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.session.billing_terms import BillingTerms
 from inspector.session.follow import Follower
 from inspector.session.formats import codex, responses
 from inspector.session.model import BlockKind, ContextCause, Role, Usage
@@ -361,3 +362,18 @@ def test_items_of_unknown_types_are_shown_and_never_sent(tmp_path: Path) -> None
     assert roles(session) == "suaota"
     assert [message.role for message in session.messages if message.role is Role.OTHER] == [Role.OTHER]
     assert 3 not in session.contexts[0].members
+
+
+def test_searches_and_runs_of_code_are_counted_by_their_items_and_pages_that_are_opened_are_not(tmp_path: Path) -> None:
+    output = [
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "a"}},
+        {"type": "web_search_call", "id": "ws_2", "status": "completed", "action": {"type": "open_page", "url": "b"}},
+        {"type": "web_search_call", "id": "ws_3", "status": "completed"},
+        {"type": "code_interpreter_call", "id": "ci_1", "code": "1 + 1", "container_id": "c"},
+        said("assistant", "found"),
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(exchange([said("user", "look it up")], output)) + "\n", encoding="utf-8")
+    terms = {BillingTerms.of_code(call.terms) for call in open_session(path).calls}
+    assert BillingTerms(web_searches=2, code_runs=1) in terms
+    assert len([each for each in terms if each.web_searches]) == 1

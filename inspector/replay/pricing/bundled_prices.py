@@ -13,7 +13,8 @@ from datetime import UTC, date, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
-from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.replay.pricing.rates import MediaRate, RateRow, Rates
+from inspector.session.billing_terms import CACHE_READ, INPUT, MEDIA, OUTPUT
 from inspector.tokens.model_names import parse_model_name
 
 if TYPE_CHECKING:
@@ -79,7 +80,15 @@ class ListedModel:
         price = self._info.get_prices(datetime.fromtimestamp(time, UTC), dict(context) if context else None)
         if price.input_mtok is None and price.output_mtok is None:
             return None
-        return Rates(self.model, self.provider, tuple(_rows(price)), _per_call(price))
+        searches = price.web_searches_kcount
+        return Rates(
+            self.model,
+            self.provider,
+            tuple(_rows(price)),
+            _per_call(price),
+            media=tuple(_media(price)),
+            web_search=None if searches is None else _at(searches, None) / 1000,
+        )
 
 
 @cache
@@ -161,6 +170,15 @@ def _rows(price: ModelPrice) -> Iterator[RateRow]:
     yield RateRow(0, *(_at(column, None) for column in columns))
     for above in starts:
         yield RateRow(above, *(_at(column, above) for column in columns))
+
+
+def _media(price: ModelPrice) -> Iterator[MediaRate]:
+    """What has a price of its own because it is no text, in short prompts."""
+    for kind in MEDIA:
+        for served, key in ((INPUT, f"input_{kind}"), (CACHE_READ, f"cache_{kind}_read"), (OUTPUT, f"output_{kind}")):
+            found: Decimal | TieredPrices | None = getattr(price, f"{key}_mtok", None)
+            if found is not None:
+                yield MediaRate(kind, served, _at(found, None))
 
 
 def _at(price: Decimal | TieredPrices | None, above: int | None) -> float:

@@ -16,14 +16,23 @@ It is TOML, by default `prices.toml` in the folder where this platform keeps set
     window = 200000                    # tokens of its context window; left out: what the bundled table lists.
                                        # A model with nothing but a window keeps the table's prices
 
-    [terms]                            # what calls cost beside the usual, by the word their records have for it
-    fast = 6                           # every price of a token times that
-    web_search = 0.01                  # dollars of a search the provider makes
+    input_audio = 40                   # also output_audio, cache_read_audio, and the same of image and video: left
+                                       # out, pictures cost what text does, and what sound costs is not known
 
     [[models."gpt-5.3-codex-spark".tiers]]
     above = 272000                     # prompts longer than this pay these rates for every token
     input = 3.5
     output = 21
+
+    [[models."gpt-5.3-codex-spark".from]]
+    date = 2026-12-01                  # calls from this day on, in UTC, pay these rates: introductory prices end
+    input = 2.5
+    output = 20
+
+    [terms]                            # what calls cost beside the usual, by the word their records have for it
+    fast = 6                           # every price of a token times that
+    web_search = 0.01                  # dollars of a search the provider makes
+    code_execution = 0.004             # dollars of a piece of code it runs
 """
 
 from __future__ import annotations
@@ -31,14 +40,15 @@ from __future__ import annotations
 import math
 import tomllib
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING
 
 import platformdirs
 
 from inspector.atomic_files import APPLICATION
 from inspector.errors import InspectorError
-from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.replay.pricing.rates import DatedRates, MediaRate, RateRow, Rates
+from inspector.session.billing_terms import CACHE_READ, INPUT, MEDIA, OUTPUT
 from inspector.session.files import is_file
 
 if TYPE_CHECKING:
@@ -46,6 +56,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RATE_KEYS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output")
+_MEDIA_KEYS = {f"{served}_{kind}": (kind, served) for kind in MEDIA for served in (INPUT, CACHE_READ, OUTPUT)}
+_MODEL_KEYS = (*_RATE_KEYS, *_MEDIA_KEYS, "tiers")
 
 
 class PriceFileError(InspectorError):
@@ -64,12 +76,12 @@ class PriceFile:
         aliases: Model names by the name they stand in for, both in lower case.
         windows: Context windows in tokens by model name in lower case.
         factor: What every price is multiplied by.
-        terms: Factors of terms by their word in lower case, and dollars of a `web_search`.
+        terms: Factors of terms by their word in lower case, and dollars of a `web_search` and a `code_execution`.
         date: Day the file was last changed, empty when there is none.
     """
 
     path: Path | None = None
-    models: Mapping[str, Rates] = field(default_factory=dict)
+    models: Mapping[str, DatedRates] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     windows: Mapping[str, int] = field(default_factory=dict)
     factor: float = 1.0
@@ -111,7 +123,7 @@ class _Reader:
     def price_file(self, content: dict[str, object], changed: str) -> PriceFile:
         self._only(content, ("factor", "aliases", "models", "terms"), "the file")
         models = {
-            name.lower(): self._rates(name, table)
+            name.lower(): self._dated(name, table)
             for name, table in self._table(content.get("models", {}), "models").items()
             if not isinstance(table, dict) or set(table) != {"window"}
         }
@@ -131,13 +143,29 @@ class _Reader:
             date=changed,
         )
 
-    def _rates(self, name: str, value: object) -> Rates:
+    def _dated(self, name: str, value: object) -> DatedRates:
         place = f"models.{name}"
         table = self._table(value, place)
-        self._only(table, (*_RATE_KEYS, "tiers", "provider", "window"), place)
+        self._only(table, (*_MODEL_KEYS, "provider", "window", "from"), place)
         provider = table.get("provider", "")
         if not isinstance(provider, str):
             raise self._error(f"{place}.provider", provider, "a provider's name in quotes")
+        changes = table.get("from", [])
+        if not isinstance(changes, list):
+            raise self._error(f"{place}.from", changes, "a list of tables, each with `date` and rates")
+        later: list[tuple[float, Rates]] = []
+        for index, change in enumerate(changes):
+            change_place = f"{place}.from[{index}]"
+            change_table = self._table(change, change_place)
+            self._only(change_table, (*_MODEL_KEYS, "date"), change_place)
+            day = change_table.get("date")
+            start = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp() if isinstance(day, date) else None
+            if start is None or (later and start <= later[-1][0]):
+                raise self._error(f"{change_place}.date", day, "a day as in 2026-12-01, later than those before it")
+            later.append((start, self._rates(name, change_table, change_place, provider)))
+        return DatedRates(self._rates(name, table, place, provider), tuple(later))
+
+    def _rates(self, name: str, table: Mapping[str, object], place: str, provider: str) -> Rates:
         tiers = table.get("tiers", [])
         if not isinstance(tiers, list):
             raise self._error(f"{place}.tiers", tiers, "a list of tables, each with `above` and rates")
@@ -151,7 +179,12 @@ class _Reader:
             if isinstance(above, bool) or not isinstance(above, int) or above <= rows[-1].above:
                 raise self._error(f"{tier_place}.above", above, f"a whole number of tokens over {rows[-1].above:,}")
             rows.append(self._row(tier_table, tier_place, above=above, lower=base))
-        return Rates(model=name, provider=provider.lower(), rows=tuple(rows))
+        media = tuple(
+            MediaRate(*served, self._number(table[key], f"{place}.{key}"))
+            for key, served in _MEDIA_KEYS.items()
+            if key in table
+        )
+        return Rates(model=name, provider=provider.lower(), rows=tuple(rows), media=media)
 
     def _windows(self, models: Mapping[str, object]) -> dict[str, int]:
         windows = {}

@@ -14,8 +14,15 @@ import numpy as np
 
 from inspector.replay.pricing.bundled_prices import listed_model, nearest_name, table_source
 from inspector.replay.pricing.price_file import PriceFile, default_price_file, read_price_file
-from inspector.replay.pricing.rates import CallRates, Rates
-from inspector.replay.pricing.surcharges import SEARCH_PRICES, WEB_SEARCH, WEB_SEARCHES, surcharge
+from inspector.replay.pricing.rates import TOKENS_PER_PRICE, CallRates, DatedRates, Rates
+from inspector.replay.pricing.surcharges import (
+    CODE_EXECUTION,
+    CODE_RUNS,
+    SEARCH_PRICES,
+    WEB_SEARCH,
+    WEB_SEARCHES,
+    surcharge,
+)
 from inspector.session.billing_terms import BillingTerms
 from inspector.tokens.model_names import Categorical, parse_model_name
 
@@ -40,7 +47,7 @@ class _Found(NamedTuple):
     """The name a model goes by after aliases, its own price, and the table's."""
 
     name: str
-    own: Rates | None
+    own: DatedRates | None
     listed: ListedModel | None
 
 
@@ -95,15 +102,16 @@ class Pricing:
             terms: What a call is billed by besides, as `BillingTerms.code` has it. Rates that are given hold for all.
         """
         name, own, listed = self._found(model)
-        if listed is None:
+        if listed is None and (own is None or not own.later):
             moment = 0.0
         else:
             time = self.today if time is None or time != time else time
-            moment = float(time // 1 if listed.changes_within_day else time // _DAY * _DAY)
+            is_fine = listed is not None and listed.changes_within_day
+            moment = float(time // 1 if is_fine else time // _DAY * _DAY)
         key = (name, moment, terms)
         if key not in self._known:
             said = BillingTerms.of_code("" if self.given is not None else terms)
-            self._known[key] = self._under(said, own, listed, moment)
+            self._known[key] = self._under(said, own and own.at(moment), listed, moment)
         return self._known[key]
 
     def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, moment: float) -> Rates | None:
@@ -129,12 +137,27 @@ class Pricing:
         rates = listed.rates(moment, context) if context and listed is not None else usual
         if rates is None:
             return None
-        search = self.own.terms.get(WEB_SEARCH, SEARCH_PRICES.get(rates.provider))
-        if terms.web_searches and search is None:
-            unpriced.append(WEB_SEARCHES)
-        per_call = rates.per_call + terms.web_searches * (search or 0.0)
-        rates = rates if factor == 1 else rates.times(factor)
-        return replace(rates, per_call=per_call, terms=terms.label, unpriced=tuple(unpriced))
+        return self._with_uses(rates if factor == 1 else rates.times(factor), terms, unpriced)
+
+    def _with_uses(self, rates: Rates, terms: BillingTerms, unpriced: list[str]) -> Rates:
+        """Rates with what a call pays besides for a provider's own tools, and for tokens that are no text."""
+        per_call = rates.per_call
+        search = SEARCH_PRICES.get(rates.provider) if rates.web_search is None else rates.web_search
+        uses = (
+            (terms.web_searches, self.own.terms.get(WEB_SEARCH, search), WEB_SEARCHES),
+            (terms.code_runs, self.own.terms.get(CODE_EXECUTION), CODE_RUNS),
+        )
+        for times, dollars, word in uses:
+            if times and dollars is None:
+                unpriced.append(word)
+            per_call += times * (dollars or 0.0)
+        for kind, served, tokens in terms.media:
+            price = rates.media_price(kind, served)
+            if price is None:
+                unpriced.append(f"{kind} tokens")
+            else:
+                per_call += tokens * (price - rates.text_price(served)) / TOKENS_PER_PRICE
+        return replace(rates, per_call=per_call, terms=terms.label, unpriced=tuple(dict.fromkeys(unpriced)))
 
     def call_rates(
         self,
@@ -170,7 +193,7 @@ class Pricing:
         """Who serves the model at these prices: `anthropic`, `openai`, `aws`; empty when unknown."""
         _, own, listed = self._found(model)
         if own is not None:
-            return own.provider
+            return own.first.provider
         return listed.provider if listed else ""
 
     def priced_as(self, model: str) -> str:
@@ -181,7 +204,7 @@ class Pricing:
         if self.given is not None or self.model is not None:
             return ""
         _, own, listed = self._found(model)
-        other = own.model if own is not None else listed.model if listed is not None else ""
+        other = own.first.model if own is not None else listed.model if listed is not None else ""
         mine, its = (parse_model_name(name).name.replace(".", "-") for name in (model, other))
         return other if mine not in its else ""
 
@@ -251,7 +274,7 @@ class Pricing:
     def _looked_up(self, model: str) -> _Found:
         name = (self.model or model).strip().lower()
         if self.given is not None:
-            return _Found(name, self.given, None)
+            return _Found(name, DatedRates(self.given), None)
         for _ in range(_MOST_ALIASES):
             written = _ways_to_write(name)
             own = next((self.own.models[way] for way in written if way in self.own.models), None)

@@ -37,6 +37,20 @@ class RateRow(NamedTuple):
     output: float
 
 
+class MediaRate(NamedTuple):
+    """What a million tokens cost that are no text.
+
+    Attributes:
+        kind: `audio`, `image`, `video`.
+        served: `input`, `cache_read`, `output`.
+        price: Dollars.
+    """
+
+    kind: str
+    served: str
+    price: float
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """The rates of one model at one time, in dollars per million tokens.
@@ -46,6 +60,8 @@ class Rates:
         provider: Who serves it at these prices: `anthropic`, `openai`, `aws`; empty when unknown.
         rows: One row for every length of prompt priced apart, shortest first; the first is for any prompt.
         per_call: Dollars for the call itself, whatever its length.
+        media: Tokens that have a price of their own because they are no text.
+        web_search: Dollars of a search the provider makes; None where nothing says.
         terms: What besides the usual these are the rates for, for people; empty for the usual.
         unpriced: What of it nothing has a price for: the rates are those without it.
     """
@@ -54,13 +70,32 @@ class Rates:
     provider: str
     rows: tuple[RateRow, ...]
     per_call: float = 0.0
+    media: tuple[MediaRate, ...] = ()
+    web_search: float | None = None
     terms: str = ""
     unpriced: tuple[str, ...] = ()
 
     def times(self, factor: float) -> Rates:
         """The same with every price of a token so many times as high."""
         rows = tuple(RateRow(row.above, *(price * factor for price in row[1:])) for row in self.rows)
-        return replace(self, rows=rows)
+        media = tuple(each._replace(price=each.price * factor) for each in self.media)
+        return replace(self, rows=rows, media=media)
+
+    def media_price(self, kind: str, served: str) -> float | None:
+        """Dollars for a million tokens of a kind; None where that is not known.
+
+        Pictures without a price of their own cost what so many tokens of text do, as models that see have it, and so
+        does reading from a cache. Sound costs several times as much: its price is not known where nothing says it.
+        """
+        found = {(each.kind, each.served): each.price for each in self.media}
+        known = found.get((kind, served))
+        if known is None and (kind == "image" or (served == "cache_read" and (kind, "input") in found)):
+            known = self.text_price(served)
+        return known
+
+    def text_price(self, served: str) -> float:
+        """What a million tokens of text cost in a short prompt: `input`, `cache_read` or `output`."""
+        return {"input": self.input, "cache_read": self.cache_read, "output": self.output}[served]
 
     def at(self, prompt_tokens: float) -> RateRow:
         """The row a prompt of so many tokens, cached ones included, is billed by."""
@@ -95,6 +130,22 @@ class Rates:
     def tiers(self) -> tuple[RateRow, ...]:
         """The rows for longer prompts, shortest first; empty where length makes no difference."""
         return self.rows[1:]
+
+
+class DatedRates(NamedTuple):
+    """A model's rates, and others that hold from some moments on.
+
+    Attributes:
+        first: Those before all of these.
+        later: A moment in seconds since the epoch and the rates from then on, earliest first.
+    """
+
+    first: Rates
+    later: tuple[tuple[float, Rates], ...] = ()
+
+    def at(self, moment: float) -> Rates:
+        """The rates at a moment."""
+        return next((rates for start, rates in reversed(self.later) if moment >= start), self.first)
 
 
 class RateColumn(IntEnum):

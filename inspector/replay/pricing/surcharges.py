@@ -1,6 +1,7 @@
 """What terms of a call cost that the bundled table has no price for, each with where that is said and when it was read.
 
-The user's price file comes before all of it: its `[terms]` has factors by the term's word, and `web_search` in dollars.
+The user's price file comes before all of it: its `[terms]` has factors by the term's word, and `web_search` and
+`code_execution` in dollars.
 """
 
 from __future__ import annotations
@@ -16,6 +17,13 @@ WEB_SEARCH = "web_search"
 """Names in a price file what a search costs."""
 
 WEB_SEARCHES = "web searches"
+
+CODE_EXECUTION = "code_execution"
+"""Names in a price file what it costs to have a piece of code run. Nothing else does: Anthropic bills the time of a
+container, beyond 1,550 free hours a month and not at all beside web searches, and no response says how long it ran
+(Anthropic, code execution tool, usage and pricing, 2026-09-04)."""
+
+CODE_RUNS = "code execution"
 
 
 class Surcharge(NamedTuple):
@@ -59,7 +67,9 @@ SURCHARGES = (
 )
 
 SEARCH_PRICES = {"anthropic": 0.01}
-"""Dollars of a web search by provider. Anthropic, pricing, web search tool: $10 for 1,000 searches (2026-09-04)."""
+"""Dollars of a web search by provider, for models the table has none for.
+
+Anthropic, pricing, web search tool: $10 for 1,000 searches (2026-09-04)."""
 
 LESS = frozenset({"batch", "flex"})
 """Terms that are had for less: without a price for them, what a call cost is no more than is said."""

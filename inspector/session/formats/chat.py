@@ -286,6 +286,7 @@ class ChatMessage:
         is_summary: It stands for a compacted conversation.
         is_inherited: Copied from another session.
         is_synthetic: Written by the agent in a model's place.
+        terms: What the call is billed by besides model and tokens, as in `Call`.
     """
 
     value: Mapping[str, Any]
@@ -298,6 +299,7 @@ class ChatMessage:
     is_summary: bool = False
     is_inherited: bool = False
     is_synthetic: bool = False
+    terms: str = ""
 
     @property
     def role(self) -> Role:
@@ -366,7 +368,14 @@ class ChatThread(Thread):
         is_sent = chat.role is not Role.OTHER and not chat.is_synthetic
         if not chat.is_call:
             return self.add(message, is_sent=is_sent)
-        return self.respond(message, model=chat.model, usage=chat.usage, identifier=chat.identifier, is_sent=is_sent)
+        return self.respond(
+            message,
+            model=chat.model,
+            usage=chat.usage,
+            identifier=chat.identifier,
+            is_sent=is_sent,
+            terms=chat.terms,
+        )
 
     def messages(self, record: Sequence[ChatMessage], origin: Origin) -> list[Message]:
         """The messages of a record, not added yet."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.billing_terms import BillingTerms, searches_of, word_of
+from inspector.session.billing_terms import BillingTerms, uses_of, word_of
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
@@ -96,9 +96,9 @@ def _terms_of(record: ClaudeCodeRecord) -> str:
     if reported is None:
         return ""
     tools = reported.server_tool_use
-    searches = searches_of(tools.web_search_requests) if tools is not None else 0
+    searches, runs = (tools.web_search_requests, tools.code_execution_requests) if tools is not None else (0, 0)
     speed, tier, region = map(word_of, (reported.speed, reported.service_tier, reported.inference_geo))
-    return BillingTerms(speed, tier, region, searches).code
+    return BillingTerms(speed, tier, region, uses_of(searches), uses_of(runs)).code
 
 
 def _miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:

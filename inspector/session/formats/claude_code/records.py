@@ -57,6 +57,7 @@ class ServerToolUse(Struct, gc=False):
     """How often tools of the API's own were used."""
 
     web_search_requests: int | None = None
+    code_execution_requests: int | None = None
 
 
 class ReportedUsage(Struct, gc=False):

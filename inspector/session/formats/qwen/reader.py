@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.billing_terms import terms_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, chat_blocks, notice
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
@@ -174,7 +175,7 @@ class QwenInterpreter(RecordInterpreter):
             calls = self.builder.calls
             for place in range(len(calls) - 1, -1, -1):
                 if calls[place].response == index:
-                    calls[place] = structs.replace(calls[place], usage=chats[0].usage)
+                    calls[place] = structs.replace(calls[place], usage=chats[0].usage, terms=chats[0].terms)
                     break
 
     def _branch(self, thread: QwenThread, parent: str, record: Record) -> None:
@@ -239,6 +240,7 @@ def said(value: Mapping[str, Any]) -> list[ChatMessage]:
             is_call=is_call,
             model=clean_string(value.get("model")) if is_call else "",
             usage=usage_of(value.get("usageMetadata")) if is_call else None,
+            terms=terms_of(value.get("usageMetadata")).code if is_call else "",
             is_meta=subtype in INJECTED,
             is_inherited=is_copied,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
-from inspector.session.billing_terms import SERVICE_TIER, terms_of
+from inspector.session.billing_terms import SERVICE_TIER, BillingTerms, terms_of
 from inspector.session.builder import SessionBuilder
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import SYSTEM, TOOLS, blocks_of_definition, usage_of
@@ -23,7 +23,7 @@ from inspector.session.formats.responses.records import (
 )
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode, unescaped
-from inspector.session.json.values import seconds_of_any, string
+from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.model import BlockKind, ContextCause, Origin
@@ -173,7 +173,7 @@ class ResponsesInterpreter(RecordInterpreter):
             if self._streaming is None:
                 self._answer(conversation, exchange)
             else:
-                self._tell_call(conversation, self._streaming, exchange.about)
+                self._tell_call(conversation, self._streaming, exchange)
             conversation.close()
             self._streaming = None
 
@@ -182,10 +182,11 @@ class ResponsesInterpreter(RecordInterpreter):
         call = len(self.builder.calls)
         for item in self._items(exchange.output, conversation.tool_names):
             self._add(conversation, item, is_call=True)
-        self._tell_call(conversation, call, exchange.about)
+        self._tell_call(conversation, call, exchange)
 
-    def _tell_call(self, conversation: LoggedThread, call: int, about: Mapping[str, Any]) -> None:
+    def _tell_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
         """Note what a response says of the call that it answered, if it said anything."""
+        about = exchange.about
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
         if call < len(self.builder.calls):
@@ -196,7 +197,7 @@ class ResponsesInterpreter(RecordInterpreter):
                 usage=usage_of(about.get("usage")),
                 time=next((seconds_of_any(about[name]) for name in TIMES if name in about), None),
                 identifier=identifier or made.identifier,
-                terms=terms_of(about.get("usage"), about.get(SERVICE_TIER)).code,
+                terms=_with_uses(terms_of(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code,
             )
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
@@ -311,3 +312,15 @@ def responses_reader(path: Path, name: str) -> Reader:
     if Sample(path).is_lines:
         return JsonlReader(path, name, ResponsesInterpreter())
     return JsonReader(path, name, ResponsesInterpreter)
+
+
+def _with_uses(terms: BillingTerms, output: Sequence[Node]) -> BillingTerms:
+    """The terms with the uses of OpenAI's own tools, which are items of a response and not in its usage.
+
+    Opening a page and finding in one are no searches, and are not billed (OpenAI, pricing, web search).
+    """
+    items = [mapping(node.value()) for node in output]
+    searches = [item for item in items if item.get("type") == "web_search_call"]
+    made = sum(mapping(item.get("action")).get("type", "search") == "search" for item in searches)
+    runs = sum(item.get("type") == "code_interpreter_call" for item in items)
+    return terms._replace(web_searches=terms.web_searches + made, code_runs=terms.code_runs + runs)
