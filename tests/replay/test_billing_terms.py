@@ -59,6 +59,15 @@ def test_fast_calls_and_batches_cost_what_the_table_has_for_them() -> None:
     assert rates("gpt-5", tier="priority").input > rates("gpt-5").input > rates("gpt-5", tier="flex").input
 
 
+def test_fast_mode_that_a_gateway_writes_behind_a_models_name_costs_as_much_as_when_it_is_asked_for() -> None:
+    named = rates("anthropic/claude-opus-4.8-fast")
+    assert named.rows == rates(OPUS, speed="fast").rows
+    assert named.unpriced == ()
+    assert rates("openrouter/anthropic/claude-opus-4.8-fast").input == named.input
+    assert rates("claude-opus-4-5-fast").unpriced == ("fast",)
+    assert rates("grok-4-fast").terms == ""
+
+
 def test_inference_in_the_us_alone_costs_a_tenth_more_from_4_6_on() -> None:
     usual, there = rates(OPUS), rates(OPUS, region="us")
     for column in ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output"):

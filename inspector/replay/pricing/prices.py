@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 SPEED, TIER, PROCESSING, BATCH = "speed", "service_tier", "processing", "batch"
 """What the bundled table calls what a price depends on, and the one tier that is a way of processing there."""
 
+FAST = "fast"
+"""The speed that gateways write behind a model's name: `anthropic/claude-opus-4.8-fast`."""
+
 UNNAMED: Final = "no price: the session does not name its model"
 
 _MOST_ALIASES = 8
@@ -111,6 +114,8 @@ class Pricing:
         key = (name, moment, terms)
         if key not in self._known:
             said = BillingTerms.of_code("" if self.given is not None else terms)
+            if not said.speed and listed is not None and _is_called_fast(name, listed):
+                said = said._replace(speed=FAST)
             self._known[key] = self._under(said, own and own.at(moment), listed, moment)
         return self._known[key]
 
@@ -289,6 +294,11 @@ class Pricing:
     def _changes_within_day(self, model: str) -> bool:
         _, _, listed = self._found(model)
         return listed is not None and listed.changes_within_day
+
+
+def _is_called_fast(name: str, listed: ListedModel) -> bool:
+    """Whether a name asks for a model's fast mode, and the model found for it is listed without."""
+    return parse_model_name(name).name.endswith(f"-{FAST}") and FAST not in listed.model
 
 
 def _ways_to_write(name: str) -> tuple[str, ...]:

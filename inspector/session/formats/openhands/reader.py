@@ -388,13 +388,19 @@ class OpenHandsInterpreter(RecordInterpreter):
                 continue
             model = string(metrics.get("model_name"))
             if self._is_beside(name):
-                if name in self._listed:
-                    continue
-                key = f"{name} {len(self.builder.side_calls)}"
-                self.builder.side_calls[key] = SideCall(clean_text(name), clean_text(model), None, usage)
-            else:
-                self._reported = usage
-                self._model = model or self._model
+                self._note_beside(name, clean_text(name), clean_text(model), usage)
+                continue
+            self._model = model or self._model
+            if self._reported is not None:
+                # Another call was reported before any event that one could be of: its event is not recorded.
+                self._note_beside(name, UNSEEN, clean_text(self._model), self._reported)
+            self._reported = usage
+
+    def _note_beside(self, name: str, purpose: str, model: str, usage: Usage) -> None:
+        """Add a call that no event is of, unless the calls of that use of a model are listed one by one."""
+        if name not in self._listed:
+            key = f"{name} {len(self.builder.side_calls)}"
+            self.builder.side_calls[key] = SideCall(purpose, model, None, usage)
 
 
 def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:

@@ -1,0 +1,169 @@
+"""What sessions cost beside what another counter makes of the same files, every difference explained.
+
+Run by hand, since the sessions are nobody's to give away; docs/accuracy.md holds the table:
+
+    python -m scripts.compare_costs FOLDER
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inspector.replay.cache.prompt_usage import PromptUsage
+from inspector.replay.pricing.prices import Pricing
+from inspector.session.discovery import sessions_in
+from inspector.session.errors import SessionError
+from inspector.session.open import open_session
+from inspector.session.plain_usage import totals_of
+from scripts.usage_counter import cost_of, count, price_of, repeated_reports
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from inspector.session.model import Call, Session, SideCall
+    from scripts.usage_counter import Count
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "accuracy.md"
+BEGIN, END = "<!-- begin counter -->", "<!-- end counter -->"
+EQUAL = 1e-9
+"""Dollars below which two sums of floats are the same, relative to the sum."""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A session's cost by both.
+
+    Attributes:
+        session: The session.
+        calls: Its calls with usage, those beside the conversation included.
+        usd: Dollars of what was reported for them.
+        other: What the other counter makes of its file.
+        placeholders: Calls of which no more than a placeholder of the output is recorded.
+    """
+
+    session: Session
+    calls: Sequence[Call | SideCall]
+    usd: float
+    other: Count
+    placeholders: int
+
+    @property
+    def difference(self) -> float:
+        """Dollars that ours is more."""
+        return self.usd - self.other.usd
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether both count the same tokens, and come to the same dollars."""
+        return self.has_same_tokens and self._is_none(self.difference)
+
+    @property
+    def has_same_tokens(self) -> bool:
+        """Whether both count the same tokens."""
+        totals = totals_of(self.session)
+        return (totals.prompt, totals.output) == (self.other.prompt, self.other.output)
+
+    def explained(self) -> tuple[str, float] | None:
+        """Why they differ and how many dollars that makes; None where nothing known explains all of it."""
+        if self.session.format == "codex":
+            twice = repeated_reports(self.session.path)
+            dollars = -sum(cost_of(each) or 0.0 for each in twice)
+            if self._is_none(self.difference - dollars):
+                reports = "1 report" if len(twice) == 1 else f"{len(twice)} reports"
+                return f"it counts {reports} again that Codex wrote twice, with another time", dollars
+        changed = dict.fromkeys(call.model for call in self.calls if self._is_priced_otherwise(call))
+        if self.has_same_tokens and changed:
+            return f"LiteLLM has today's price of {', '.join(changed)}, ours is of the day of the call", self.difference
+        return None
+
+    def _is_priced_otherwise(self, call: Call | SideCall) -> bool:
+        """Whether the other's table has another price for a call's model than ours for its day."""
+        price, ours = price_of(call.model), Pricing().rates(call.model, call.time)
+        return price is not None and ours is not None and (price.input, price.output) != (ours.input, ours.output)
+
+    def _is_none(self, dollars: float) -> bool:
+        return abs(dollars) <= EQUAL * max(1.0, self.usd)
+
+
+def beside(folder: Path) -> Iterator[tuple[Path, Beside | None]]:
+    """Every session of a folder that reports usage, by both; None where one of them cannot count or price it."""
+    for header in sessions_in(folder):
+        try:
+            session = open_session(header.path)
+        except SessionError:
+            continue
+        calls = [call for call in (*session.calls, *session.side_calls) if call.usage is not None]
+        if calls:
+            yield session.path, _beside_of(session, calls)
+
+
+def _beside_of(session: Session, calls: Sequence[Call | SideCall]) -> Beside | None:
+    usages = [call.usage for call in calls if call.usage is not None]
+    times = np.array([np.nan if call.time is None else call.time for call in calls])
+    rates = Pricing().call_rates([call.model for call in calls], times, [call.terms for call in calls])
+    usd = float(rates.cost(PromptUsage.of(usages), np.array([usage.output for usage in usages])).sum())
+    other = count(session.path, session.format)
+    if np.isnan(usd) or other is None:
+        return None
+    return Beside(session, calls, usd, other, sum(usage.output_is_placeholder for usage in usages))
+
+
+def main() -> None:
+    """Compare the sessions of a folder and write the page's part on it."""
+    found = list(beside(Path(sys.argv[1])))
+    counted = sorted((each for _, each in found if each), key=lambda each: (each.session.format, each.session.path))
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n{results(counted, len(found) - len(counted))}\n{END}{after}", encoding="utf-8")
+
+
+def results(counted: Sequence[Beside], uncounted: int = 0) -> str:
+    """What came of it in words and a table.
+
+    Args:
+        counted: The sessions that both counted.
+        uncounted: How many more report usage.
+    """
+    equal = sum(each.is_equal for each in counted)
+    calls, dollars = sum(len(each.calls) for each in counted), sum(each.usd for each in counted)
+    explained = sum(not each.is_equal and each.explained() is not None for each in counted)
+    lines = [
+        f"{len(counted)} sessions with {calls:,} calls, ${dollars:,.2f}.",
+        f"{equal} cost the same to the last digit, with the same tokens; {explained} differ, and it is known why.",
+        "",
+        "| session | read by ccusage | calls | prompt tokens | output | here | there | | why |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+        *(_row(each) for each in counted),
+    ]
+    if uncounted:
+        lines += ["", f"{uncounted} more report usage that only one of both can count or price."]
+    return "\n".join(lines)
+
+
+def _row(each: Beside) -> str:
+    session, other = each.session, each.other
+    models = ", ".join(dict.fromkeys(call.model for call in each.calls if call.model))
+    totals = totals_of(session)
+    why = "" if each.is_equal else (each.explained() or ("**not explained**", 0.0))[0]
+    cells = (
+        f"{session.format}, {models}",
+        "yes" if other.is_read else "by its rules",
+        f"{len(each.calls):,}",
+        f"{totals.prompt:,}",
+        f"{totals.output:,}" + (" †" if each.placeholders else ""),
+        f"${each.usd:,.4f}",
+        f"${other.usd:,.4f}",
+        "" if each.is_equal else f"{each.difference:+,.5f}",
+        why,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main()
