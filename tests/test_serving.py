@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from unittest import mock
 
 import pytest
 from aiohttp import (
@@ -34,8 +36,10 @@ from inspector.cli.serving.screen_process import (
     MOST_COLUMNS,
     MOST_ROWS,
     MOST_SENT,
+    Downloads,
     Focused,
     Resized,
+    ScreenProcess,
     TerminalInput,
     TerminalSize,
     sent_by_page,
@@ -49,6 +53,8 @@ from tests.program import COMMAND, environment
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import AsyncIterator, Callable
+
+    from aiohttp.web import WebSocketResponse
 
 SAMPLE = ROOT / "sample_sessions/terminal-agent.jsonl"
 PATIENCE = 60.0
@@ -295,6 +301,26 @@ async def test_a_window_is_told_that_too_much_was_sent_at_once_or_that_its_scree
             code, reason = await window.farewell()
         assert code == WSCloseCode.INTERNAL_ERROR
         assert "failed" in reason
+
+
+SLOW_TO_END = """
+import json, signal, sys, time
+said = json.dumps({"type": "exit"}).encode()
+sys.stdout.buffer.write(b"__GANGLION__\\nM" + len(said).to_bytes(4, "big") + said)
+sys.stdout.flush()
+signal.pause()
+"""
+"""A screen that says it was left, and is not done with what it does then."""
+
+
+async def test_a_screen_that_is_slow_to_end_once_it_was_left_has_not_failed() -> None:
+    window = cast("WebSocketResponse", mock.AsyncMock())
+    screen = ScreenProcess(shlex.join([sys.executable, "-c", SLOW_TO_END]), window, Downloads())
+    await screen.start(80, 24)
+    async with asyncio.timeout(PATIENCE):
+        await screen.left()
+        await screen.stop()
+    assert not screen.has_failed
 
 
 async def test_a_flood_of_keys_takes_little_memory_and_closes_the_window() -> None:

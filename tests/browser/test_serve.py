@@ -93,7 +93,7 @@ def until(page: Page, holds: Callable[[], object]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not holds() and time.monotonic() < deadline:
         page.wait_for_timeout(50)
-    assert holds()
+    assert holds(), f"the page says: {page.locator('body').inner_text()}"
 
 
 def until_it_takes_keys(page: Page, terminal: Terminal) -> None:

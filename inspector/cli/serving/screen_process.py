@@ -185,12 +185,15 @@ class ScreenProcess(AppService):
             download_manager=downloads,
         )
         self._is_left = asyncio.Event()
+        self._is_given_up = False
         self._sent_before = ""
 
     @property
     def has_failed(self) -> bool:
-        """Whether the process has ended, and neither as it was asked to nor because its input did."""
-        return self._process is not None and self._process.returncode not in {None, 0, HUNG_UP}
+        """Whether the process has ended by itself, and neither as it was asked to nor because its input did."""
+        return (
+            self._process is not None and not self._is_given_up and self._process.returncode not in {None, 0, HUNG_UP}
+        )
 
     async def left(self) -> None:
         """Wait until it ends by itself."""
@@ -235,6 +238,7 @@ class ScreenProcess(AppService):
             if not self.stdin.is_closing():
                 self.stdin.transport.abort()  # to close it would first have what waits taken in
             if not await self._ends_within(SECONDS_TO_END):
+                self._is_given_up = True
                 with suppress(ProcessLookupError):
                     self._process.kill()
                 self._task.cancel()
