@@ -36,6 +36,8 @@ MODULES = (
     "opencode",
     "agents_sdk",
     "spans",
+    "claude_tap",
+    "har",
     "claude_trace",
     "cline",
     "atif",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.model import Session
+    from inspector.session.model import Origin, Session
 
 ATTEMPTS = 20
 ATTEMPT_SECONDS = 0.05
@@ -57,7 +57,11 @@ class RowInterpreter(Interpreter):
 
     @abstractmethod
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A row's record by its name, which is a block's `origin.locator`; None where the row is gone."""
+        """A row's record by its name; None where the row is gone."""
+
+    def name_of(self, origin: Origin) -> str:
+        """The name of the row that a block comes from."""
+        return origin.locator
 
 
 class SqliteReader:
@@ -79,7 +83,9 @@ class SqliteReader:
         self._state: DatabaseState | None = None
         self._session: Session | None = None
         self._unreadable_since: float | None = None
-        self._texts = NamedTexts(self._database.path.name, self._fetch, interpreter.blocks_of_record)
+        self._texts = NamedTexts(
+            self._database.path.name, self._fetch, interpreter.blocks_of_record, interpreter.name_of
+        )
 
     def load(self) -> Iterator[ReadingProgress]:
         """Read the session.

@@ -6,6 +6,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from inspector.session.model import Block, TextUnavailableError
@@ -123,32 +124,37 @@ class FileTexts(CachedTexts):
 
 
 class NamedTexts(CachedTexts):
-    """Texts of records that have names instead of places: rows of a database, small files of their own.
+    """Texts of records that have names instead of places: rows of a database, small files of their own."""
 
-    `origin.locator` is the name.
-    """
-
-    def __init__(self, name: str, fetch: Callable[[str], bytes], blocks_of_record: BlocksOfRecord) -> None:
+    def __init__(
+        self,
+        name: str,
+        fetch: Callable[[str], bytes],
+        blocks_of_record: BlocksOfRecord,
+        name_of: Callable[[Origin], str] = attrgetter("locator"),
+    ) -> None:
         """Make a source.
 
         Args:
             name: What holds the records, for messages.
             fetch: Reads a record by its name. Raises `TextUnavailableError`.
             blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
+            name_of: The name of the record that a block comes from.
         """
         super().__init__(blocks_of_record)
         self._source = name
         self._fetch = fetch
+        self._name_of = name_of
 
     def record(self, block: Block) -> bytes:
         """The raw bytes of the block's record. Raises `TextUnavailableError` when it is gone."""
-        return self._fetch(block.origin.locator)
+        return self._fetch(self._name_of(block.origin))
 
     def _key(self, origin: Origin) -> Place:
-        return origin.file, origin.locator
+        return origin.file, self._name_of(origin)
 
     def _name(self, origin: Origin) -> str:
-        return f"{origin.locator} of {self._source}"
+        return f"{self._name_of(origin)} of {self._source}"
 
 
 class MemoryTexts:

@@ -6,6 +6,8 @@ those of OpenAI's chat completions.
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
@@ -19,6 +21,14 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 DONE = "[DONE]"
+
+BEGINNINGS = ("data:", "event:", "id:", ":", "{")
+"""How the text of a body begins that is not in base64."""
+
+GZIP, AS_GZIP = b"\x1f\x8b", 31
+
+MOST_BYTES = 1 << 28
+"""A body that would be larger uncompressed is cut there."""
 
 REPLY = ("id", "model", "usage", "created", "diagnostics", SERVICE_TIER)
 """Fields beside an answer that say something of the call."""
@@ -71,8 +81,28 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
                 yield value
 
 
+def decoded(text: str) -> str:
+    """The text of a body, which some logs write in base64, and some of those in pieces and compressed.
+
+    Polly.js writes a list of pieces, compressed as they came where the response says that it is.
+    """
+    if text.lstrip().startswith(BEGINNINGS):
+        return text
+    pieces = json_in(text) if text.startswith("[") else [text]
+    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
+        return text
+    try:
+        data = b"".join(b64decode(piece, validate=True) for piece in pieces)
+        if data.startswith(GZIP):
+            data = zlib.decompressobj(AS_GZIP).decompress(data, MOST_BYTES)
+    except (ValueError, zlib.error):
+        return text
+    return data.decode(errors="replace")
+
+
 def answer_of(text: str) -> dict[str, Any]:
     """The message that a stream, or JSON, carries, with `model`, `id` and `usage`; empty where it carries none."""
+    text = decoded(text)
     if text.lstrip().startswith("{"):
         return _answer_at_once(mapping(json_in(text)))
     return _answer_of_stream(text)

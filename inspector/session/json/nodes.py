@@ -296,3 +296,29 @@ class EscapedNode:
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
         return [EscapedNode(node, self._places) for node in self._inner.items()]
+
+
+class PackedNode:
+    """A value in a text that stands packed in the file: its place is that of the whole."""
+
+    def __init__(self, inner: Node, at: Node, number: int) -> None:
+        """The value, where the whole stands, and how many such values are before it."""
+        self._inner = inner
+        self.number = number
+        self.offset, self.length = at.offset, at.length
+
+    def value(self) -> object:
+        """The value."""
+        return self._inner.value()
+
+    def raw(self) -> bytes:
+        """The value as JSON."""
+        return self._inner.raw()
+
+    def fields(self) -> Fields:
+        """Nothing of it stands in the file as JSON."""
+        return Fields()
+
+    def items(self) -> list[Node]:
+        """Nothing of it stands in the file as JSON."""
+        return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -19,10 +20,11 @@ from inspector.session.formats.responses.records import (
     exchanges_of,
     is_event,
     is_exchange,
+    packed,
     response_alone,
 )
 from inspector.session.json.codec import lenient_json
-from inspector.session.json.nodes import FileNode, unescaped
+from inspector.session.json.nodes import FileNode, PackedNode, unescaped
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
@@ -31,7 +33,7 @@ from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 
+
+MOST_PARTS = 1 << 16
+"""More blocks than one item has."""
 
 TIMES = ("created_at", "created", "timestamp", "time")
 
@@ -89,10 +94,18 @@ class LoggedThread(ItemThread):
 class ResponsesInterpreter(RecordInterpreter):
     """Makes a session out of items, or of exchanges that repeat them."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, builder: SessionBuilder | None = None, numbers: Iterator[int] | None = None) -> None:
+        """Begin.
+
+        Args:
+            builder: What to fill, with others; a new one where not given.
+            numbers: Of the conversations to come, where others are read beside them; their items are not counted then.
+        """
+        super().__init__(builder)
         self._conversations: list[LoggedThread] = []
         self._streaming: int | None = None
+        self._numbers = numbers if numbers is not None else count()
+        self._counts_items = numbers is None
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
@@ -111,7 +124,7 @@ class ResponsesInterpreter(RecordInterpreter):
             self._add_event(node, record.value["type"])
         elif is_exchange(record.value):
             for exchange in exchanges_of(node):
-                self._add_exchange(exchange)
+                self.add_exchange(exchange)
         else:
             self._add_item(node)
 
@@ -119,7 +132,7 @@ class ResponsesInterpreter(RecordInterpreter):
         """Take the exchanges of a document."""
         try:
             for exchange in exchanges_of(document):
-                self._add_exchange(exchange)
+                self.add_exchange(exchange)
         except RecursionError:
             self.builder.diagnose("JSON nested too deeply", 0, document.offset, skipped=True)
 
@@ -129,7 +142,7 @@ class ResponsesInterpreter(RecordInterpreter):
         for item in self._items([node], conversation.tool_names):
             self._add(conversation, item, is_call=True)
 
-    def _add_exchange(self, exchange: Exchange) -> None:
+    def add_exchange(self, exchange: Exchange) -> None:
         """Add a request and its response: to the conversation it continues, else as a new one."""
         conversation = self._named(exchange)
         if conversation is None:
@@ -246,7 +259,7 @@ class ResponsesInterpreter(RecordInterpreter):
         return common
 
     def _new(self) -> LoggedThread:
-        conversation = LoggedThread(self.builder, len(self._conversations))
+        conversation = LoggedThread(self.builder, next(self._numbers))
         self._conversations.append(conversation)
         return conversation
 
@@ -282,9 +295,11 @@ class ResponsesInterpreter(RecordInterpreter):
             if value is None:
                 self.builder.diagnose("not an item", 0, max(node.offset, 0), skipped=True)
                 continue
-            blocks = [block for block, _ in blocks_of_item(value, Origin(node.offset, node.length), names)]
+            made = blocks_of_item(value, Origin(node.offset, node.length), names)
+            blocks = [block for block, _ in (_numbered(made, node) if isinstance(node, PackedNode) else made)]
             names.note(blocks)
-            self.builder.record_counts[string(value.get("type")) or "message"] += 1
+            if self._counts_items:
+                self.builder.record_counts[string(value.get("type")) or "message"] += 1
             found.append(ReadItem(side_of(value), blocks))
         return found
 
@@ -293,6 +308,19 @@ class ResponsesInterpreter(RecordInterpreter):
         index = conversation.join(item.side, item.blocks, is_call=is_call, is_inherited=is_inherited)
         if index != NONE and item.digest:
             conversation.sent.append((item.digest, index))
+
+
+def blocks_of_packed(text: str, origin: Origin) -> list[TextBlock]:
+    """The blocks of all items of an answer whose text stood in the log in base64."""
+    _, items = packed(text, FileNode(b"", 0))
+    made = ((blocks_of_item(mapping(item.value()), Origin(origin.offset, origin.length), {}), item) for item in items)
+    return [one for blocks, item in made for one in _numbered(blocks, item)]
+
+
+def _numbered(made: Sequence[TextBlock], node: Node) -> list[TextBlock]:
+    """The blocks of an item whose place is that of all items beside it."""
+    first = node.number * MOST_PARTS if isinstance(node, PackedNode) else 0
+    return [one.moved(one.block.origin.at(first + one.block.origin.part)) for one in made]
 
 
 def item_of(value: Any) -> Mapping[str, Any] | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from inspector.session.billing_terms import SERVICE_TIER
-from inspector.session.formats.streamed_answers import events_of
+from inspector.session.formats.streamed_answers import decoded, events_of
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from inspector.session.json.nodes import Node
 
@@ -47,7 +49,7 @@ def streamed(events: Iterable[Node]) -> Streamed:
     response, items = None, []
     for event in events:
         fields = event.fields()
-        kind = fields.value_of("type", "")
+        kind = string(fields.value_of("type"))
         if kind in BEGUN | ENDED and "response" in fields:
             response = fields["response"]
         elif kind == ITEM_DONE and "item" in fields:
@@ -190,14 +192,48 @@ def exchanges_of(node: Node, depth: int = 0) -> Iterator[Exchange]:
         yield response_alone(node)
 
 
+def exchange_of(request: Node, response: Node | None, events: Sequence[Node] = ()) -> Exchange:
+    """The exchange of a request and what came back, of which each item in base64 stands where the whole of it does.
+
+    Args:
+        request: The body of the request.
+        response: The body of what came back.
+        events: What came back instead of a body.
+    """
+    exchange = Exchange(is_request=False)
+    _collect(request, exchange, 3)
+    text = response.value() if response is not None else None
+    if response is not None and isinstance(text, str) and (plain := decoded(text)) != text:
+        response, exchange.output = packed(plain, response)
+    elif events:
+        response, exchange.output = streamed(events)
+    items = exchange.output
+    if response is not None:
+        _collect_body(response, exchange, 2)
+    if items:
+        exchange.output, exchange.is_answered = items, True
+    exchange.is_request = True
+    return exchange
+
+
+def packed(text: str, at: Node) -> tuple[Node, list[Node]]:
+    """What stands in a string of base64: the response, and its items, each with the string's place."""
+    from inspector.session.json.nodes import FileNode, PackedNode, events_inside, inside_string
+
+    quoted = FileNode(msgspec.json.encode(text), 0)
+    came = streamed(events_inside(quoted))
+    response = came.response or inside_string(quoted) or quoted
+    items = came.items or response.fields().items_of("output")
+    return response, [PackedNode(item, at, number) for number, item in enumerate(items)]
+
+
 def _collect(node: Node, exchange: Exchange, depth: int) -> None:
     """Take over what a request, a response or what is around them says."""
-    from inspector.session.json.nodes import events_inside, inside_string
-
     fields = node.fields()
     for name in LISTS:
         if name in fields and not exchange.is_request:
-            exchange.input = fields[name].items() or [fields[name]]
+            given = fields[name]
+            exchange.input = given.items() if given.raw().startswith(b"[") else [given]
             exchange.is_request = True
     if "output" in fields:
         exchange.output, exchange.is_answered = fields["output"].items(), True
@@ -209,7 +245,14 @@ def _collect(node: Node, exchange: Exchange, depth: int) -> None:
     if depth < 3:
         for name in WRAPPERS:
             if name in fields:
-                came = streamed(events_inside(fields[name]))
-                _collect(came.response or inside_string(fields[name]) or fields[name], exchange, depth + 1)
-                if came.items and not exchange.output:
-                    exchange.output, exchange.is_answered = came.items, True
+                _collect_body(fields[name], exchange, depth + 1)
+
+
+def _collect_body(node: Node, exchange: Exchange, depth: int) -> None:
+    """The same for a body: an object, a string of it, or the events in which it came."""
+    from inspector.session.json.nodes import events_inside, inside_string
+
+    came = streamed(events_inside(node))
+    _collect(came.response or inside_string(node) or node, exchange, depth)
+    if came.items and not exchange.output:
+        exchange.output, exchange.is_answered = came.items, True

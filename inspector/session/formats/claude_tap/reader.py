@@ -1,0 +1,94 @@
+"""Reading what claude-tap recorded: lines, and bundles in which what comes again is kept once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.files import Locator
+from inspector.session.formats.claude_tap.database import TapRows
+from inspector.session.formats.claude_tap.records import LinkedNode, exchanges_in, is_bundle, is_record
+from inspector.session.formats.claude_trace.exchanges import ExchangeLog, blocks_of_record
+from inspector.session.json.nodes import FileNode, objects_among
+from inspector.session.json_reader import JsonReader
+from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.reader import DocumentInterpreter, Record, RecordInterpreter
+from inspector.session.sniff import Sample
+from inspector.session.sqlite_reader import SqliteReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.model import Origin
+    from inspector.session.reader import Reader
+
+
+class TapInterpreter(RecordInterpreter):
+    """Makes a session out of records on lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.builder.agent = "claude-tap"
+        self._log = ExchangeLog(self.builder)
+
+    def add(self, record: Record) -> None:
+        """Take a record."""
+        if not is_record(record.value):
+            self.builder.record_counts["other"] += 1
+            return
+        for exchange in exchanges_in(FileNode(record.data, record.offset)):
+            self._log.add(exchange)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
+
+
+class BundleInterpreter(DocumentInterpreter):
+    """Makes a session out of a bundle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.builder.agent = "claude-tap"
+
+    def take_document(self, document: Node) -> None:
+        """Take the whole bundle."""
+        fields = document.fields()
+        blobs = fields.fields_of("blobs")
+        log = ExchangeLog(self.builder)
+        for item, value in objects_among(fields.items_of("records"), "a record", self.builder):
+            try:
+                self._take(log, item, value, blobs)
+            except RecursionError:
+                self.builder.diagnose("JSON nested too deeply", 0, item.offset, skipped=True)
+
+    def _take(self, log: ExchangeLog, item: Node, value: object, blobs: Fields) -> None:
+        if not is_record(value):
+            self.builder.record_counts["other"] += 1
+            return
+
+        def linked(name: str) -> Node | None:
+            found = blobs.fields_of(name).get("payload")
+            if found is None:
+                self.builder.diagnose("a part of it is missing", 0, item.offset, skipped=False)
+            return found
+
+        for exchange in exchanges_in(LinkedNode(item, linked)):
+            log.add(exchange)
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
+
+
+def tap_reader(path: Path, name: str) -> Reader:
+    """A reader for a session of a database, a bundle, or lines."""
+    sample = Sample(Locator.of(path).file)
+    if sample.is_database:
+        return SqliteReader(path, name, TapRows(Locator.of(path).session))
+    if is_bundle(sample.only_value):
+        return JsonReader(path, name, BundleInterpreter)
+    return JsonlReader(path, name, TapInterpreter())

@@ -1,0 +1,109 @@
+"""claude-tap's records: what tells them, the parts of them that are kept once elsewhere, and the exchanges in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.claude_trace.exchanges import HttpExchange
+from inspector.session.formats.responses.records import ENDED
+from inspector.session.json.nodes import Fields
+from inspector.session.json.values import mapping, string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from inspector.session.json.nodes import Node
+
+BUNDLE = "__claude_tap_compact_trace__"
+
+COMPACT = "__claude_tap_compact_record__"
+
+REFERENCE = "__claude_tap_blob_ref__"
+
+LONGEST_REFERENCE = 2_000
+"""In bytes; what is longer is no reference, and not parsed to see."""
+
+ASKED_FOR = "response.create"
+"""The kind of a request that goes through a web socket."""
+
+
+def is_bundle(value: object) -> bool:
+    """Whether a document is a bundle of records."""
+    found = mapping(value)
+    return BUNDLE in found and isinstance(found.get("records"), list)
+
+
+def is_record(value: object) -> bool:
+    """Whether a value is a record, whole or compact."""
+    found = mapping(value)
+    if COMPACT in found:
+        return isinstance(found.get("record"), dict)
+    request, response = mapping(found.get("request")), found.get("response")
+    told = any(name in found for name in ("request_id", "turn", "duration_ms"))
+    return told and isinstance(request.get("path"), str) and "method" in request and isinstance(response, dict)
+
+
+def reference_in(node: Node) -> str:
+    """The hash of the part that stands elsewhere; empty where a value is no reference."""
+    if node.length > LONGEST_REFERENCE or REFERENCE.encode() not in (raw := node.raw()) or not raw.startswith(b"{"):
+        return ""
+    return string(mapping(mapping(node.value()).get(REFERENCE)).get("hash"))
+
+
+class LinkedNode:
+    """A value whose parts may stand elsewhere."""
+
+    def __init__(self, inner: Node, linked: Callable[[str], Node | None]) -> None:
+        """The value, and what gives a part by its hash; None for one that is not there."""
+        found = reference_in(inner)
+        self._inner = (linked(found) or inner) if found else inner
+        self._linked = linked
+        self.offset, self.length = self._inner.offset, self._inner.length
+
+    def value(self) -> Any:
+        """The value, in which parts that stand elsewhere are references."""
+        return self._inner.value()
+
+    def raw(self) -> bytes:
+        """The same as JSON."""
+        return self._inner.raw()
+
+    def fields(self) -> Fields:
+        """An object's fields; empty for anything else."""
+        return Fields({name: LinkedNode(node, self._linked) for name, node in self._inner.fields().items()})
+
+    def items(self) -> list[Node]:
+        """An array's items; empty for anything else."""
+        return [LinkedNode(node, self._linked) for node in self._inner.items()]
+
+
+def exchanges_in(record: Node) -> Iterator[HttpExchange]:
+    """The exchanges of a record, of which a web socket may have carried several."""
+    fields = record.fields()
+    if COMPACT in fields:
+        fields = fields.fields_of("record")
+    request, response = fields.fields_of("request"), fields.fields_of("response")
+    address, headers = string(request.value_of("path")), mapping(request.value_of("headers"))
+    time = fields.value_of("timestamp")
+    asked = [one for one in request.items_of("ws_events") if one.fields().value_of("type") == ASKED_FOR]
+    answers = list(_answers(response.items_of("ws_events")))
+    if len(asked) > 1 and len(answers) > 1:
+        for request_node, events in zip(asked[-len(answers) :], answers[-len(asked) :], strict=True):
+            yield HttpExchange(address, request_node, None, headers, time, events)
+        return
+    body = response.get("body")
+    has_body = body is not None and body.value() is not None
+    events = [] if has_body else [event for answer in answers for event in answer]
+    yield HttpExchange(address, request.get("body"), body if has_body else None, headers, time, events)
+
+
+def _answers(events: Sequence[Node]) -> Iterator[list[Node]]:
+    """The events of each answer."""
+    answer: list[Node] = []
+    for event in events:
+        answer.append(event)
+        if string(event.fields().value_of("type")) in ENDED:
+            yield answer
+            answer = []
+    if answer:
+        yield answer

@@ -1,0 +1,134 @@
+"""Conversations out of a log's requests, each of which repeats its own: the main one, small calls, and compactions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
+from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
+from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.json.values import mapping, string
+from inspector.session.model import BlockKind, Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.json.nodes import Fields, Node
+
+CONTINUED = "This session is being continued from a previous conversation"
+"""How the message begins in which Claude Code sends its own summary."""
+
+TITLE_CHARACTERS = 120
+
+OFF = "off"
+"""What a request asks for that does not speak of thinking."""
+
+TELLING_CHARACTERS = 200
+"""So much of an answer in the first message of another conversation is a summary, no coincidence."""
+
+
+class TraceLog(RequestLog):
+    """Takes the requests of a log in order and fills a builder.
+
+    Attributes:
+        numbers: Numbers of conversations that are no small calls: first that of the main one.
+    """
+
+    counts_messages = False
+
+    def __init__(self, builder: SessionBuilder) -> None:
+        """Begin."""
+        super().__init__(builder)
+        self.numbers = self._numbered()
+        self._has_main = False
+        self._others = 0
+        self._said: dict[int, str] = {}
+
+    def number_of(self, request: PlainConversation | None) -> int:
+        """The first conversation that is no small call beside one is the main one."""
+        is_main = not self._has_main and request is not None and not _is_small(request)
+        return next(self.numbers) if is_main else self._next_other()
+
+    def _numbered(self) -> Iterator[int]:
+        if not self._has_main:
+            self._has_main = True
+            yield 0
+        while True:
+            yield self._next_other()
+
+    def _next_other(self) -> int:
+        self._others += 1
+        return self._others
+
+    def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:
+        """The conversation whose last answer, the summary, the first message repeats; or the main one."""
+        first = next((message for message in messages if message.role is Role.USER), None)
+        if first is None:
+            return None
+        texts = [made.text for made in first.blocks if made.block.kind is BlockKind.USER_TEXT]
+        for thread in reversed(self.threads):
+            said = self._said.get(thread.number, "")
+            middle = said[len(said) // 4 :][:TELLING_CHARACTERS]
+            if len(middle) == TELLING_CHARACTERS and any(middle in text for text in texts):
+                return thread
+        if any(text.lstrip().startswith(CONTINUED) for text in texts):
+            return next((thread for thread in self.threads if thread.number == 0 and thread.digests), None)
+        return None
+
+    def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
+        """Add a message; note what was answered last, the title, and which message is a summary."""
+        if sent.role is Role.ASSISTANT:
+            self._said[thread.number] = "\n".join(
+                made.text for made in sent.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
+            )
+        if thread.number == 0 and sent.role is Role.USER and not self._builder.title:
+            self._builder.title = _asked(sent)
+        index = len(self._builder.messages)
+        super().append(thread, sent, is_call=is_call, is_repeated=is_repeated)
+        compactions = self._builder.compactions
+        if (
+            sent.role is Role.USER
+            and compactions
+            and not any(message.is_summary for message in self._builder.messages[compactions[-1].message :])
+        ):
+            self._builder.replace_message(index, is_summary=True)
+
+
+def _asked(sent: PlainMessage) -> str:
+    """The beginning of what a person says, which stands behind what programs add in tags."""
+    texts = (made.text for made in sent.blocks if made.block.kind is BlockKind.USER_TEXT)
+    return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
+
+
+def _is_small(request: PlainConversation) -> bool:
+    """Whether a request is one of those that programs make beside a conversation: for a title, to ask for a quota."""
+    tools = request.tools.value() if request.tools is not None else None
+    return not tools and ("haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1)
+
+
+def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any]) -> PlainConversation:
+    """The request in a body, with what was answered.
+
+    Args:
+        body: The fields of what was asked.
+        response: The body of what was answered.
+        about: What is known of the request beside its body.
+    """
+    asked = {"thinking": {"type": OFF}, **body.values_of("model", "max_tokens", *ASKED), **about}
+    answer, reply = _answer(response) if response is not None else (None, {})
+    return PlainConversation(body["messages"].items(), body.get("system"), body.get("tools"), answer, reply, asked)
+
+
+def _answer(body: Node) -> tuple[Node | None, dict[str, Any]]:
+    """The message that was answered, and what stands beside it."""
+    value = body.value()
+    if isinstance(value, str):
+        answer = mapping(answer_of(value))
+        return (StreamNode(body), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
+    fields = body.fields()
+    reply = fields.values_of(*REPLY)
+    for choice in fields.items_of("choices"):
+        if "message" in (inside := choice.fields()):
+            return inside["message"], reply
+    return (body, reply) if is_message(value) else (None, {})

@@ -1,0 +1,47 @@
+"""HAR: HTTP archives, as browsers and proxies export them, in which requests to models' APIs stand.
+
+By the HAR 1.2 specification (http://www.softwareishard.com/blog/har-12-spec/): `log.entries`, each with a request whose
+body is `postData.text`, and a response whose body is `content.text`, decompressed, perhaps in base64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.session.format import Format
+from inspector.session.json.values import mapping, objects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+
+class HarFormat(Format):
+    """HTTP archives with requests to models."""
+
+    name = "har"
+    title = "HAR (HTTP archives of requests to models)"
+    exact = "tokens of every call that was answered"
+
+    def recognise(self, sample: Sample) -> str:
+        from inspector.session.formats.har.reader import asks_a_model
+
+        entries = objects(mapping(mapping(sample.only_value).get("log")).get("entries"))
+        found = sum(asks_a_model(entry) for entry in entries)
+        if not found:
+            return ""
+        return f"an HTTP archive: {found:,} of its {len(entries):,} requests ask a model"
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.har.reader import HarInterpreter
+        from inspector.session.json_reader import JsonReader
+
+        return JsonReader(path, self.name, HarInterpreter)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name.startswith("other")
+
+
+FORMATS = (HarFormat(),)

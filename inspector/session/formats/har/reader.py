@@ -1,0 +1,90 @@
+"""Reading an HTTP archive: its entries in the order they began. Hosts and headers are not taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from inspector.session.formats.claude_trace.exchanges import OTHER, ExchangeLog, HttpExchange, blocks_of_record
+from inspector.session.formats.plain.records import BETA_HEADER
+from inspector.session.json.codec import json_in
+from inspector.session.json.nodes import objects_among
+from inspector.session.json.values import mapping, objects, seconds, string
+from inspector.session.reader import DocumentInterpreter
+
+if TYPE_CHECKING:
+    from inspector.session.blocks import TextBlock
+    from inspector.session.json.nodes import Node
+    from inspector.session.model import Origin
+
+ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke")
+"""How the addresses end at which models are asked by the three APIs, Anthropic's on Bedrock too."""
+
+FIELDS = ("messages", "input")
+
+NAMED_BY = ("model", "anthropic_version")
+"""Fields of a body that tell which model is asked, or that the address does."""
+
+
+def asks_a_model(entry: Any) -> bool:
+    """Whether an entry is a request that asks a model for an answer."""
+    request = mapping(mapping(entry).get("request"))
+    path = path_of(string(request.get("url")))
+    text = mapping(request.get("postData")).get("text")
+    if not path.endswith(ENDINGS) or not isinstance(text, str):
+        return False
+    body = mapping(json_in(text))
+    return any(name in body for name in NAMED_BY) and any(isinstance(body.get(name), (list, str)) for name in FIELDS)
+
+
+def path_of(url: str) -> str:
+    """The path of an address, without what may be secret in it; empty where it is none."""
+    try:
+        return urlsplit(url).path.rstrip("/")
+    except ValueError:
+        return ""
+
+
+class HarInterpreter(DocumentInterpreter):
+    """Makes a session out of the entries of an archive."""
+
+    def take_document(self, document: Node) -> None:
+        """Take the whole archive."""
+        entries = document.fields().fields_of("log").items_of("entries")
+        found = list(objects_among(entries, "an entry", self.builder))
+        times = [seconds(string(value.get("startedDateTime"))) for _, value in found]
+        order = sorted(range(len(found)), key=lambda place: times[place] or 0.0) if all(times) else range(len(found))
+        log = ExchangeLog(self.builder)
+        for place in order:
+            item, value = found[place]
+            try:
+                self._take(log, item, value)
+            except RecursionError:
+                self.builder.diagnose("JSON nested too deeply", 0, item.offset, skipped=True)
+
+    def _take(self, log: ExchangeLog, item: Node, value: dict[str, Any]) -> None:
+        if not asks_a_model(value):
+            self.builder.record_counts[OTHER] += 1
+            return
+        fields = item.fields()
+        request, response = fields.fields_of("request"), fields.fields_of("response")
+        content = response.fields_of("content")
+        betas = [
+            string(header.get("value"))
+            for header in objects(request.value_of("headers"))
+            if string(header.get("name")).lower() == BETA_HEADER
+        ]
+        log.add(
+            HttpExchange(
+                path_of(string(request.value_of("url"))),
+                request.fields_of("postData").get("text"),
+                content.get("text"),
+                {BETA_HEADER: ",".join(betas)},
+                fields.value_of("startedDateTime"),
+            )
+        )
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a message that is read again."""
+        return blocks_of_record(record, origin)
