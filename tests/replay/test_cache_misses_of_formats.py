@@ -17,6 +17,7 @@ from inspector.replay.explain.cache_misses import told
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
+from tests.session import databases
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
@@ -26,6 +27,7 @@ from tests.session.pi_lines import PiScript
 from tests.session.qwen_lines import QwenScript
 from tests.session.run_files import Record, event, exchange, inspect_log, jsonl, mini_run, text
 from tests.session.span_lines import attributes, flat
+from tests.session.tap_store import TABLES, archive, entry, record, statements
 
 START = 1_780_000_000.0
 DAY = 86_400.0
@@ -116,6 +118,28 @@ def claude_trace(path: Path, calls: Sequence[Made]) -> Path:
         messages.append({"role": "assistant", "content": answer["content"]})
     (path / "log.jsonl").write_bytes(jsonl(lines))
     return path / "log.jsonl"
+
+
+def claude_tap(path: Path, calls: Sequence[Made]) -> Path:
+    log = claude_trace(path, calls)
+    exchanges = [json.loads(line) for line in log.read_text().splitlines()]
+    made = [
+        {**record(one["request"]["body"], one["response"]["body"], turn), "timestamp": stamp(call.time)}
+        for turn, (one, call) in enumerate(zip(exchanges, calls, strict=True))
+    ]
+    log.unlink()
+    return databases.created(path / "traces.sqlite3", TABLES, *statements(made))
+
+
+def har(path: Path, calls: Sequence[Made]) -> Path:
+    log = claude_trace(path, calls)
+    exchanges = [json.loads(line) for line in log.read_text().splitlines()]
+    made = [
+        {**entry(one["request"]["body"], json.dumps(one["response"]["body"])), "startedDateTime": stamp(call.time)}
+        for one, call in zip(exchanges, calls, strict=True)
+    ]
+    log.write_text(json.dumps(archive(made)))
+    return log
 
 
 def codex(path: Path, calls: Sequence[Made]) -> Path:
@@ -378,6 +402,8 @@ GPT = ("gpt-5.1", "gpt-5.4")
 WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "claude-code": (claude_code, CLAUDE),
     "claude-trace": (claude_trace, CLAUDE),
+    "claude-tap": (claude_tap, CLAUDE),
+    "har": (har, CLAUDE),
     "codex": (codex, GPT),
     "gemini-cli": (gemini, ("gemini-3-pro", "gemini-3-flash")),
     "opencode": (opencode, CLAUDE),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.session import agents_store, databases, goose_store, hermes_store, opencode_store, run_files
+from tests.session import agents_store, databases, goose_store, hermes_store, opencode_store, run_files, tap_store
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
@@ -326,6 +326,10 @@ GROWING: dict[str, Growing] = {
     "openhands folder": Growing("openhands", "conversation", "folder", _folder(openhands), 1_000),
     "openhands-v0 folder": Growing("openhands-v0", "conversation", "folder", _folder(openhands_0), 1_000),
     "cline": Growing("cline", "1750000000000", "folder", _folder(task_of_cline), 500),
+    "claude-tap lines": Growing("claude-tap", "trace.jsonl", "lines", _encoded_lines(tap_store.records), 60),
+    "claude-tap bundle": Growing("claude-tap", "bundle.json", "document", _document(tap_store.bundle), 60),
+    "claude-tap": Growing("claude-tap", "traces.sqlite3", "database", tap_store.write, 60),
+    "har": Growing("har", "requests.har", "document", _document(tap_store.archive_of, 2), 60),
     "openai-agents": Growing("openai-agents", "agents.db", "database", agents_store.write),
     "opencode": Growing("opencode", "opencode.db", "database", _opencode_database, 2_000),
     "goose": Growing("goose", "sessions.db", "database", _goose_database),

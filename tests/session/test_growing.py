@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NOBODY = 65534
 
-TABLE_OF = {"opencode": "part", "openai-agents": "agent_messages"}
+TABLE_OF = {"opencode": "part", "openai-agents": "agent_messages", "claude-tap": "records"}
 """Where a database has its messages, if not in a table of that name."""
 
 

@@ -17,7 +17,7 @@ from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats, detect
 from tests.examples import examples
-from tests.session import run_files
+from tests.session import run_files, tap_store
 from tests.session.mutations import mutated
 from tests.session.run_files import Record, encoded, event, jsonl, text
 from tests.session.soundness import assert_reads, assert_sound
@@ -596,6 +596,14 @@ PARTS: dict[str, tuple[Callable[[], list[Record]], Callable[[bytes], bytes]]] = 
         lambda inner: b'{"status":"x","eval":{"task":"t"},"samples":[{"id":1,"events":[' + inner + b"]}]}",
     ),
     "claude-trace": (lambda: run_files.log_of_requests(2), lambda inner: b"[" + inner + b"]"),
+    "claude-tap": (
+        lambda: tap_store.bundle(3)["records"],
+        lambda inner: b'{"__claude_tap_compact_trace__":{"version":1},"blobs":{},"records":[' + inner + b"]}",
+    ),
+    "har": (
+        lambda: tap_store.archive_of(3)["log"]["entries"],
+        lambda inner: b'{"log":{"version":"1.2","entries":[' + inner + b"]}}",
+    ),
 }
 
 

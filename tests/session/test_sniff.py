@@ -10,7 +10,7 @@ import pytest
 from inspector.session.model import Role
 from inspector.session.open import open_session
 from inspector.session.registry import detect
-from tests.session import run_files
+from tests.session import run_files, tap_store
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
@@ -54,6 +54,8 @@ DOCUMENTS: dict[str, Any] = {
     "openhands-v0": run_files.openhands_0_history(2),
     "inspect": run_files.inspect_log([run_files.inspect_sample(2)]),
     "cline": run_files.cline_history(2),
+    "claude-tap": tap_store.bundle(2, tools=[]),
+    "har": tap_store.archive_of(2),
     "openai-chat": {"model": "m", "messages": CHAT},
     "anthropic-messages": {"model": "claude-x", "system": "s", "messages": PARTS},
     "openai-responses": {"model": "m", "input": ITEMS},
@@ -62,6 +64,7 @@ DOCUMENTS: dict[str, Any] = {
 LINES: dict[str, list[Any]] = {
     "openhands": run_files.openhands_events(2),
     "openhands-v0": [{"instance_id": "i", "history": run_files.openhands_0_history(2)}],
+    "claude-tap": tap_store.records(2),
     "claude-trace": run_files.log_of_requests(2),
     "openai-chat": CHAT,
     "anthropic-messages": PARTS,

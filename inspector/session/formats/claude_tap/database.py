@@ -35,7 +35,7 @@ RECORD, PART = "record", "part"
 TITLE_CHARACTERS = 120
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """Where the text of a row stands, were all texts one behind the other.
 
     Attributes:
@@ -52,7 +52,7 @@ class Shelf:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._places: list[Place] = []
+        self._places: list[RowPlace] = []
         self._start_of: dict[str, int] = {}
         self._end = 0
 
@@ -61,7 +61,7 @@ class Shelf:
         start = self._start_of.get(row)
         if start is None:
             start = self._start_of[row] = self._end
-            self._places.append(Place(start, row))
+            self._places.append(RowPlace(start, row))
             self._end += len(text) + 1
         return FileNode(text, start)
 
@@ -146,8 +146,11 @@ class TapRows(RowInterpreter):
 
     def _take(self, record: Row, part: Callable[[str], FileNode | None]) -> None:
         index, text = record.get("record_index"), string(record.get("payload_json")).encode(errors="replace")
+        if not isinstance(index, int):
+            self.builder.diagnose("not a record", 0, 0, skipped=True)
+            return
         node = self._shelf.put(f"{RECORD} {index}", text)
-        place = index if isinstance(index, int) and index > 0 else 0
+        place = max(index, 0)
         if not text.lstrip().startswith(b"{") or not isinstance(value := node.value(), dict):
             self.builder.diagnose("not a record", place, 0, skipped=True)
             return

@@ -1,0 +1,243 @@
+"""What claude-tap records: parts that are kept once, three containers, and several APIs in one session."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from inspector.session.discovery import sessions_in
+from inspector.session.errors import SessionError
+from inspector.session.follow import Follower
+from inspector.session.formats.claude_tap import ClaudeTapFormat
+from inspector.session.model import Usage
+from inspector.session.open import open_session
+from tests.session import databases, tap_store
+from tests.session.soundness import assert_sound
+from tests.session.tap_store import TABLES, bundle, message, record, records, statements, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.model import Session
+    from tests.session.run_files import Record
+
+
+def said(session: Session) -> list[tuple[str, list[str]]]:
+    return [(message.role.value, [session.text(block) for block in message.blocks]) for message in session.messages]
+
+
+def opened(path: Path) -> Session:
+    session = open_session(path)
+    assert session.format == "claude-tap"
+    assert_sound(session)
+    return session
+
+
+def written(value: Any) -> str:
+    """As the program writes JSON, whose spaces count as tokens of tools."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def lines_of(made: list[Record], folder: Path) -> Session:
+    path = folder / "trace.jsonl"
+    path.write_text("".join(written(one) + "\n" for one in made))
+    return opened(path)
+
+
+def in_database(made: list[Record], folder: Path) -> Session:
+    return opened(databases.created(folder / "traces.sqlite3", TABLES, *statements(made)))
+
+
+def test_a_session_is_the_same_on_lines_in_a_bundle_and_in_a_database(tmp_path: Path) -> None:
+    lines = lines_of(records(4), tmp_path)
+    (tmp_path / "bundle.json").write_text(written(bundle(4)))
+    sessions = [lines, opened(tmp_path / "bundle.json"), in_database(records(4), tmp_path)]
+    for session in sessions:
+        assert said(session) == said(lines)
+        assert [call.prompt_messages for call in session.calls] == [2, 4, 6, 8]
+        assert [call.usage for call in session.calls] == [
+            Usage(uncached=turn + 1, cache_read=40, cache_write_5m=7, output=33) for turn in range(4)
+        ]
+        assert session.record_counts == {"request": 4}
+    assert said(lines)[:3] == [
+        ("system", ['[{"name":"Bash"}]', "You help."]),
+        ("user", ["go on"]),
+        ("assistant", ["turn 0", '{"command":"ls"}']),
+    ]
+    assert (sessions[2].identifier, sessions[2].agent, sessions[2].title) == ("s1", "claude", "go on")
+
+
+def test_a_stream_of_openais_api_was_put_together_with_counts_under_both_names(tmp_path: Path) -> None:
+    counts = {
+        "prompt_tokens": 100,
+        "completion_tokens": 9,
+        "input_tokens": 100,
+        "output_tokens": 9,
+        "prompt_tokens_details": {"cached_tokens": 64},
+        "cache_read_input_tokens": 64,
+        "cache_read_in_input": True,
+    }
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+    answer = {"id": "x", "model": "gpt-x", "choices": [choice], "content": [{"type": "text", "text": "Hello"}]}
+    body = {"model": "gpt-x", "messages": [{"role": "user", "content": "go"}]}
+    session = lines_of([record(body, {**answer, "usage": counts}, path="/v1/chat/completions")], tmp_path)
+    assert said(session) == [("user", ["go"]), ("assistant", ["Hello"])]
+    assert session.calls[0].usage == Usage(uncached=36, cache_read=64, output=9)
+
+
+def item(role: str, text: str) -> Record:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+def response(number: int, *output: Record, **rest: Any) -> Record:
+    usage = {"input_tokens": 100 * number, "output_tokens": 5, "input_tokens_details": {"cached_tokens": 64}}
+    return {"id": f"resp_{number}", "model": "gpt-x", "output": list(output), "usage": usage, **rest}
+
+
+def test_requests_of_the_responses_api_are_joined_too(tmp_path: Path) -> None:
+    asked = [item("user", "go " * 20), item("assistant", "first"), item("user", "and on")]
+    body = {"model": "gpt-x", "instructions": "You are Codex.", "stream": True}
+    made = [
+        record({**body, "input": asked[:1]}, response(1, asked[1]), 1, "/v1/responses"),
+        record({**body, "input": asked}, response(2, item("assistant", "second")), 2, "/v1/responses"),
+    ]
+    for session in (lines_of(made, tmp_path), in_database(made, tmp_path)):
+        assert [call.prompt_messages for call in session.calls] == [2, 4]
+        assert [text for _, (text,) in said(session)] == ["You are Codex.", "go " * 20, "first", "and on", "second"]
+        assert session.calls[1].usage == Usage(uncached=136, cache_read=64, output=5)
+        assert session.record_counts == {"request": 2}
+
+
+def test_a_web_socket_that_carried_several_requests_is_several_calls(tmp_path: Path) -> None:
+    def created(**rest: Any) -> Record:
+        return {"type": "response.create", "model": "gpt-x", "instructions": "You are Codex.", **rest}
+
+    def completed(made: Record) -> Record:
+        return {"type": "response.completed", "response": {**made, "output": []}}
+
+    def done(one: Record) -> Record:
+        return {"type": "response.output_item.done", "item": one, "output_index": 0}
+
+    call = {"type": "function_call", "name": "ls", "arguments": "{}", "call_id": "c"}
+    found = {"type": "function_call_output", "call_id": "c", "output": "a file"}
+    asked = [created(input=[item("user", "go")]), created(input=[found], previous_response_id="resp_1")]
+    came = [done(call), completed(response(1)), {"type": "codex.rate_limits"}]
+    came += [done(item("assistant", "end")), completed(response(2))]
+    one = record(asked[-1], response(2, item("assistant", "end")), 1, "/backend-api/codex/responses", ws_events=came)
+    one["request"] |= {"method": "WEBSOCKET", "ws_events": asked}
+    session = lines_of([one], tmp_path)
+    assert [text for _, (text,) in said(session)] == ["You are Codex.", "go", "{}", "a file", "end"]
+    assert [call.usage and call.usage.prompt for call in session.calls] == [100, 200]
+
+
+def test_an_answer_of_which_only_events_were_kept_is_put_together(tmp_path: Path) -> None:
+    events = [{"type": "response.completed", "response": response(1, item("assistant", "hello"))}]
+    body = {"type": "response.create", "model": "gpt-x", "input": [item("user", "go")]}
+    session = lines_of([record(body, None, path="/v1/responses", ws_events=events)], tmp_path)
+    assert said(session) == [("user", ["go"]), ("assistant", ["hello"])]
+
+
+def test_conversations_of_two_apis_in_one_session_are_numbered_through(tmp_path: Path) -> None:
+    body = {"model": "gpt-x", "input": [item("user", "beside")]}
+    made = [*records(2), record(body, response(1, item("assistant", "yes")), 3, "/v1/responses")]
+    session = lines_of(made, tmp_path)
+    assert [session.messages[call.response].thread for call in session.calls] == [0, 0, 1]
+
+
+def test_requests_for_something_else_are_counted_and_failures_are_requests_without_an_answer(tmp_path: Path) -> None:
+    body = records(1)[0]["request"]["body"]
+    failed = record(body, {"type": "error", "error": {"message": "overloaded"}}, 8)
+    models = record(None, {"data": []}, 9, "/v1/models")
+    counting = record(body, {"input_tokens": 5}, 10, "/v1/messages/count_tokens?beta=true")
+    session = lines_of([*records(2), failed, models, counting], tmp_path)
+    assert session.record_counts == {"request": 2, "request without an answer": 1, "other request": 2}
+    assert all(ClaudeTapFormat().is_bookkeeping(name) for name in ("other", "other request"))
+
+
+def test_neither_hosts_nor_headers_are_in_what_is_shown_of_a_record(tmp_path: Path) -> None:
+    for session in (lines_of(records(3), tmp_path), in_database(records(3), tmp_path)):
+        shown = b"".join(session.texts.record(block) for block in session.blocks)
+        assert b"go on" in shown
+        assert b"secret" not in shown
+        assert b"Bearer" not in shown
+
+
+def test_a_part_that_is_missing_costs_that_part_and_is_told(tmp_path: Path) -> None:
+    made = [one for one in statements(records(3)) if "record_blobs" not in one[0] or "turn 0" not in str(one[1])]
+    session = opened(databases.created(tmp_path / "traces.sqlite3", TABLES, *made))
+    assert {diagnostic.reason for diagnostic in session.diagnostics} == {"a part of it is missing"}
+    assert len(session.calls) == 3
+
+
+def test_sessions_of_a_database_are_listed_newest_first_without_those_in_which_nothing_happened(
+    tmp_path: Path,
+) -> None:
+    made = [
+        *statements(records(1), "old", minute=1),
+        *statements(records(2), "new", "codex", minute=9),
+        *statements([], "empty", minute=20),
+    ]
+    path = databases.created(tmp_path / "traces.sqlite3", TABLES, *made)
+    listed = ClaudeTapFormat().contained_sessions(path)
+    assert [(one.identifier, one.title) for one in listed] == [("new", "first of new"), ("old", "first of old")]
+    assert opened(path).identifier == "new"
+    assert len(open_session(tmp_path / "traces.sqlite3#old").calls) == 1
+    assert {header.identifier for header in sessions_in(tmp_path)} == {"new", "old"}
+    with pytest.raises(SessionError, match="no session gone"):
+        open_session(tmp_path / "traces.sqlite3#gone")
+
+
+def test_a_database_that_grows_is_read_on_and_one_whose_rows_change_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "traces.sqlite3"
+    write(path, 2)
+    follower = Follower(path)
+    before = follower.session
+    write(path, 5)
+    follower.poll()
+    assert follower.session == open_session(path)
+    assert follower.session.messages[0] is before.messages[0]
+    changed = record({**records(1)[0]["request"]["body"], "system": "You are another."}, message(0, "said anew"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("UPDATE records SET payload_json = ? WHERE record_index = 1", (json.dumps(changed),))
+    follower.poll()
+    assert ("assistant", ["said anew", '{"command":"ls"}']) in said(follower.session)
+    assert follower.session == open_session(path)
+    assert_sound(follower.session)
+
+
+def test_a_row_that_holds_no_record_is_told_with_its_number(tmp_path: Path) -> None:
+    broken = {"session_id": "s1", "record_index": 7, "payload_json": '{"request": {"pa'}
+    path = databases.created(
+        tmp_path / "traces.sqlite3", TABLES, *statements(records(2)), databases.insert("records", broken)
+    )
+    session = opened(path)
+    assert [(note.reason, note.line) for note in session.diagnostics] == [("not a record", 7)]
+    assert (session.skipped_records, len(session.calls)) == (1, 2)
+
+
+def test_a_database_of_an_older_version_keeps_whole_records(tmp_path: Path) -> None:
+    tables = TABLES.partition("CREATE TABLE record_blobs")[0]
+    made = [one for one in statements(records(2)) if "record_blobs" not in one[0]]
+    for number, one in enumerate(records(2), 1):
+        place = next(at for at, (_, values) in enumerate(made) if values[:2] == ("s1", number))
+        row = {"session_id": "s1", "record_index": number, "turn": number, "payload_json": written(one)}
+        made[place] = databases.insert("records", row)
+    session = opened(databases.created(tmp_path / "traces.sqlite3", tables, *made))
+    assert said(session) == said(lines_of(records(2), tmp_path))
+
+
+def test_the_database_is_found_where_the_program_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.delenv("CLOUDTAP_DB", raising=False)
+    database = ClaudeTapFormat().homes()[0]
+    assert database == tmp_path / "claude-tap" / "traces.sqlite3"
+    database.parent.mkdir()
+    tap_store.write(database, 2)
+    assert [header.format for header in sessions_in(database)] == ["claude-tap"]
+    monkeypatch.setenv("CLOUDTAP_DB", "~/elsewhere.db")
+    assert ClaudeTapFormat().homes()[0].name == "elsewhere.db"
