@@ -35,7 +35,7 @@ RECORD, PART = "record", "part"
 TITLE_CHARACTERS = 120
 
 
-class RowPlace(NamedTuple):
+class ShelvedRow(NamedTuple):
     """Where the text of a row stands, were all texts one behind the other.
 
     Attributes:
@@ -52,7 +52,7 @@ class Shelf:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._places: list[RowPlace] = []
+        self._places: list[ShelvedRow] = []
         self._start_of: dict[str, int] = {}
         self._end = 0
 
@@ -61,7 +61,7 @@ class Shelf:
         start = self._start_of.get(row)
         if start is None:
             start = self._start_of[row] = self._end
-            self._places.append(RowPlace(start, row))
+            self._places.append(ShelvedRow(start, row))
             self._end += len(text) + 1
         return FileNode(text, start)
 
