@@ -312,6 +312,16 @@ async def test_another_session_starts_at_its_beginning() -> None:
         assert app.timeline.new_rows == 0
 
 
+async def test_a_reason_that_leaves_the_text_no_room_gives_way_to_what_is_done_to_it_uncut() -> None:
+    reason = "vercel-prune: before the newest messages"
+    app = TimelineApp(replace(VIEW, reason=lambda _: reason))
+    async with app.run_test(size=(78, 20)) as pilot:
+        await pilot.press("end")
+        cut = [row for row in shown(app.timeline) if " · " in row]
+        assert cut
+        assert all("cut · " in row and "before the" not in row for row in cut)
+
+
 async def test_a_hundred_thousand_rows_draw_only_those_on_the_screen() -> None:
     view = synthetic.view_of(synthetic.session(90_000))
     looked_at: list[int] = []

@@ -303,7 +303,7 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
     for text, style in told:
         if text:
             if style == "timeline--reason":
-                text = _beside_preview(text, preview, width)
+                text = _beside_preview(text, cell.amount.action.label, preview, width)
             text = clip_cells(text, width)
             left = width - cell_width(text) - 3
             if left < LEAST_PREVIEW or not preview:
@@ -313,12 +313,17 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
     return [*pieces, (fit_cells(preview, width), preview_class)]
 
 
-def _beside_preview(reason: str, preview: str, width: int) -> str:
-    """Why a row is not sent whole, without the strategy's name where what the row holds has no room beside it."""
-    why = reason.partition(": ")[2]
-    if not why or not preview or width - cell_width(reason) - 3 >= LEAST_PREVIEW:
+def _beside_preview(reason: str, action: str, preview: str, width: int) -> str:
+    """Why a row is not sent whole: the most of it that leaves room for what the row holds.
+
+    Without the strategy's name where that takes too much, and only what is done to the row where the rest does, too.
+    """
+    most = max(width - 3 - LEAST_PREVIEW, LEAST_PREVIEW)
+    if not preview:
         return reason
-    return clip_cells(why, max(width - 3 - LEAST_PREVIEW, LEAST_PREVIEW))
+    return next(
+        (told for told in (reason, reason.partition(": ")[2], action) if told and cell_width(told) <= most), action
+    )
 
 
 def _miss_told(view: TimelineView, row: int, width: int) -> str:
