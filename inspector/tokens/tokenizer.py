@@ -1,4 +1,4 @@
-"""Exact counts with tiktoken, for any text a session file may hold, and where a text may be cut to be counted in parts.
+"""Exact counts, those of tiktoken, for any text of a session file, and where a text may be cut to be counted in parts.
 
 The tokenizers of OpenAI first divide a text into words, numbers, runs of punctuation and runs of white space by a
 regular expression (`tiktoken_ext/openai_public.py`), then each of those into tokens. Where one of them is certain to
@@ -23,12 +23,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.tokens.fast_tokenizer import fast_tokenizer
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tiktoken import Encoding
 
+    from inspector.tokens.fast_tokenizer import FastTokenizer
     from inspector.tokens.vocabulary import Vocabulary
 
 PIECE_CHARACTERS = 200_000
@@ -79,7 +82,9 @@ class TokenizerCounter:
         self.advice = advice
         self._vocabulary: Vocabulary | None = vocabulary
         self._lock = Lock()
-        self._encoding: Encoding
+        self._prepared = False
+        self._fast: FastTokenizer | None = None
+        self._built: Encoding | None = None
         self._characters: NDArray[np.uint8]
 
     def __repr__(self) -> str:
@@ -88,16 +93,20 @@ class TokenizerCounter:
     @property
     def is_prepared(self) -> bool:
         """Whether the tokenizer was built."""
-        return self._vocabulary is None
+        return self._prepared
 
     def prepare(self) -> None:
         """Build the tokenizer, unless that is done."""
         if self.is_prepared:
             return
         with self._lock:
-            if self._vocabulary is not None:
-                self._encoding, self._characters = _build(self._vocabulary)
-                self._vocabulary = None
+            if not self._prepared and self._vocabulary is not None:
+                ranks = self._vocabulary.ranks()
+                self._characters = _characters(self._vocabulary, ranks)
+                self._fast = fast_tokenizer(self._vocabulary)
+                if self._fast is None:
+                    self._built, self._vocabulary = _build(self._vocabulary, ranks), None
+                self._prepared = True
 
     def count(self, text: str) -> int:
         """Tokens of one text."""
@@ -119,14 +128,16 @@ class TokenizerCounter:
         that wait is longer than the work, so they are encoded in one go.
         """
         self.prepare()
+        if self._fast is not None:
+            return [self.encode(text) for text in texts]
         together = SEPARATOR.join(texts)
         if len(together) > PIECE_CHARACTERS or together.count(SEPARATOR) != len(texts) - 1:
             return [self.encode(text) for text in texts]
         try:
-            tokens = self._encoding.encode_to_numpy(together, allowed_special={SEPARATOR}, disallowed_special=())
+            tokens = self._tiktoken().encode_to_numpy(together, allowed_special={SEPARATOR}, disallowed_special=())
         except (ValueError, UnicodeEncodeError):
             return [self.encode(text) for text in texts]
-        stops = [*np.flatnonzero(tokens == self._encoding.eot_token).tolist(), len(tokens)]
+        stops = [*np.flatnonzero(tokens == self._tiktoken().eot_token).tolist(), len(tokens)]
         lengths = self._characters[tokens]
         return [lengths[start + 1 : stop] for start, stop in pairwise([-1, *stops])]
 
@@ -142,32 +153,47 @@ class TokenizerCounter:
                     yield part, self._tokens(part)
 
     def _tokens(self, text: str) -> NDArray[np.uint32]:
+        if self._fast is not None and (tokens := self._fast.tokens(text)) is not None:
+            return tokens
         # `encode_ordinary` and its batch form panic (openai/tiktoken issue 245) where this form raises `ValueError`.
         # With no special token allowed or disallowed it finds none: their names are text like any other.
         try:
-            return self._encoding.encode_to_numpy(text, disallowed_special=())
+            return self._tiktoken().encode_to_numpy(text, disallowed_special=())
         except UnicodeEncodeError:
-            return self._encoding.encode_to_numpy(_repaired(text), disallowed_special=())
+            return self._tiktoken().encode_to_numpy(_repaired(text), disallowed_special=())
+
+    def _tiktoken(self) -> Encoding:
+        """What tiktoken builds; beside a faster tokenizer that is done for the first text left to it."""
+        with self._lock:
+            if self._built is None:
+                assert self._vocabulary is not None  # noqa: S101  kept until this is built
+                self._built, self._vocabulary = _build(self._vocabulary, self._vocabulary.ranks()), None
+            return self._built
 
 
-def _build(vocabulary: Vocabulary) -> tuple[Encoding, NDArray[np.uint8]]:
-    """The tokenizer, and per token how many characters begin in it."""
+def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
+    """The tokenizer of tiktoken; `ranks` are empty afterwards."""
     from tiktoken import Encoding
 
-    ranks = vocabulary.ranks()
     encoding = Encoding(
         vocabulary.encoding,
         pat_str=vocabulary.pattern,
         mergeable_ranks=ranks,
         special_tokens=vocabulary.special_tokens,
     )
-    begins_character = (np.frombuffer(b"".join(ranks), dtype=np.uint8) & 0xC0) != 0x80
-    sizes = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
-    characters = np.zeros(encoding.n_vocab, dtype=np.uint8)
-    characters[list(ranks.values())] = np.add.reduceat(begins_character, np.cumsum(sizes) - sizes, dtype=np.uint8)
     # tiktoken has made its own form of them; this one, which it only refers to, takes 20 MB.
     ranks.clear()
-    return encoding, characters
+    return encoding
+
+
+def _characters(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> NDArray[np.uint8]:
+    """Per token, how many characters begin in it."""
+    begins_character = (np.frombuffer(b"".join(ranks), dtype=np.uint8) & 0xC0) != 0x80
+    sizes = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
+    values = list(ranks.values())
+    characters = np.zeros(max(*values, *vocabulary.special_tokens.values()) + 1, dtype=np.uint8)
+    characters[values] = np.add.reduceat(begins_character, np.cumsum(sizes) - sizes, dtype=np.uint8)
+    return characters
 
 
 def _cut(text: str) -> Iterator[str]:
