@@ -13,7 +13,7 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.side_calls import altogether, side_spending
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.engine.ledger import Figures
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
     from inspector.report.document import BestPlanFacts
@@ -92,6 +91,7 @@ def report_of(
     session = _session_facts(inputs, redactor)
     wanted = options.details or options.ledger or options.switch_to
     misses = cache_misses(baseline) if wanted else None
+    spent = side_spending(inputs.history.session, inputs.pricing)
     beside = [
         SideCallFacts(
             purpose=shown_name(each.purpose),
@@ -101,7 +101,7 @@ def report_of(
             output_tokens=each.output,
             cost_usd=rounded(each.cost, DOLLAR_DIGITS),
         )
-        for each in side_spending(inputs.history.session, inputs.pricing)
+        for each in spent
     ]
     switches = [model_switch(misses, options.switch_at, model) for model in options.switch_to] if misses else []
     return Report(
@@ -114,7 +114,7 @@ def report_of(
         plans=[plan_facts(each, baseline, uses, options) for each in planned],
         warnings=[*caveats(inputs), *([] if redactor is None else [_about_masks(redactor)])],
         beside=beside,
-        altogether_usd=_altogether(recorded, beside),
+        altogether_usd=rounded(altogether(None if recorded is None else recorded.cost_usd.value, spent), DOLLAR_DIGITS),
         prices=price_facts(inputs),
         carried=[] if carried is None else carried_facts(carried),
         heaviest=heaviest,
@@ -129,13 +129,6 @@ def report_of(
         hours=hour_facts(misses) if options.details and misses else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
-
-
-def _altogether(recorded: Figures | None, beside: Sequence[SideCallFacts]) -> float | None:
-    """Dollars recorded, requests beside the conversation included; None where a part of them is not known."""
-    parts = [None if recorded is None else recorded.cost_usd.value, *(each.cost_usd for each in beside)]
-    known = [part for part in parts if part is not None]
-    return round(sum(known), DOLLAR_DIGITS) if len(known) == len(parts) else None
 
 
 def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> SessionFacts:

@@ -3,13 +3,27 @@
 import dataclasses
 
 import pytest
+from msgspec import structs
 
 from inspector.cli.reading import replay_inputs
-from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.analysis.plan_outcome import plan_outcome
+from inspector.replay.analysis.side_calls import made_before, side_spending
+from inspector.replay.assumptions import Assumptions
+from inspector.replay.engine.replay import replay
+from inspector.replay.explain.cost_sheet import ALTOGETHER, cost_sheet
+from inspector.replay.explain.spending import spending_of
+from inspector.replay.explain.totals import side_explanation
+from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.session_report import report_of
 from inspector.report.text import report_text
 from inspector.session.model import BlockKind, Role, SideCall, Usage
+from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.registry import strategy
+from inspector.ui.cost.rows import CostSection, section_table
+from inspector.ui.figure_table.table import Table
+from inspector.ui.timeline.rows import Rows
 from tests.replay.synthetic import SessionBuilder
 
 MODEL = "claude-sonnet-4-5"
@@ -54,6 +68,38 @@ def test_they_are_told_under_their_own_names() -> None:
     words = " ".join(report_text(report_of(replay_inputs(session(*CALLS)))).split())
     assert "Beside the conversation calls prompt tokens output cost" in words
     assert "condenser 2 2,000,000 100,000" in words
+
+
+# Prompts of a million tokens are beyond 200,000: $6 and $22.50 a million tokens in place of $3 and $15.
+def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
+    inputs = replay_inputs(session(*CALLS))
+    baseline = replay(inputs, Plan())
+    planned = replay(inputs, Plan((PlanEntry(strategy("keep-recent")),)))
+    sheet = cost_sheet(baseline, planned, plan_outcome(baseline, planned), Assumptions(), ASSUMED_RUNS)
+    table = section_table(CostSection.TOTALS, sheet, Rows.of(inputs.history), Table((), ()))
+    rows = {row.key: row.cells for row in table.rows}
+    assert rows["beside", "condenser"]["before"].text == rows["beside", "condenser"]["after"].text == "$14.25"
+    assert rows["beside", "title"]["before"].text == "$0.030"
+    total = sheet.explained["before", ALTOGETHER].value
+    assert total == pytest.approx(baseline.figures.cost_usd.value + 14.28)
+    assert spending_of(baseline).beside == Figure(pytest.approx(14.28), HowKnown.EXACT)
+
+
+def test_a_request_stands_before_the_call_that_came_next():
+    builder = SessionBuilder()
+    for number in range(3):
+        builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, f"go {number}"))
+        builder.respond(usage=Usage(uncached=1_000, output=100), model=MODEL)
+    made = builder.session()
+    calls = tuple(structs.replace(call, time=100.0 * place) for place, call in enumerate(made.calls))
+    beside = tuple(SideCall("title", MODEL, time, Usage(uncached=10)) for time in (50.0, 100.0, 900.0, None))
+    made = dataclasses.replace(made, calls=calls, side_calls=beside)
+    (title,) = side_spending(made, Pricing())
+    assert [each.before for each in title.requests] == [1, 1, 3, None]
+    assert [call.time for call in made_before(made, 1)] == [50.0, 100.0]
+    told = side_explanation(title, replay(replay_inputs(made), Plan())).inputs
+    assert told[4].label == "request 1: before call 2, 10 tokens in, 0 out"
+    assert told[6].label == "request 3: after the last call, 10 tokens in, 0 out"
 
 
 def test_a_call_without_a_price_leaves_the_sum_unknown() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from inspector.session.model import BlockKind, ContextCause, Usage
+from inspector.session.model import BlockKind, ContextCause, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session.run_files import Record, encoded, exchange, jsonl, log_of_requests, stream
@@ -174,9 +174,26 @@ def test_a_compaction_that_failed_begins_nothing(tmp_path: Path) -> None:
     assert session.compactions == ()
 
 
+def test_small_requests_of_the_program_are_told_beside_the_conversation_under_their_own_names(tmp_path: Path) -> None:
+    def answer(text: str, read: int) -> dict[str, Any]:
+        return {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input_tokens": read}}
+
+    asked = [{"role": "user", "content": "go"}]
+    title = exchange(asked, answer("A title", 300), model="claude-haiku-4", tools=[], system="Write a short title.")
+    prefix = exchange(asked, answer("git", 500), model="claude-haiku-4", tools=[], system="Find the command prefix.")
+    quota = exchange(asked, answer("q", 8), model="claude-haiku-4", tools=[], max_tokens=1)
+    lines = log_of_requests(2)
+    session = opened([quota, title, lines[0], prefix, lines[1]], tmp_path)
+    told = [(call.purpose, call.usage.prompt) for call in session.side_calls if call.usage is not None]
+    assert told == [("quota", 8), ("title", 300), ("command prefix", 500)]
+    assert [session.messages[call.response].thread for call in session.calls] == [0, 0]
+    shown = [message for message in session.messages if message.role is Role.OTHER]
+    assert [message.blocks[0].preview for message in shown] == ["q", "A title", "git"]
+
+
 def test_small_calls_and_subagents_are_conversations_of_their_own(tmp_path: Path) -> None:
-    title = {"role": "assistant", "content": [{"type": "text", "text": "A title"}], "usage": {"input_tokens": 3}}
-    small = exchange([{"role": "user", "content": "title?"}], title, model="claude-haiku-4", tools=[])
+    title = {"role": "assistant", "content": [{"type": "text", "text": "Blue"}], "usage": {"input_tokens": 3}}
+    small = exchange([{"role": "user", "content": "a colour?"}], title, model="claude-haiku-4", tools=[])
     subagent = exchange([{"role": "user", "content": "look for it"}], stream("s1", "found", 2), system="You search.")
     lines = log_of_requests(2)
     session = opened([small, lines[0], subagent, lines[1]], tmp_path)

@@ -12,6 +12,7 @@ from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.result_sizes import results_by_difference
+from inspector.replay.analysis.side_calls import side_spending
 from inspector.replay.explain.parts import (
     breakdown_explanation,
     compaction_explanation,
@@ -20,10 +21,12 @@ from inspector.replay.explain.parts import (
 )
 from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations, recorded_cost_explanations
 from inspector.replay.explain.totals import (
+    altogether_explanation,
     cost_part_explanations,
     model_cost_explanation,
     overhead_explanation,
     replay_explanations,
+    side_explanation,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.analysis.reuse import ReuseEvidence
+    from inspector.replay.analysis.side_calls import SideSpending
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.replay import GroupEffect, Replay
     from inspector.replay.explain.explanation import Explanation
@@ -44,6 +48,9 @@ HEAVIEST = 200
 """So many of the tool results that cost most are listed."""
 
 OVERHEAD, CACHE_READ_SHARE = "overhead", "cache_read_share"
+
+ALTOGETHER = "altogether"
+"""The key of the cost with that of the requests beside the conversation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +64,7 @@ class CostSheet:
         kinds: What every tool's results and every other kind of block take up of the prompts, most first.
         tiers: What every part of every strategy did, and what its blocks take up; None where it changed none.
         models: What each model's calls cost with nothing cut and under the plan; nothing where there is one model.
+        beside: What requests cost that are not the conversation's, by purpose; nothing where there are none.
         results: The tool results that cost most to resend.
         compactions: What would have become of recorded compactions.
         runs: The saving over many runs; None without a price.
@@ -64,7 +72,8 @@ class CostSheet:
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
         explained: By a key: a total's name, `("kind", place)`, `("tier", place)`, `("result", block)`,
-            `("compaction", index)`, `("next", "calls")`; totals of the session with nothing cut by `("before", name)`.
+            `("compaction", index)`, `("next", "calls")`, `("beside", purpose)`; totals of the session with nothing cut
+            by `("before", name)`.
     """
 
     baseline: Replay
@@ -73,6 +82,7 @@ class CostSheet:
     kinds: tuple[BreakdownRow, ...]
     tiers: tuple[tuple[GroupEffect, BreakdownRow | None], ...]
     models: tuple[tuple[ModelCost, ...], tuple[ModelCost, ...]]
+    beside: tuple[SideSpending, ...]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
     runs: RunProjection | None
@@ -116,6 +126,7 @@ def cost_sheet(
     next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)
+    beside = side_spending(baseline.inputs.history.session, baseline.inputs.pricing)
     totals = outcome_explanations(baseline, planned, outcome, runs)
     explained: dict[Hashable, Explanation] = {
         **dict(totals.items()),
@@ -137,6 +148,10 @@ def cost_sheet(
     }
     if planned is baseline and runs is not None:
         explained.update(recorded_cost_explanations(runs))
+    if beside:
+        explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in beside})
+        explained[ALTOGETHER] = altogether_explanation(planned, beside)
+        explained["before", ALTOGETHER] = altogether_explanation(baseline, beside)
     if next_calls is not None:
         explained["next", "calls"] = next_calls_explanation(next_calls, planned.inputs.window)
     return CostSheet(
@@ -146,6 +161,7 @@ def cost_sheet(
         kinds=kinds,
         tiers=tiers,
         models=(models[0], models[1]),
+        beside=beside,
         results=results,
         compactions=compactions,
         runs=runs,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.side_calls import altogether
 from inspector.replay.analysis.unrecorded import system_tokens
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.explain.explanation import Explanation, Input
@@ -14,12 +15,16 @@ from inspector.replay.pricing.rates import RateColumn
 from inspector.tokens.calibration import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from inspector.replay.analysis.model_costs import ModelCost
+    from inspector.replay.analysis.side_calls import SideRequest, SideSpending
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
 
+
+MOST_SIDE_REQUESTS = 50
+"""So many requests of one purpose are told one by one."""
 
 REPORTED = "the usage that the provider reported, as the session's file has it"
 
@@ -293,6 +298,53 @@ def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:
         ),
         replay.inputs.pricing.source,
         is_least=row.cost.is_least,
+    )
+
+
+def side_explanation(row: SideSpending, replay: Replay) -> Explanation:
+    """What the requests of one purpose cost that are not the conversation's, each told where it was made."""
+    calls = len(replay.inputs.history.session.calls)
+    told = [
+        Input(f"request {number:,}: {_told_of(each, calls)}", each.cost, "$")
+        for number, each in enumerate(row.requests[:MOST_SIDE_REQUESTS], start=1)
+    ]
+    more = len(row.requests) - len(told)
+    return Explanation(
+        row.cost,
+        "$",
+        HowKnown.EXACT,
+        "what each request cost, added up: billed as all are, in no prompt of the conversation, and changed by no plan",
+        (
+            Input("requests", row.calls, "calls"),
+            Input("prompt tokens", row.prompt, "tokens"),
+            Input("of these read from the cache", row.cache_read, "tokens"),
+            Input("output", row.output, "tokens"),
+            *told,
+            *([Input("and more of them", more, "calls")] if more else []),
+        ),
+        replay.inputs.pricing.source,
+    )
+
+
+def _told_of(request: SideRequest, calls: int) -> str:
+    size = f"{request.prompt:,} tokens in, {request.output:,} out"
+    if request.before is None:
+        return size
+    place = f"before call {request.before + 1:,}" if request.before < calls else "after the last call"
+    return f"{place}, {size}"
+
+
+def altogether_explanation(replay: Replay, beside: Sequence[SideSpending]) -> Explanation:
+    """What a session cost with the requests beside its conversation."""
+    cost = replay.figures.cost_usd
+    return Explanation(
+        altogether(cost.value, beside),
+        "$",
+        cost.known,
+        "what the conversation's calls cost, and the requests beside it",
+        (Input("cost", cost.value, "$"), *(Input(each.purpose, each.cost, "$") for each in beside)),
+        replay.inputs.pricing.source,
+        is_least=cost.is_least,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.side_calls import side_spending
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.ledger_facts import call_dollars
 from inspector.report.numbers import ON_SCREEN
@@ -50,6 +51,8 @@ KINDS: Final = (
 """From the lowest to the highest."""
 
 AXIS: Final = "─"
+BESIDE: Final = "+"
+"""Stands under calls before which other requests were made."""
 HERE: Final = "◆"
 """Stands under the call that is looked at."""
 
@@ -77,12 +80,16 @@ class BillSeries:
         misses: The misses that did not have to be, the dearest first.
         compactions: Calls that wrote the cache anew after a compaction.
         call: The call that is looked at; None for none.
+        beside: Calls before which requests were made that are not the conversation's.
+        beside_usd: What these cost.
     """
 
     dollars: NDArray[np.float64]
     misses: tuple[CacheMiss, ...]
     compactions: tuple[int, ...] = ()
     call: int | None = None
+    beside: tuple[int, ...] = ()
+    beside_usd: float = 0.0
 
     @property
     def call_count(self) -> int:
@@ -95,7 +102,11 @@ def bill_of(found: CacheMisses) -> BillSeries | None:
     by_kind = call_dollars(found.replay)
     table = np.nan_to_num(np.array([by_kind[kind.field] for kind in KINDS], dtype=np.float64))
     compactions = tuple(miss.call for miss in found.all if miss.cause is MissCause.COMPACTION)
-    return BillSeries(table, found.dearest, compactions) if table.sum() > 0 else None
+    session = found.replay.inputs.history.session
+    requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
+    places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}
+    beside, usd = tuple(sorted(places)), sum(each.cost or 0.0 for each in requests)
+    return BillSeries(table, found.dearest, compactions, None, beside, usd) if table.sum() > 0 else None
 
 
 def told_of_call(series: BillSeries) -> str:
@@ -194,6 +205,8 @@ def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tu
 
 def _axis(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
     cells = [(AXIS, "bill--axis")] * width
+    for call in series.beside:
+        cells[int(places[call])] = (BESIDE, "bill--label")
     for call in series.compactions:
         cells[int(places[call])] = (COMPACTED.glyph, "bill--compaction")
     for miss in reversed(series.misses):
@@ -215,6 +228,8 @@ def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
             entries.append((mark.glyph, "bill--miss", causes.pop().short if len(causes) == 1 else mark.label))
     if series.compactions:
         entries.append((COMPACTED.glyph, "bill--compaction", COMPACTED.label))
+    if series.beside_usd:
+        entries.append((BESIDE, "bill--label", f"{ON_SCREEN.dollars(series.beside_usd)} beside"))
     if series.call is not None:
         entries.append((HERE, "bill--here", "this call"))
     cells: list[tuple[str, str]] = []

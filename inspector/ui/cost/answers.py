@@ -32,6 +32,8 @@ KEY_OF_MISSES: Final = "M"
 CARRIED_TOLD: Final = 3
 CAUSES_TOLD: Final = 4
 RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
+RANK_OF_BESIDE: Final = 6
+"""Behind the parts of the cost."""
 CELLS_BETWEEN: Final = 3
 CELLS_OF_LONG_WORDS: Final = 130
 """A line that says everything does so in few words where it has fewer."""
@@ -144,11 +146,18 @@ def _brief(line: Line) -> Line:
 def _money(spending: Spending, width: int) -> Iterator[Said]:
     """The cost, and what of it each kind of token cost, the most first: all with shares, or none for want of cells."""
     total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
-    parts = list(_money_parts(spending))
+    parts = [*_money_parts(spending), *_beside(spending)]
     has_room = _cells(total, *parts) <= width
     yield total
     for each in parts:
-        yield each if has_room else each._replace(said=each.said[:2])
+        yield each if has_room or each.rank == RANK_OF_BESIDE else each._replace(said=each.said[:2])
+
+
+def _beside(spending: Spending) -> Iterator[Said]:
+    """What requests cost that are not the conversation's: no part of the cost, and told behind its parts."""
+    if spending.beside is not None and ON_SCREEN.dollars(spending.beside.value).strip("$0.,"):
+        cost = (f"+{_dollars(spending.beside)}", _FIGURE)
+        yield Said((cost, (" beside the conversation", _TEXT)), RANK_OF_BESIDE, (cost, (" beside", _TEXT)))
 
 
 def _cells(*line: Said) -> int:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.explain.cost_sheet import OVERHEAD
+from inspector.replay.explain.cost_sheet import ALTOGETHER, OVERHEAD
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
@@ -197,7 +197,7 @@ def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Tab
 def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
     match section:
         case CostSection.TOTALS:
-            return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet)))
+            return Table(_TOTAL_COLUMNS, (*_totals(sheet), *_plan_totals(sheet), *_beside(sheet)))
         case CostSection.PARTS:
             return Table(_PART_COLUMNS, tuple(_tally(("kind", at), row) for at, row in enumerate(sheet.kinds)))
         case CostSection.TIERS:
@@ -277,6 +277,21 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
             known = sheet.outcome.savings.usd.known
             cells["change"] = _cell(Figure(after.cost.value - before.cost.value, known), "$")
         yield FigureRow(("model", model), cells)
+
+
+def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
+    """What requests cost that are not the conversation's, which no plan changes, and all of it together."""
+    for each in sheet.beside:
+        name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
+        cost = _cell(Figure(each.cost, HowKnown.EXACT), "$")
+        cells = {"name": Cell(f"beside: {name}", f"beside: {one_line(each.purpose)}", style="table--name")}
+        yield FigureRow(("beside", each.purpose), {**cells, "before": cost, "after": cost})
+    if sheet.beside:
+        before, after = sheet.explained["before", ALTOGETHER], sheet.explained[ALTOGETHER]
+        cells = {"name": Cell("cost with these", style="table--name")}
+        for side, found in (("before", before), ("after", after)):
+            cells[side] = _cell(Figure(found.value, found.known, found.is_least), "$")
+        yield FigureRow(ALTOGETHER, cells)
 
 
 def _total_parts_written(sheet: CostSheet, *, before: bool) -> dict[str, str]:

@@ -8,6 +8,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
+from inspector.replay.analysis.side_calls import made_before
 from inspector.report.numbers import ABOUT, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
@@ -15,7 +16,7 @@ from inspector.session.model import BlockKind, ContextCause
 if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
     from inspector.replay.analysis.compaction_effect import RemovedPart
-    from inspector.session.model import Compaction, Context
+    from inspector.session.model import Compaction, Context, SideCall
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
 
@@ -156,6 +157,7 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
     return (
         f"removed {removed}, {tokens} · kept {kept}{again} · {new}",
         *_aligned(named),
+        *(_told_beside(each) for each in made_before(history.session, effect.after)),
         "",
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
         "Prompts are what the provider counted, blocks a local estimate; the rest is what the file does not hold.",
@@ -181,6 +183,15 @@ def _work(done: WorkStretch, found: CompactionAftermath) -> str:
     actions = f"{done.actions:g} {'action' if done.actions == 1 else 'actions'}"
     tokens = ON_SCREEN.marked(ON_SCREEN.whole(round(done.tokens)), found.tokens_known.value)
     return f"{actions}, {tokens} tokens{usd}"
+
+
+def _told_beside(call: SideCall) -> str:
+    """A request that was made there beside the conversation."""
+    name = one_line(call.purpose)
+    if call.usage is None:
+        return f"beside the conversation: {name}"
+    sizes = f"{ON_SCREEN.whole(call.usage.prompt)} tokens in, {ON_SCREEN.whole(call.usage.output)} out"
+    return f"beside the conversation: {name}, {sizes}, in no prompt of it ($ has its cost)"
 
 
 def _part_name(part: RemovedPart) -> str:

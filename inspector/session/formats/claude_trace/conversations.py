@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.billing_terms import SERVICE_TIER, terms_of
+from inspector.session.call_matching import ToolNames
+from inspector.session.formats.chat import usage_of
 from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
-from inspector.session.json.values import mapping, string
-from inspector.session.model import BlockKind, Role
+from inspector.session.json.values import clean_string, mapping, string
+from inspector.session.model import BlockKind, Message, Role, SideCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,6 +23,14 @@ CONTINUED = "This session is being continued from a previous conversation"
 """How the message begins in which Claude Code sends its own summary."""
 
 TITLE_CHARACTERS = 120
+
+PURPOSES = (
+    ("command prefix", "command prefix"),
+    ("command_prefix", "command prefix"),
+    ("title", "title"),
+    ("summarize this coding conversation", "summary"),
+)
+"""Words of the instructions of small requests, and what these are for."""
 
 OFF = "off"
 """What a request asks for that does not speak of thinking."""
@@ -44,6 +55,27 @@ class TraceLog(RequestLog):
         self._has_main = False
         self._others = 0
         self._said: dict[int, str] = {}
+
+    def add_request(self, request: PlainConversation) -> None:
+        """Add a request: to a conversation, or beside all where a program made it for an end of its own."""
+        purpose = _purpose_of(request) if request.response is not None else ""
+        if request.response is None or not purpose:
+            super().add_request(request)
+            return
+        about = {**request.about, **request.reply}
+        for answer in self.read(request.response, about, ToolNames()):
+            blocks = tuple(made.block for made in answer.blocks)
+            self._builder.add_message(Message(Role.OTHER, blocks, answer.time, string(answer.about.get("id"))))
+            usage = answer.about.get("usage")
+            identifier = string(request.reply.get("id")) or f"{purpose} {len(self._builder.side_calls)}"
+            self._builder.side_calls[identifier] = SideCall(
+                purpose,
+                clean_string(answer.about.get("model")),
+                answer.time,
+                usage_of(usage),
+                clean_string(request.reply.get("id")),
+                terms_of(usage, answer.about.get(SERVICE_TIER)).code,
+            )
 
     def number_of(self, request: PlainConversation | None) -> int:
         """The first conversation that is no small call beside one is the main one."""
@@ -99,6 +131,17 @@ def _asked(sent: PlainMessage) -> str:
     """The beginning of what a person says, which stands behind what programs add in tags."""
     texts = (made.text for made in sent.blocks if made.block.kind is BlockKind.USER_TEXT)
     return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
+
+
+def _purpose_of(request: PlainConversation) -> str:
+    """What a small request of one message is for, by the words Claude Code asks in; empty where they do not say."""
+    if not _is_small(request) or len(request.messages) != 1:
+        return ""
+    if request.about.get("max_tokens") == 1:
+        return "quota"
+    asked = request.system if request.system is not None else request.messages[0]
+    text = str(asked.value()).lower()
+    return next((purpose for words, purpose in PURPOSES if words in text), "")
 
 
 def _is_small(request: PlainConversation) -> bool:

@@ -278,6 +278,9 @@ CONDENSER = "condenser"
 """The usage of the model that writes summaries: no call of the conversation."""
 
 UNSEEN = "not recorded"
+
+ZONE_STEP = 900.0
+"""Seconds by whose multiples times of the day differ over the world."""
 """What a call of the agent's own model is for of which no event is there: it was aborted, or its event is lost."""
 
 
@@ -353,15 +356,34 @@ class OpenHandsInterpreter(RecordInterpreter):
             name = call.model or string(tokens.get("model")) or self._model
             if (usage, name) != (call.usage, call.model):
                 self.builder.calls[index] = structs.replace(call, usage=usage, model=name)
+        ahead = self._events_ahead(listed.values())
         for name, metrics in listed.items():
-            self._list_beside(name, metrics)
+            self._list_beside(name, metrics, ahead)
 
     def _is_beside(self, name: str) -> bool:
         """Whether a use of a model is not the conversation's: that of the condenser, or of another than the agent's."""
         return name == CONDENSER or bool(self._own and name != self._own)
 
-    def _list_beside(self, name: str, metrics: Mapping[str, Any]) -> None:
-        """Take up the calls of a use of a model that no event of the conversation is of."""
+    def _events_ahead(self, listed: Iterable[Mapping[str, Any]]) -> float:
+        """How many seconds the clock of events is ahead of that of costs.
+
+        Events have the time of wherever they were made, without saying where that is; costs the time of the world.
+        """
+        of_call = {call.identifier: call.time for call in self.builder.calls if call.identifier and call.time}
+        for metrics in listed:
+            for response, time in _paid(metrics):
+                if response in of_call:
+                    return round((of_call[response] - time) / ZONE_STEP) * ZONE_STEP
+        return 0.0
+
+    def _list_beside(self, name: str, metrics: Mapping[str, Any], ahead: float) -> None:
+        """Take up the calls of a use of a model that no event of the conversation is of.
+
+        Args:
+            name: Of the use.
+            metrics: Its figures.
+            ahead: As of `_events_ahead`.
+        """
         usages = objects(metrics.get("token_usages"))
         if not usages:
             return
@@ -370,14 +392,14 @@ class OpenHandsInterpreter(RecordInterpreter):
         for key in [key for key in side if key.startswith(start)]:
             del side[key]
         answered = {call.identifier for call in self.builder.calls}
-        times = [seconds_of_any(cost.get("timestamp")) for cost in objects(metrics.get("costs"))]
+        times = dict(_paid(metrics))
         for place, one in enumerate(usages):
             response = clean_string(one.get("response_id"))
             usage = usage_of_tokens(one)
             if usage is None or response in answered:
                 continue
             purpose = clean_text(name) if self._is_beside(name) else UNSEEN
-            time = times[place] if len(times) == len(usages) else None
+            time = times[response] + ahead if response in times else None
             model = clean_string(one.get("model")) or self._model
             side[f"{start}{response or place}"] = SideCall(purpose, model, time, usage, response)
 
@@ -401,6 +423,16 @@ class OpenHandsInterpreter(RecordInterpreter):
         if name not in self._listed:
             key = f"{name} {len(self.builder.side_calls)}"
             self.builder.side_calls[key] = SideCall(purpose, model, None, usage)
+
+
+def _paid(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The responses of a use of a model, and when each was paid for; nothing where costs are no costs of responses."""
+    usages, costs = objects(metrics.get("token_usages")), objects(metrics.get("costs"))
+    if len(usages) != len(costs):
+        return []
+    times = (seconds_of_any(cost.get("timestamp")) for cost in costs)
+    responses = (clean_string(one.get("response_id")) for one in usages)
+    return [(response, time) for response, time in zip(responses, times, strict=True) if response and time is not None]
 
 
 def _metrics(stats: Any) -> dict[str, Mapping[str, Any]]:
