@@ -265,7 +265,9 @@ def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[Fil
             yield from _patching(value, "")
             return
     path = _first(arguments, _PATHS)
-    if not path:
+    if not path and (several := arguments.get("replacements")) and isinstance(several, list):
+        yield from _replacing(name, several)
+    elif not path:
         path = _one_of_several(arguments)
         if path and _READS.match(name):
             yield from _reading(path, _of_one(arguments), result)
@@ -279,6 +281,14 @@ def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[Fil
             yield from _reading(path, arguments, result)
         elif _EDITS.search(name):
             yield Unclear(path, why=f"what {name} made of it is not recorded")
+
+
+def _replacing(name: str, several: list[Any]) -> Iterator[FileOperation]:
+    """The changes of a call that makes some in several files (VS Code's `multi_replace_string_in_file`)."""
+    for each in several:
+        path = _first(each, _PATHS) if isinstance(each, dict) else ""
+        if path and _EDITS.search(name) and (edits := _edits(each)):
+            yield Replacement(path, edits=edits)
 
 
 def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> Iterator[FileOperation]:

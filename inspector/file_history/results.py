@@ -57,6 +57,12 @@ _CONTENT = "--- FILE CONTENT (truncated) ---\n"
 _CUT = re.compile(
     r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
+_FENCED = re.compile(
+    r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
+    r"(?P<fence>`{3,})[^`\n]*\n(?P<code>.*)\n(?P=fence)\s*\Z",
+    re.DOTALL,
+)
+"""Lines of a file as VS Code's chat shows them: those that do not reach to its end below which ones they are."""
 _NO_FILE = re.compile(
     r"\s*(?:<type>directory|Here's the files and directories|<tool_use_error>|ERROR:|Error[: ]|File unchanged since"
     r"|\[File unchanged|File not found|Cannot |Failed )"
@@ -109,6 +115,9 @@ def shown_by_read(text: str, *, asks_for_part: bool, first_asked: int | None = N
         total = fields.get("total_lines") if isinstance(fields, dict) else None
         shown = _numbered_part(inner, asks_for_part=asks_for_part)
         return shown and ShownLines(shown.lines, shown.first, total if isinstance(total, int) else shown.total)
+    fenced = _FENCED.match(text)
+    if fenced is not None and (fenced["first"] or (asks_for_part and first_asked is not None)):
+        return _fenced(fenced["code"], fenced["first"], first_asked or 1)
     total_told = _TOTAL.search(text)
     body = _body(text)
     shown = _numbered_part(body, asks_for_part=asks_for_part, total=int(total_told[1]) if total_told else None)
@@ -117,6 +126,13 @@ def shown_by_read(text: str, *, asks_for_part: bool, first_asked: int | None = N
     if body is not text or text.startswith(("<", "[read_file")):
         return None
     return _plain_text(text, asks_for_part=asks_for_part, first_asked=first_asked)
+
+
+def _fenced(code: str, first: str | None, first_asked: int) -> ShownLines:
+    if first is not None:
+        return ShownLines(tuple(code.split("\n")), int(first))
+    shown = whole_text(code)
+    return shown if first_asked == 1 else ShownLines(shown.lines, first_asked)
 
 
 def _inner_text(fields: object) -> str | None:

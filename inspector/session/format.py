@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,6 +60,22 @@ def home_of(variable: str, *default: str) -> Path:
     """
     configured = os.environ.get(variable)
     return Path(configured) if configured else Path.home().joinpath(*default)
+
+
+EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+
+EDITOR_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server")
+
+
+def editor_folders() -> list[Path]:
+    """The folders in which VS Code and its kin, and their servers, keep `User`, whether or not they exist."""
+    if sys.platform == "darwin":
+        root = Path.home() / "Library" / "Application Support"
+    elif sys.platform == "win32":
+        root = home_of("APPDATA")
+    else:
+        root = home_of("XDG_CONFIG_HOME", ".config")
+    return [*(root / editor for editor in EDITORS), *(Path.home() / name / "data" for name in EDITOR_SERVERS)]
 
 
 def can_name_file(identifier: str) -> bool:

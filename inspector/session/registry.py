@@ -30,6 +30,7 @@ MODULES = (
     "codex",
     "pi",
     "copilot",
+    "vscode",
     "gemini",
     "hermes",
     "goose",

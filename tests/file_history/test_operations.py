@@ -64,6 +64,18 @@ def after(tool: str, arguments: dict[str, Any], result: str = "Done.") -> str:
         ("mcp__files__edit_file", {"path": "x.py", "old_str": "b", "new_str": "B", "intent": "why"}, "a\nB\nc\n"),
         ("apply_patch", {"input": "*** Begin Patch\n*** Update File: x.py\n@@ a\n-b\n+B\n*** End Patch"}, "a\nB\nc\n"),
         (
+            "multi_replace_string_in_file",
+            {
+                "explanation": "e",
+                "replacements": [
+                    {"filePath": "x.py", "oldString": "a", "newString": "A"},
+                    {"filePath": "x.py", "oldString": "b", "newString": "B"},
+                ],
+            },
+            "A\nB\nc\n",
+        ),
+        ("create_file", {"filePath": "x.py", "content": "n\n"}, "n\n"),
+        (
             "shell",
             {
                 "command": [
@@ -99,6 +111,7 @@ NUMBERED = [
         "Here's the result of running `cat -n` on x.py:\n     1\ta\n     2\tb\n     3\t\n",
     ),
     ("read_file", {"file_path": "x.py"}, "a\nb\n"),
+    ("read_file", {"filePath": "x.py", "startLine": 1, "endLine": 3}, "```python\na\nb\n\n```"),
     ("read", {"path": "x.py"}, "a\nb\n"),
 ]
 
@@ -120,6 +133,20 @@ def test_a_read_is_understood_in_every_manner(tool: str, arguments: dict[str, An
             {"path": "x.py", "offset": 7},
             "a\nb\n\n[12 more lines in file. Use offset=9 to continue.]",
             7,
+            ("a", "b"),
+        ),
+        (
+            "read_file",
+            {"filePath": "x.py", "startLine": 4, "endLine": 5},
+            "File: `x.py`. Lines 4 to 5 (9 lines total): \n```python\na\nb\n```",
+            4,
+            ("a", "b"),
+        ),
+        (
+            "read_file",
+            {"filePath": "x.py", "startLine": 4, "endLine": 50},
+            "```markdown\na\nb\n\n```",
+            4,
             ("a", "b"),
         ),
         ("read", {"path": "x.py"}, "a\nb\n\n[Showing lines 1-2 of 90 (50KB limit). Use offset=3]", 1, ("a", "b")),

@@ -422,7 +422,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "qwen-code": (qwen, GPT),
 }
 
-SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts"}
+SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts", "vscode-chat"}
 """Formats that report nothing of what was read from a cache."""
 
 

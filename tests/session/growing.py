@@ -22,6 +22,7 @@ from tests.session.qwen_lines import qwen
 from tests.session.run_files import encoded
 from tests.session.span_lines import export_document, export_lines, flat_lines
 from tests.session.test_responses import growing as responses_log
+from tests.session.vscode_lines import chat as vscode_chat
 
 Write = Callable[[Path, int], None]
 
@@ -282,6 +283,7 @@ GROWING: dict[str, Growing] = {
     "codex printed": Growing("codex", "stream.jsonl", "lines", _lines(codex_stream), 900),
     "copilot-cli": Growing("copilot-cli", "events.jsonl", "lines", _lines(copilot)),
     "gemini-cli": Growing("gemini-cli", "session.jsonl", "lines", _lines(lambda turns: _gemini(turns).encoded())),
+    "vscode-chat": Growing("vscode-chat", "s.jsonl", "lines", _encoded_lines(lambda n: vscode_chat(n).lines), 600),
     "pi": Growing("pi", "session.jsonl", "lines", _lines(pi)),
     "hermes lines": Growing(
         "hermes", "s.jsonl", "lines", _encoded_lines(lambda n: [{"role": "session_meta", "tools": []}, *chat(n)])
@@ -296,6 +298,9 @@ GROWING: dict[str, Growing] = {
     "gemini-cli document": Growing("gemini-cli", "s.json", "document", _document(gemini_document, 2)),
     "hermes document": Growing(
         "hermes", "s.json", "document", _document(lambda n: {**HERMES, "messages": chat(n)}, 1), 500
+    ),
+    "vscode-chat document": Growing(
+        "vscode-chat", "s.json", "document", _document(lambda n: vscode_chat(n).chat, 2), 500
     ),
     "atif": Growing("atif", "trajectory.json", "document", _document(run_files.trajectory), 500),
     "swe-agent": Growing("swe-agent", "run.traj", "document", _document(run_files.swe_run, 2), 500),

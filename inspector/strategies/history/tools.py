@@ -139,6 +139,37 @@ AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
         Meaning.LIGHT: "list_bash list_powershell list_agents",
         Meaning.AGENT: "task read_agent",
     },
+    "VS Code Copilot Chat": {
+        Meaning.READ: (
+            "read_file view_image read_notebook_cell_output copilot_getNotebookSummary copilot_readFile "
+            "copilot_viewImage copilot_readNotebookCellOutput"
+        ),
+        Meaning.EDIT: (
+            "replace_string_in_file multi_replace_string_in_file insert_edit_into_file apply_patch edit_notebook_file "
+            "edit_files copilot_replaceString copilot_multiReplaceString copilot_insertEdit copilot_applyPatch "
+            "copilot_editNotebook copilot_editFiles"
+        ),
+        Meaning.WRITE: "create_file copilot_createFile",
+        Meaning.SHELL: (
+            "run_in_terminal get_terminal_output terminal_last_command create_and_run_task run_task get_task_output "
+            "runTests run_notebook_cell copilot_createAndRunTask copilot_runTests1 copilot_runNotebookCell"
+        ),
+        Meaning.SEARCH: (
+            "semantic_search file_search grep_search search_workspace_symbols test_search tool_search github_repo "
+            "copilot_searchCodebase copilot_findFiles copilot_findTextInFiles copilot_searchWorkspaceSymbols "
+            "copilot_findTestFiles copilot_githubRepo"
+        ),
+        Meaning.WEB: "fetch_webpage copilot_fetchWebPage",
+        Meaning.CONFIRMATION: (
+            "manage_todo_list memory create_directory install_extension vscode_askQuestions copilot_memory "
+            "copilot_createDirectory copilot_installExtension"
+        ),
+        Meaning.LIGHT: (
+            "list_dir get_errors get_changed_files read_project_structure terminal_selection copilot_listDirectory "
+            "copilot_getErrors copilot_getChangedFiles copilot_readProjectStructure"
+        ),
+        Meaning.AGENT: "runSubagent search_subagent execution_subagent",
+    },
     "Hermes": {
         Meaning.READ: "read_file skill_view",
         Meaning.EDIT: "patch",

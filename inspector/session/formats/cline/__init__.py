@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.errors import SessionError
 from inspector.session.files import is_file, is_folder
-from inspector.session.format import Format
+from inspector.session.format import Format, editor_folders
 from inspector.session.formats.cline.records import EDITS, HISTORY, METADATA, SDK_SUFFIX, history_of
 from inspector.session.json.values import objects, string
 from inspector.session.sniff import Sample
@@ -34,8 +33,6 @@ ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
 """What the document beside an SDK's messages has."""
 
 EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
-
-EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 
 
 def _recognise_history(document: Any) -> str:
@@ -73,18 +70,6 @@ def _is_shown(message: dict[str, Any]) -> bool:
     return message.get("type") in ("say", "ask") and "ts" in message and "role" not in message
 
 
-def _editors() -> list[Path]:
-    if sys.platform == "darwin":
-        root = Path.home() / "Library" / "Application Support"
-    elif sys.platform == "win32":
-        root = Path(os.environ.get("APPDATA", Path.home()))
-    else:
-        configured = os.environ.get("XDG_CONFIG_HOME")
-        root = Path(configured) if configured else Path.home() / ".config"
-    servers = [Path.home() / name / "data" for name in (".vscode-server", ".vscode-server-insiders", ".cursor-server")]
-    return [*(root / editor for editor in EDITORS), *servers]
-
-
 class ClineFormat(Format):
     """Task folders, and the SDK's documents."""
 
@@ -112,7 +97,7 @@ class ClineFormat(Format):
         return _recognise_history(document)
 
     def homes(self) -> tuple[Path, ...]:
-        storages = [*(folder / "User" / "globalStorage" for folder in _editors())]
+        storages = [*(folder / "User" / "globalStorage" for folder in editor_folders())]
         tasks = [storage / extension / "tasks" for storage, extension in product(storages, EXTENSIONS)]
         data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
         own = [Path(data) / "sessions", Path(data) / "tasks"]

@@ -1,0 +1,89 @@
+"""VS Code's chat with Copilot: a log of operations a session, a JSON document in older versions and exports.
+
+Checked against microsoft/vscode: `src/vs/workbench/contrib/chat/common/model/objectMutationLog.ts` (the operations),
+`chatSessionOperationLog.ts` (what they change), and microsoft/vscode-copilot-chat: `prompt/common/conversation.ts`
+(`IResultMetadata`), `prompts/node/agent/summarizedConversationHistory.tsx` (what prompts are made of).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.files import is_folder
+from inspector.session.format import Format, editor_folders
+from inspector.session.json.values import mapping, objects
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+FOLDER = "chatSessions"
+"""Where a workspace keeps its sessions, below its folder in `workspaceStorage`."""
+
+WINDOWS = "emptyWindowChatSessions"
+"""Where windows without a workspace keep theirs, in `globalStorage`."""
+
+
+def is_operation(record: dict[str, Any]) -> bool:
+    """Whether a line is an operation on a chat."""
+    kind, path = record.get("kind"), record.get("k")
+    if kind == 0 and isinstance(kind, int):
+        return is_chat(record.get("v"))
+    return kind in (1, 2, 3) and isinstance(path, list) and bool(path) and isinstance(path[0], str)
+
+
+def is_chat(value: Any) -> bool:
+    """Whether an object is a whole chat: its requests, and what only VS Code writes beside or in them."""
+    chat = mapping(value)
+    if not isinstance(chat.get("requests"), list):
+        return False
+    own = "responderUsername" in chat or ("sessionId" in chat and "creationDate" in chat)
+    return own or any("requestId" in one and "message" in one for one in objects(chat["requests"])[:20])
+
+
+class VSCodeChatFormat(Format):
+    """Sessions of VS Code's chat."""
+
+    name = "vscode-chat"
+    title = "VS Code Copilot Chat"
+    where = (
+        "chatSessions in workspaceStorage and emptyWindowChatSessions in globalStorage of VS Code and its kin;"
+        " `Chat: Export Chat` anywhere"
+    )
+    exact = "prompt and output tokens of every turn's last call, without what a cache held"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory:
+            return ""
+        if is_chat(sample.only_value):
+            return "a JSON document with the requests of a chat of VS Code's"
+        found = [record for record in sample.records if is_operation(record)]
+        if not any(record["kind"] == 0 for record in found) or len(found) * 2 <= len(sample.records):
+            return ""
+        return f"{len(found)} of its first {len(sample.records)} lines are operations on a chat of VS Code's"
+
+    def homes(self) -> tuple[Path, ...]:
+        folders = editor_folders()
+        found: list[Path] = []
+        for folder in folders:
+            workspaces = folder / "User" / "workspaceStorage"
+            if is_folder(workspaces):
+                found += sorted(workspaces.glob(f"*/{FOLDER}"))
+            if is_folder(windows := folder / "User" / "globalStorage" / WINDOWS):
+                found.append(windows)
+        return tuple(found) or (folders[0] / "User" / "globalStorage" / WINDOWS,)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.vscode.reader import chat_reader
+
+        return chat_reader(path, self.name)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.vscode.turns import SHOWN_ONLY
+
+        return count_name.partition("response:")[2] in SHOWN_ONLY
+
+
+FORMATS = (VSCodeChatFormat(),)

@@ -1,0 +1,475 @@
+"""What a request of a chat says, as messages: what was asked, every round's answer and the results of its tools.
+
+What was sent stands in the metadata of a request's result, once its turn is over. Until then, and for other
+participants than Copilot, there is only what the chat shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from inspector.session.blocks import TextBlock, argument_text, text_block
+from inspector.session.formats.chat import usage_of as chat_usage_of
+from inspector.session.formats.vscode.log import child, children, value_of
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.values import (
+    clean_string,
+    count,
+    count_or_none,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
+from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.model import Block, BlockKind, Compaction, Media, Origin, Role, SideCall, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from inspector.session.formats.vscode.log import LoggedRequest, Slot
+
+ASKED, ANSWER, THOUGHT, CALL, RESULT, PART, NOTICE = (
+    "asked",
+    "answer",
+    "thinking",
+    "call",
+    "result",
+    "response part",
+    "notice",
+)
+"""Locators: what a value that is read again is."""
+
+SHOWN_ONLY = frozenset(
+    {
+        "agentModeChange",
+        "clearToPreviousToolInvocation",
+        "codeblockUri",
+        "command",
+        "confirmation",
+        "disabledClaudeHooks",
+    }
+    | {"elicitation", "elicitation2", "elicitationSerialized", "extensions", "externalEdit", "hook", "info"}
+    | {
+        "mcpServersStarting",
+        "multiDiffData",
+        "notebookEdit",
+        "notebookEditGroup",
+        "planReview",
+        "prepareToolInvocation",
+    }
+    | {"progressMessage", "progressTask", "progressTaskSerialized", "pullRequest", "questionCarousel", "references"}
+    | {"textEdit", "textEditGroup", "treeData", "undoStop", "usage", "warning", "workspaceEdit"}
+)
+"""Kinds of parts of a response that no model wrote or read: buttons, progress, edits that are shown."""
+
+TOOL = "toolInvocationSerialized"
+
+TEXT_PART, IMAGE_PART = 1, 0
+"""Kinds of parts of a rendered prompt."""
+
+TEXT_NODE = 2
+"""The kind of a text in a tool's result as prompts are written."""
+
+MOST_DEPTH = 200
+
+
+@dataclass(frozen=True)
+class TurnMessage:
+    """A message of a request's turn.
+
+    Attributes:
+        role: Who it speaks for.
+        blocks: Its blocks, not paired yet.
+        time: Seconds since the epoch, or None.
+        identifier: The round's or the request's id.
+        is_call: A model's response.
+        model: The model that gave it.
+        usage: What was reported for the call.
+        is_meta: Injected by the program.
+        is_sent: Part of later prompts.
+    """
+
+    role: Role
+    blocks: tuple[Block, ...]
+    time: float | None = None
+    identifier: str = ""
+    is_call: bool = False
+    model: str = ""
+    usage: Usage | None = None
+    is_meta: bool = False
+    is_sent: bool = True
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary of what was said up to a round.
+
+    Attributes:
+        round: The id of the last round that it stands for.
+        blocks: Its text.
+        compaction: What is known of it.
+        side_call: The request for it; None where its usage was not recorded.
+    """
+
+    round: str
+    blocks: tuple[Block, ...]
+    compaction: Compaction
+    side_call: SideCall | None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A request and what came of it.
+
+    Attributes:
+        surroundings: What is sent before all messages; empty where the request does not hold it.
+        messages: In order.
+        summaries: In the order they were made.
+        shown_only: Kinds of the parts of its response that are left out.
+    """
+
+    surroundings: tuple[Block, ...]
+    messages: tuple[TurnMessage, ...]
+    summaries: tuple[Summary, ...]
+    shown_only: tuple[str, ...] = ()
+
+    @property
+    def came_to_something(self) -> bool:
+        """Whether a model answered."""
+        return any(message.is_call for message in self.messages)
+
+
+def turn_of(request: LoggedRequest, following: LoggedRequest | None) -> Turn:
+    """What a request says.
+
+    Args:
+        request: The request.
+        following: The next one, which holds the results of calls that were too many.
+    """
+    fields = request.fields
+    metadata = child(fields.get("result"), "metadata")
+    time = seconds_of_any(value_of(fields.get("timestamp")))
+    rendered = child(metadata, "renderedUserMessage")
+    asked = _blocks(rendered, ASKED) or _blocks(child(fields.get("message"), "text"), ASKED)
+    messages = [TurnMessage(Role.USER, asked, time, request.identifier)] if asked else []
+    rounds = children(child(metadata, "toolCallRounds"))
+    shown_only: list[str] = []
+    if rounds:
+        results = child(metadata, "toolCallResults")
+        more = None
+        if following is not None and value_of(child(metadata, "maxToolCallsExceeded")) is True:
+            more = child(following.fields.get("result"), "metadata", "toolCallResults")
+        for each in rounds:
+            messages += _round(each, results, more)
+    else:
+        messages += _shown(children(fields.get("response")), request.identifier, time, shown_only)
+    error = child(fields.get("result"), "errorDetails", "message")
+    if blocks := _blocks(error, NOTICE):
+        messages.append(TurnMessage(Role.OTHER, blocks, is_sent=False))
+    messages = _counted(messages, request, metadata)
+    surroundings = _blocks(child(metadata, "renderedGlobalContext"), ASKED)
+    return Turn(surroundings, tuple(messages), tuple(_summaries(metadata, rounds)), tuple(shown_only))
+
+
+def _counted(messages: list[TurnMessage], request: LoggedRequest, metadata: Slot | None) -> list[TurnMessage]:
+    """The messages with models, and the last call with what was reported: that of a turn's last request."""
+    fields = request.fields
+    chosen = clean_string(value_of(fields.get("modelId"))).removeprefix("copilot/")
+    model = clean_string(value_of(child(metadata, "resolvedModel"))) or ("" if chosen == "auto" else chosen)
+    prompt = count(value_of(fields.get("promptTokens"))) or count(value_of(child(metadata, "promptTokens")))
+    output = count(value_of(fields.get("completionTokens"))) or count(value_of(child(metadata, "outputTokens")))
+    rounds = children(child(metadata, "toolCallRounds"))
+    thought = count(value_of(child(rounds[-1], "thinking", "tokens"))) if rounds else 0
+    usage = Usage(prompt, output=output, reasoning=min(thought, output)).unless_zero()
+    last = max((place for place, message in enumerate(messages) if message.is_call), default=None)
+    if last is None and usage is not None:
+        blocks = _blocks(fields.get("requestId"), NOTICE)
+        messages.append(TurnMessage(Role.ASSISTANT, blocks, None, request.identifier, is_call=True, is_sent=False))
+        last = len(messages) - 1
+    return [
+        replace(message, model=message.model or model, usage=usage if place == last else None)
+        if message.is_call
+        else message
+        for place, message in enumerate(messages)
+    ]
+
+
+def _round(each: Slot, results: Slot | None, more: Slot | None) -> Iterator[TurnMessage]:
+    """A response, and the results of its calls."""
+    identifier = clean_string(value_of(child(each, "id")))
+    time = seconds_of_any(value_of(child(each, "timestamp")))
+    model = clean_string(value_of(child(each, "modelId"))) or clean_string(value_of(child(each, "phaseModelId")))
+    calls = children(child(each, "toolCalls"))
+    blocks = [*_blocks(child(each, "thinking"), THOUGHT), *_blocks(child(each, "response"), ANSWER)]
+    found: list[Block] = []
+    for call in calls:
+        blocks += _blocks(call, CALL)
+        name = string(value_of(child(call, "id")))
+        result = child(results, name) or child(more, name)
+        found += [_answering(block, name, call) for block in _blocks(result, RESULT)]
+    yield TurnMessage(Role.ASSISTANT, tuple(blocks), time, identifier, is_call=True, model=model)
+    if found:
+        yield TurnMessage(Role.TOOL, tuple(found), time)
+    if blocks_of_hook := _blocks(child(each, "hookContext"), ASKED):
+        yield TurnMessage(Role.USER, blocks_of_hook, time, is_meta=True)
+
+
+def _answering(block: Block, identifier: str, call: Slot) -> Block:
+    tool = clean_string(value_of(child(call, "name")))
+    return structs.replace(block, tool_call_id=clean_text(identifier), tool_name=tool)
+
+
+class ShownAnswers:
+    """Answers as they are shown, part by part: what is said after the call of a tool is the next one.
+
+    Attributes:
+        messages: Those that are whole.
+    """
+
+    def __init__(self, identifier: str, time: float | None) -> None:
+        """Begin.
+
+        Args:
+            identifier: The request's id.
+            time: When it was made, seconds since the epoch, or None.
+        """
+        self.messages: list[TurnMessage] = []
+        self._identifier, self._time = identifier, time
+        self._said: list[Block] = []
+        self._called: list[Block] = []
+        self._results: list[Block] = []
+
+    def add(self, block: Block) -> None:
+        """Add a block of the next part."""
+        if block.kind is BlockKind.TOOL_CALL:
+            self._called.append(block)
+        elif block.kind is BlockKind.TOOL_RESULT:
+            self._results.append(block)
+        else:
+            if self._called:
+                self.end()
+            self._said.append(block)
+
+    def end(self) -> None:
+        """No more of this answer."""
+        if blocks := (*self._said, *self._called):
+            self.messages.append(TurnMessage(Role.ASSISTANT, blocks, self._time, self._identifier, is_call=True))
+        if self._results:
+            self.messages.append(TurnMessage(Role.TOOL, tuple(self._results), self._time))
+        self._said, self._called, self._results = [], [], []
+
+
+def _shown(parts: Sequence[Slot], identifier: str, time: float | None, shown_only: list[str]) -> list[TurnMessage]:
+    """The messages of a response as it is shown; kinds of parts that are left out are added to a list."""
+    answers = ShownAnswers(identifier, time)
+    for part in parts:
+        blocks = _blocks(part, PART)
+        for block in blocks:
+            answers.add(block)
+        if not blocks and (kind := clean_string(value_of(child(part, "kind")))):
+            shown_only.append(kind)
+    answers.end()
+    return answers.messages
+
+
+def _summaries(metadata: Slot | None, rounds: Sequence[Slot]) -> Iterator[Summary]:
+    made = children(child(metadata, "summaries"))
+    if not made and (single := child(metadata, "summary")) is not None:
+        made = [single]
+    known: set[str] = set()
+    for each in made:
+        about = mapping(value_of(each))
+        place = clean_string(about.get("toolCallRoundId"))
+        blocks = _blocks(child(each, "text"), ASKED)
+        if not blocks:
+            continue
+        known.add(place)
+        usage = chat_usage_of(about.get("usage"))
+        side = SideCall("summary", clean_string(about.get("model")), usage=usage, identifier=place) if usage else None
+        yield Summary(place, blocks, Compaction(0, "auto", count_or_none(about.get("contextLengthBefore"))), side)
+    for each in rounds:
+        place = clean_string(value_of(child(each, "id")))
+        if place not in known and (blocks := _blocks(child(each, "summary"), ASKED)):
+            yield Summary(place, blocks, Compaction(0, "auto"), None)
+
+
+def _blocks(slot: Slot | None, locator: str) -> tuple[Block, ...]:
+    """The blocks of a value that is read again as a whole; none where there is nothing."""
+    if slot is None or isinstance(slot, (dict, list)):
+        return ()
+    origin = Origin(slot.offset, slot.length, locator=locator)
+    return tuple(made.block for made in blocks_of_value(slot.value(), origin))
+
+
+def blocks_of_value(value: Any, origin: Origin) -> list[TextBlock]:
+    """The blocks of a value, of the kind that the origin's locator tells."""
+    if value is None or value == "":
+        return []
+    match origin.locator:
+        case "asked":
+            return _asked(value, origin)
+        case "answer":
+            return [text_block(BlockKind.ASSISTANT_TEXT, clean_text(_text(value)), origin)]
+        case "thinking":
+            return _thinking(mapping(value), origin)
+        case "call":
+            return _called(mapping(value), origin)
+        case "result":
+            return [_result(mapping(value), origin)]
+        case "response part":
+            return _part(value, origin)
+        case _:
+            return [text_block(BlockKind.OTHER, clean_text(_text(value)), origin)]
+
+
+def _asked(value: Any, origin: Origin) -> list[TextBlock]:
+    if not isinstance(value, list):
+        return [text_block(BlockKind.USER_TEXT, clean_text(_text(value)), origin)]
+    made: list[TextBlock] = []
+    for part in objects(value):
+        at = origin.at(len(made))
+        if part.get("type") in (TEXT_PART, "text"):
+            made.append(text_block(BlockKind.USER_TEXT, clean_string(part.get("text")), at))
+        elif part.get("type") in (IMAGE_PART, "image_url"):
+            url = string(mapping(part.get("imageUrl")).get("url"))
+            media = media_of_data_url(url)
+            data = (url.encode(errors="replace"),)
+            made.append(text_block(BlockKind.IMAGE, "", at, media=(media,), media_data=data))
+    return made
+
+
+def _thinking(value: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    text = value.get("text", value.get("value"))
+    joined = "".join(map(string, text)) if isinstance(text, list) else string(text)
+    signature = len(string(value.get("encrypted")))
+    if not joined and not signature:
+        return []
+    return [text_block(BlockKind.THINKING, clean_text(joined), origin, signature_characters=signature)]
+
+
+def _called(value: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    text = argument_text(value.get("arguments", {}))
+    name, identifier = clean_string(value.get("name")), clean_string(value.get("id"))
+    return [text_block(BlockKind.TOOL_CALL, text, origin, tool_call_id=identifier, tool_name=name)]
+
+
+def _result(value: Mapping[str, Any], origin: Origin) -> TextBlock:
+    texts: list[str] = []
+    media: list[Media] = []
+    data: list[bytes] = []
+    for part in sequence(value.get("content")):
+        fields = mapping(part)
+        inner = fields.get("value")
+        if "mimeType" in fields:
+            one, encoded = _data(fields)
+            media.append(one)
+            data.append(encoded)
+        elif isinstance(mapping(inner).get("node"), dict):
+            texts.append(_rendered(mapping(inner)["node"]))
+        else:
+            texts.append(_text(inner if inner is not None else part))
+    text = clean_text("\n".join(texts))
+    is_error = value.get("hasError") is True or value.get("isError") is True
+    return text_block(
+        BlockKind.TOOL_RESULT,
+        text,
+        origin,
+        is_error=is_error,
+        media=tuple(media),
+        media_data=data,
+        plain_text=len(texts) == 1,
+    )
+
+
+def _data(fields: Mapping[str, Any]) -> tuple[Media, bytes]:
+    kind, data = string(fields.get("mimeType")), fields.get("data")
+    encoded = string(data if isinstance(data, str) else mapping(data).get("base64"))
+    return media_of_base64(kind, encoded.encode(errors="replace")), encoded.encode(errors="replace")
+
+
+def _rendered(node: Any) -> str:
+    """The text of a part of a prompt as it was kept: pieces, and texts that begin a line or go on in one."""
+    made: list[str] = []
+    last_was_text = False
+
+    def add(part: Mapping[str, Any], depth: int) -> None:
+        nonlocal last_was_text
+        if depth > MOST_DEPTH:
+            return
+        if part.get("type") == TEXT_NODE:
+            breaks = part.get("lineBreakBefore")
+            if made and (breaks is True or breaks == 1 or (breaks == 2 and not last_was_text)):
+                made.append("\n")
+            made.append(string(part.get("text")))
+            last_was_text = True
+            return
+        last_was_text = False
+        for inner in objects(part.get("children")):
+            add(inner, depth + 1)
+        last_was_text = False
+
+    add(mapping(node), 0)
+    return "".join(made)
+
+
+def _part(value: Any, origin: Origin) -> list[TextBlock]:
+    """The blocks of a part of a response as it is shown; none for what no model wrote."""
+    fields = mapping(value)
+    kind = fields.get("kind")
+    if kind is None or kind in ("markdownContent", "markdownVuln"):
+        inner = fields.get("value", fields.get("content"))
+        text = clean_text(_text(inner if inner is not None else value))
+        return [text_block(BlockKind.ASSISTANT_TEXT, text, origin)] if text else []
+    if kind == "thinking":
+        return _thinking(fields, origin)
+    if kind == "inlineReference":
+        place = mapping(fields.get("inlineReference"))
+        place = mapping(place.get("location")).get("uri") or place.get("uri") or place
+        name = clean_string(fields.get("name")) or clean_string(mapping(place).get("path"))
+        return [text_block(BlockKind.ASSISTANT_TEXT, name, origin)] if name else []
+    if kind == TOOL:
+        return _invocation(fields, origin)
+    if kind in SHOWN_ONLY:
+        return []
+    return [text_block(BlockKind.OTHER, clean_text(compact_json(value)), origin)]
+
+
+def _invocation(fields: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
+    """A call and its result as they are shown."""
+    details, own = mapping(fields.get("resultDetails")), mapping(fields.get("toolSpecificData"))
+    line = mapping(own.get("commandLine"))
+    command = string(line.get("original")) or string(own.get("command"))
+    given = own.get("rawInput") or details.get("input") or ({"command": command} if command else {})
+    name = clean_string(fields.get("toolId"))
+    identifier = clean_string(fields.get("toolCallId"))
+    arguments = argument_text(given or {"message": _text(fields.get("invocationMessage"))})
+    made = [text_block(BlockKind.TOOL_CALL, arguments, origin, tool_call_id=identifier, tool_name=name)]
+    shown = [_text(one.get("value")) for one in objects(details.get("output")) if isinstance(one.get("value"), str)]
+    output = mapping(own.get("terminalCommandOutput")).get("text")
+    text = "\n".join(shown) or string(output) or _text(fields.get("pastTenseMessage"))
+    if text and fields.get("isComplete") is not False:
+        made.append(
+            text_block(
+                BlockKind.TOOL_RESULT,
+                clean_text(text),
+                origin.at(1),
+                tool_call_id=identifier,
+                tool_name=name,
+                is_error=details.get("isError") is True,
+            )
+        )
+    return made
+
+
+def _text(value: Any) -> str:
+    """A text, plain or as Markdown with trust beside it; anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and isinstance(value.get("value"), str):
+        return str(value["value"])
+    return compact_json(value) if value not in (None, [], {}) else ""
