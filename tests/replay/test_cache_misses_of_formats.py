@@ -17,7 +17,7 @@ from inspector.replay.explain.cache_misses import told
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan
-from tests.session import databases
+from tests.session import databases, trace_store
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
@@ -386,6 +386,17 @@ def spans(path: Path, calls: Sequence[Made]) -> Path:
     return path / "spans.jsonl"
 
 
+def traces(path: Path, calls: Sequence[Made]) -> Path:
+    messages = [trace_store.said("go")]
+    statements = []
+    for number, call in enumerate(calls):
+        answer = trace_store.said(f"answer {number}", "assistant")
+        about = (call.prompt, call.read, 9)
+        statements += trace_store.request(number, messages, answer, about, time=START + call.time, model=call.model)
+        messages += [answer, trace_store.said(f"question {number}")]
+    return trace_store.create(path / "agent-traces.db", *statements)
+
+
 def qwen(path: Path, calls: Sequence[Made]) -> Path:
     script = QwenScript()
     for number, call in enumerate(calls):
@@ -419,6 +430,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "mini-swe-agent": (mini_swe_agent, GPT),
     "inspector-lines": (own_lines, CLAUDE),
     "otel": (spans, GPT),
+    "copilot-traces": (traces, GPT),
     "qwen-code": (qwen, GPT),
 }
 

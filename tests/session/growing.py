@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.session import agents_store, databases, goose_store, hermes_store, opencode_store, run_files, tap_store
+from tests.session import (
+    agents_store,
+    databases,
+    goose_store,
+    hermes_store,
+    opencode_store,
+    run_files,
+    tap_store,
+    trace_store,
+)
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
@@ -336,6 +345,7 @@ GROWING: dict[str, Growing] = {
     "claude-tap": Growing("claude-tap", "traces.sqlite3", "database", tap_store.write, 60),
     "har": Growing("har", "requests.har", "document", _document(tap_store.archive_of, 2), 60),
     "openai-agents": Growing("openai-agents", "agents.db", "database", agents_store.write),
+    "copilot-traces": Growing("copilot-traces", "agent-traces.db", "database", trace_store.write, 60),
     "opencode": Growing("opencode", "opencode.db", "database", _opencode_database, 2_000),
     "goose": Growing("goose", "sessions.db", "database", _goose_database),
     "hermes": Growing("hermes", "state.db", "database", _hermes_database),

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
 
 NOBODY = 65534
 
-TABLE_OF = {"opencode": "part", "openai-agents": "agent_messages", "claude-tap": "records"}
+TABLE_OF = {
+    "opencode": "part",
+    "openai-agents": "agent_messages",
+    "claude-tap": "records",
+    "copilot-traces": "spans",
+}
 """Where a database has its messages, if not in a table of that name."""
 
 

@@ -6,14 +6,18 @@ the flat lines of JavaScript's SDK that Copilot writes.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from inspector.session.format import Format
+from inspector.session.files import Locator, is_file
+from inspector.session.format import Format, editor_folders
 from inspector.session.formats.spans.records import is_telling
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from inspector.session.format import ContainedSession
     from inspector.session.reader import Reader
     from inspector.session.sniff import Sample
 
@@ -44,4 +48,50 @@ class SpanFormat(Format):
         return span_reader(path, self.name)
 
 
-FORMATS = (SpanFormat(),)
+TABLES: Mapping[str, frozenset[str]] = {
+    "spans": frozenset(
+        {"span_id", "trace_id", "chat_session_id", "conversation_id", "operation_name", "start_time_ms"}
+    ),
+    "span_attributes": frozenset({"span_id", "key", "value"}),
+}
+"""The tables of Copilot's spans, and columns that are asked for."""
+
+TRACES = "agent-traces.db"
+
+
+class CopilotTraceFormat(Format):
+    """The database of spans that Copilot keeps in VS Code."""
+
+    name = "copilot-traces"
+    title = "VS Code Copilot Chat (agent-traces.db)"
+    where = f"{TRACES} in globalStorage/github.copilot-chat of VS Code and its kin"
+    exact = "tokens of every request, those read from the cache included"
+
+    def recognise(self, sample: Sample) -> str:
+        if sample.is_directory or not sample.is_database or not sample.has_tables(TABLES):
+            return ""
+        return "a database with the tables of Copilot's spans"
+
+    def homes(self) -> tuple[Path, ...]:
+        folders = [folder / "User" / "globalStorage" / "github.copilot-chat" for folder in editor_folders()]
+        return (folders[0] / TRACES, *(folder / TRACES for folder in folders[1:] if is_file(folder / TRACES)))
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.spans.database import TraceRows
+        from inspector.session.sqlite_reader import SqliteReader
+
+        return SqliteReader(path, self.name, TraceRows(Locator.of(path).session))
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        from inspector.session.formats.spans.database import sessions_inside
+        from inspector.session.sqlite import read_database
+
+        return read_database(path, partial(sessions_inside, path))
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        """Another conversation in the same database."""
+        found = self.contained_sessions(Locator.of(path).file)
+        return next((one.path for one in found if one.identifier == identifier), None)
+
+
+FORMATS = (SpanFormat(), CopilotTraceFormat())

@@ -63,7 +63,7 @@ def _message(message: Mapping[str, Any]) -> list[Chat]:
             function = {"name": string(fields.get("name")), "arguments": fields.get("arguments", {})}
             calls.append({"id": string(fields.get("id")), "type": "function", "function": function})
         elif kind == "tool_call_response":
-            result = fields.get("response", fields.get("result"))
+            result = fields.get("response", fields.get("result", fields.get("content")))
             text = result if isinstance(result, (str, list)) else compact_json(result)
             results.append({"role": "tool", "tool_call_id": string(fields.get("id")), "content": text})
         elif kind == "reasoning":

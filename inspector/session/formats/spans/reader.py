@@ -11,13 +11,19 @@ from inspector.session.formats.plain.reader import PlainMessage, RequestLog
 from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.formats.spans.messages import answered, asked
 from inspector.session.formats.spans.records import (
+    CUT,
+    LABEL,
     MODELS,
     NAME,
+    PARENT_SESSION,
     RESPONSES,
     SESSION_IDS,
+    SIDE_LABELS,
+    TOOL_RESULT,
     Telling,
     attributes_of,
     first_of,
+    is_tool,
     leaves,
     parent_of,
     span_of,
@@ -31,12 +37,12 @@ from inspector.session.json.nodes import FileNode, MemoryNode
 from inspector.session.json.values import mapping, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import Message, Origin, Role, Usage
+from inspector.session.model import LinkKind, Message, Origin, Role, SessionLink, SideCall, Usage
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -77,6 +83,8 @@ class SpanRequest:
         asked: The prompt's messages.
         answer: The response's message, None where contents are not recorded.
         shown: What stands for the response then.
+        is_cut: The prompt's last messages were left out because it was long.
+        purpose: What the request was for, where it is not the conversation's.
     """
 
     telling: Telling
@@ -91,6 +99,8 @@ class SpanRequest:
     asked: tuple[PlainMessage, ...]
     answer: PlainMessage | None
     shown: PlainMessage
+    is_cut: bool = False
+    purpose: str = ""
 
     @property
     def context(self) -> str:
@@ -154,6 +164,7 @@ class SpanInterpreter(RecordInterpreter):
     def __init__(self) -> None:
         super().__init__()
         self._requests: dict[str, SpanRequest] = {}
+        self._results: dict[str, PlainMessage] = {}
         self._is_settled = True
 
     @staticmethod
@@ -169,25 +180,41 @@ class SpanInterpreter(RecordInterpreter):
             if not isinstance(value, dict):
                 self.builder.diagnose("not a span or log record", record.line, node.offset, skipped=True)
                 continue
-            self._take(value, Origin(node.offset, node.length))
+            self.take_span(value, Origin(node.offset, node.length))
 
     def take_document(self, document: Node) -> None:
         """Take an export, or the records in a list."""
         for item in document.items() or [document]:
             self.take(Record(item.value(), item.raw(), item.offset))
 
-    def settle(self) -> None:
-        """Put the requests together that count."""
-        if self._is_settled:
+    def settle(self, *, anew: bool = False) -> None:
+        """Put the requests together that count.
+
+        Args:
+            anew: The builder is another one.
+        """
+        if self._is_settled and not anew:
             return
         self._is_settled = True
         made = SessionBuilder()
         log = SpanLog(made)
-        for request in _counted(list(self._requests.values())):
+        found = _counted(list(self._requests.values()))
+        self.builder.side_calls = {
+            f"{one.trace} {one.span}": SideCall(one.purpose, one.model, one.time, one.usage, one.identifier)
+            for one in found
+            if one.purpose
+        }
+        for request in _continued([one for one in found if not one.purpose], self._results):
             log.add(request)
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
 
-    def _take(self, value: Mapping[str, Any], origin: Origin) -> None:
+    def take_span(self, value: Mapping[str, Any], origin: Origin) -> None:
+        """Take a span or a log record.
+
+        Args:
+            value: The record.
+            origin: Where it stands.
+        """
         attributes = attributes_of(value)
         telling = telling_of(value, attributes)
         kind = telling.name.lower() if telling is not None else string(attributes.get(NAME)) or "other"
@@ -196,6 +223,13 @@ class SpanInterpreter(RecordInterpreter):
         self.builder.identifier = self.builder.identifier or clean_text(session)
         agent = string(attributes.get("gen_ai.agent.name"))
         self.builder.agent = self.builder.agent or clean_text(agent)
+        parent = clean_text(string(attributes.get(PARENT_SESSION)))
+        if parent and not _purpose(attributes):
+            self.builder.link(SessionLink(LinkKind.PARENT, parent))
+        if is_tool(attributes):
+            (result,) = _messages(value, origin)
+            self._results[string(attributes.get("gen_ai.tool.call.id"))] = result
+            self._is_settled = False
         if telling is None:
             return
         request = _request(telling, value, attributes, origin, clean_text(session))
@@ -214,7 +248,10 @@ def span_reader(path: Path, name: str) -> Reader:
 
 
 def _chats(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The messages of a request, the answer last; where it has none, what is shown instead."""
+    """The messages of a request, the answer last; where it has none, what is shown instead. Of a tool its result."""
+    if is_tool(attributes):
+        identifier = string(attributes.get("gen_ai.tool.call.id"))
+        return [{"role": "tool", "tool_call_id": identifier, "content": attributes[TOOL_RESULT]}]
     answer = answered(attributes)
     if answer is not None:
         return [*asked(attributes), answer]
@@ -229,13 +266,8 @@ def _blocks(chats: Iterable[Mapping[str, Any]], origin: Origin) -> list[list[Tex
 def _request(
     telling: Telling, value: Mapping[str, Any], attributes: Mapping[str, Any], origin: Origin, session: str
 ) -> SpanRequest:
-    chats = _chats(value, attributes)
-    nowhere = MemoryNode(None)
-    messages = [
-        PlainMessage(nowhere, role_of(chat), blocks, {})
-        for chat, blocks in zip(chats, _blocks(chats, origin), strict=True)
-    ]
-    has_answer = chats[-1].get("role") != "notice"
+    messages = _messages(value, origin)
+    has_answer = messages[-1].role is not Role.OTHER
     return SpanRequest(
         telling=telling,
         trace=trace_of(value),
@@ -249,7 +281,41 @@ def _request(
         asked=tuple(messages[:-1]),
         answer=messages[-1] if has_answer else None,
         shown=messages[-1],
+        is_cut=bool(CUT.search(string(attributes.get("gen_ai.input.messages"))[-60:])),
+        purpose=_purpose(attributes),
     )
+
+
+def _messages(value: Mapping[str, Any], origin: Origin) -> list[PlainMessage]:
+    chats = _chats(value, attributes_of(value))
+    nowhere = MemoryNode(None)
+    return [
+        PlainMessage(nowhere, role_of(chat), blocks, {})
+        for chat, blocks in zip(chats, _blocks(chats, origin), strict=True)
+    ]
+
+
+def _purpose(attributes: Mapping[str, Any]) -> str:
+    label = string(attributes.get(LABEL))
+    return label if label in SIDE_LABELS else ""
+
+
+def _continued(requests: Sequence[SpanRequest], results: Mapping[str, PlainMessage]) -> Iterator[SpanRequest]:
+    """The requests, those whose prompts were cut off with what came of the one before them in their conversation.
+
+    A prompt that does not begin as that one did is as it was kept, without its end.
+    """
+    before: dict[str, SpanRequest] = {}
+    for request in requests:
+        last = before.get(request.session)
+        if request.is_cut and last is not None and last.answer is not None:
+            calls = [made.block.tool_call_id for made in last.answer.blocks if made.block.tool_call_id]
+            known = (*last.asked, last.answer, *(results[name] for name in calls if name in results))
+            kept = [message.digests for message in request.asked]
+            if kept == [message.digests for message in known[: len(kept)]]:
+                request = replace(request, asked=known)
+        before[request.session] = request
+        yield request
 
 
 def _counted(requests: Sequence[SpanRequest]) -> list[SpanRequest]:

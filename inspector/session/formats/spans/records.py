@@ -8,7 +8,9 @@ junhoyeo/tokscale (`sessions/copilot.rs`).
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
+from json import JSONDecoder
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.json.codec import json_in
@@ -40,12 +42,25 @@ TURN = "copilot_chat.agent.turn"
 CLAUDE_CODE = "claude_code.llm_request"
 
 SESSION_IDS = (
-    "gen_ai.conversation.id",
-    "copilot_chat.session_id",
     "copilot_chat.chat_session_id",
+    "copilot_chat.session_id",
+    "gen_ai.conversation.id",
     "session.id",
     "github.copilot.interaction_id",
 )
+"""What names a conversation, the surest first: the conversation's id of Copilot's requests is the request's own."""
+
+PARENT_SESSION = "copilot_chat.parent_chat_session_id"
+
+LABEL = "copilot_chat.debug_log_label"
+
+SIDE_LABELS = frozenset({"title", "categorization"})
+"""Labels of requests that are not the conversation's."""
+
+TOOL_RESULT = "gen_ai.tool.call.result"
+
+CUT = re.compile(r"\.\.\.\[truncated, original \d+ chars\]\Z")
+"""Ends a value that Copilot cut at 64,000 characters (`truncateForOTel`)."""
 
 MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "model")
 
@@ -226,9 +241,32 @@ def _first_count(attributes: Mapping[str, Any], *names: str) -> int:
     return 0
 
 
+def is_tool(attributes: Mapping[str, Any]) -> bool:
+    """Whether a span is of a tool whose result it holds."""
+    return attributes.get(NAME) == "execute_tool" and isinstance(attributes.get(TOOL_RESULT), str)
+
+
+def whole_items(text: str) -> list[Any]:
+    """The items of a JSON array of which the end was cut off, as far as they are whole."""
+    found: list[Any] = []
+    decoder = JSONDecoder()
+    rest = text.lstrip()
+    while rest[:1] in ("[", ","):
+        rest = rest[1:].lstrip()
+        try:
+            value, end = decoder.raw_decode(rest)
+        except (ValueError, RecursionError):
+            break
+        found.append(value)
+        rest = rest[end:].lstrip()
+    return found
+
+
 def structured(value: Any) -> Any:
     """A value that may be written as a string of JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        if CUT.search(value[-60:]):
+            return whole_items(value)
         found = json_in(value)
         return value if found is None else found
     return value

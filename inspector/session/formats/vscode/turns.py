@@ -420,8 +420,8 @@ def _rendered(node: Any) -> str:
 def _part(value: Any, origin: Origin) -> list[TextBlock]:
     """The blocks of a part of a response as it is shown; none for what no model wrote."""
     fields = mapping(value)
-    kind = fields.get("kind")
-    if kind is None or kind in ("markdownContent", "markdownVuln"):
+    kind = string(fields.get("kind"))
+    if fields.get("kind") is None or kind in ("markdownContent", "markdownVuln"):
         inner = fields.get("value", fields.get("content"))
         text = clean_text(_text(inner if inner is not None else value))
         return [text_block(BlockKind.ASSISTANT_TEXT, text, origin)] if text else []
