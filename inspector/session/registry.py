@@ -31,6 +31,7 @@ MODULES = (
     "pi",
     "copilot",
     "vscode",
+    "grok",
     "gemini",
     "hermes",
     "goose",

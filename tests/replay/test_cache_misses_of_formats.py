@@ -21,11 +21,12 @@ from tests.session import databases, trace_store
 from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
+from tests.session.grok_lines import GrokScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
 from tests.session.qwen_lines import QwenScript
-from tests.session.run_files import Record, event, exchange, inspect_log, jsonl, mini_run, text
+from tests.session.run_files import STARTED, Record, event, exchange, inspect_log, jsonl, mini_run, text
 from tests.session.span_lines import attributes, flat
 from tests.session.tap_store import TABLES, archive, entry, record, statements
 
@@ -407,6 +408,16 @@ def qwen(path: Path, calls: Sequence[Made]) -> Path:
     return path / "session.jsonl"
 
 
+def grok(path: Path, calls: Sequence[Made]) -> Path:
+    script = GrokScript()
+    for number, call in enumerate(calls):
+        script.user(f"question {number}")
+        counts = (call.prompt - call.read, call.read, 9)
+        second = START - STARTED + call.time
+        script.answer(f"answer {number}", tokens=counts, model=call.model, second=second)
+    return script.write(path / "s1")
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -415,6 +426,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "claude-trace": (claude_trace, CLAUDE),
     "claude-tap": (claude_tap, CLAUDE),
     "har": (har, CLAUDE),
+    "grok-build": (grok, ("grok-4", "grok-3")),
     "codex": (codex, GPT),
     "gemini-cli": (gemini, ("gemini-3-pro", "gemini-3-flash")),
     "opencode": (opencode, CLAUDE),
@@ -453,7 +465,7 @@ def test_a_pause_another_model_and_a_miss_that_nothing_explains_are_told_apart(n
     is_claude = models is CLAUDE
     assert [(miss.call, miss.cause) for miss in found.all] == [
         (0, MissCause.FIRST_REQUEST),
-        (2, MissCause.TTL_EXPIRED_5M if is_claude or name == "gemini-cli" else MissCause.TTL_EXPIRED),
+        (2, MissCause.TTL_EXPIRED_5M if is_claude or name in ("gemini-cli", "grok-build") else MissCause.TTL_EXPIRED),
         (4, MissCause.MODEL_CHANGED),
         (5, MissCause.UNKNOWN if is_claude else MissCause.LIKELY_SERVER_SIDE),
     ]

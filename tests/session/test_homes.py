@@ -15,6 +15,7 @@ from inspector.session.formats import (
     copilot,
     gemini,
     goose,
+    grok,
     hermes,
     inspect_ai,
     opencode,
@@ -35,6 +36,7 @@ VARIABLES = (
     "COPILOT_HOME",
     "GEMINI_CLI_HOME",
     "GOOSE_PATH_ROOT",
+    "GROK_HOME",
     "HERMES_HOME",
     "OPENCLAW_STATE_DIR",
     "OPENHANDS_CONVERSATIONS_DIR",
@@ -68,6 +70,7 @@ def unmoved(monkeypatch: pytest.MonkeyPatch) -> None:
         ("GEMINI_CLI_HOME", gemini.GeminiFormat(), ".gemini/tmp"),
         ("HERMES_HOME", hermes.HermesFormat(), "state.db"),
         ("GOOSE_PATH_ROOT", goose.GooseFormat(), "data/sessions"),
+        ("GROK_HOME", grok.GrokFormat(), "sessions"),
     ],
 )
 def test_a_variable_moves_a_home(

@@ -1,0 +1,242 @@
+"""Reading a Grok Build session: the history as it is sent, and what is told of its responses beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from inspector.session.builder import SessionBuilder
+from inspector.session.call_matching import CallMatcher
+from inspector.session.errors import SessionError
+from inspector.session.files import is_file
+from inspector.session.formats.chat import ChatThread, blocks_of_chat, chat_blocks
+from inspector.session.formats.grok import SUMMARY, UPDATES
+from inspector.session.formats.grok.messages import ASSISTANT, BACKEND, REASONING, kind_of, said
+from inspector.session.formats.grok.updates import ForwardingBuilder, UpdatesInterpreter, reports_of
+from inspector.session.json.codec import clean_text
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import clean_string, count, mapping
+from inspector.session.jsonl_reader import JsonlReader
+from inspector.session.linked_documents import SidecarFile
+from inspector.session.model import Compaction, LinkKind, Message, Role, SessionLink, SideCall
+from inspector.session.reader import FileChange, ReadingProgress, Record, RecordInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.formats.chat import ChatMessage
+    from inspector.session.formats.grok.updates import ResponseReport
+    from inspector.session.model import Block, Origin, Session
+
+SIGNALS = "signals.json"
+
+CONTINUED = "This session is being continued from a previous conversation"
+"""How the message begins that a compaction leaves."""
+
+LEFT = "no longer in the history"
+"""What a request was for whose response a compaction or a rewind took out of the messages."""
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """A row of the history.
+
+    Attributes:
+        kind: What it is.
+        chat: What it says.
+        blocks: Its blocks.
+        text: The beginning of its first text, or all of it where it is a response's.
+    """
+
+    kind: str
+    chat: ChatMessage
+    blocks: tuple[Block, ...]
+    text: str
+
+
+class GrokInterpreter(RecordInterpreter):
+    """Makes a session out of the rows of a history.
+
+    Attributes:
+        told: What is told of its responses.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told = UpdatesInterpreter(ForwardingBuilder(self.builder, UPDATES))
+        self._rows: list[HistoryRow] = []
+        self._is_settled = False
+
+    def add(self, record: Record) -> None:
+        """Take a row."""
+        kind, chat = kind_of(record.value), said(record.value)
+        (made,) = chat_blocks([chat.value], record.origin)
+        content = chat.value.get("content")
+        text = content if isinstance(content, str) else next((one.text for one in made), "")
+        self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
+        kept = text if kind == ASSISTANT else text[: len(CONTINUED)]
+        self._rows.append(HistoryRow(kind, chat, tuple(one.block for one in made), kept))
+        self._is_settled = False
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a row that is read again."""
+        value, _ = object_of(record)
+        return blocks_of_chat([said(value)], origin) if value is not None else []
+
+    def unsettle(self) -> None:
+        """More was told of the responses."""
+        self._is_settled = False
+
+    def settle(self) -> None:
+        """Put rows and what is told of them together."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        made = SessionBuilder()
+        answers = [row for row in self._rows if row.kind == ASSISTANT]
+        reports = reports_of([row.text for row in answers], self.told.reports)
+        _assemble(made, self._rows, reports, self.told.compactions)
+        self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
+        compactions = self.told.compactions
+        calls = {id(one) for one in reports if one is not None and not _is_copied(one, compactions)}
+        self.builder.side_calls = {
+            f"report {number}": SideCall(LEFT, _model(self._rows), report.time, report.usage, report.identifier)
+            for number, report in enumerate(self.told.reports)
+            if report.usage is not None and id(report) not in calls
+        }
+
+
+def _is_copied(report: ResponseReport, compactions: Sequence[Compaction]) -> bool:
+    """Whether a response came before the last compaction, which kept it as it was."""
+    return report.compactions < len(compactions)
+
+
+def _model(rows: Sequence[HistoryRow]) -> str:
+    return next((row.chat.model for row in rows if row.chat.model), "")
+
+
+def _assemble(
+    builder: SessionBuilder,
+    rows: Sequence[HistoryRow],
+    reports: Sequence[ResponseReport | None],
+    compactions: Sequence[Compaction],
+) -> None:
+    """Add the rows to a builder: reasoning and calls at the provider belong to the answer behind them."""
+    thread, calls = ChatThread(builder), CallMatcher()
+    pending: list[Block] = []
+    answers = iter(reports)
+    for row in rows:
+        if row.kind in (REASONING, BACKEND):
+            pending += row.blocks
+            continue
+        own = row.blocks
+        if row.kind == ASSISTANT:
+            own, pending = (*pending, *own), []
+        elif pending:
+            thread.add(Message(Role.ASSISTANT, tuple(calls.paired(Role.ASSISTANT, pending))))
+            pending = []
+        role = row.chat.role
+        is_summary = role is Role.USER and row.text.startswith(CONTINUED)
+        message = Message(
+            role, tuple(calls.paired(role, own)), is_meta=row.chat.is_meta, is_summary=is_summary, thread=0
+        )
+        if row.kind != ASSISTANT:
+            index = thread.add(message, is_sent=role is not Role.OTHER)
+            if is_summary:
+                known = compactions[-1] if compactions else Compaction(0, "auto")
+                builder.compactions.append(structs.replace(known, message=index))
+            continue
+        report = next(answers)
+        time, identifier = (report.time, report.identifier) if report is not None else (None, "")
+        message = structs.replace(message, time=time, identifier=identifier)
+        if report is not None and _is_copied(report, compactions):
+            thread.add(structs.replace(message, is_inherited=True))
+            continue
+        thread.respond(message, model=row.chat.model, usage=report.usage if report is not None else None)
+    if pending:
+        thread.add(Message(Role.ASSISTANT, tuple(calls.paired(Role.ASSISTANT, pending))))
+
+
+class GrokReader:
+    """Reads a session's files, and keeps up with all of them."""
+
+    def __init__(self, history: Path, opened: Path, format_name: str) -> None:
+        """Open a session.
+
+        Args:
+            history: Its messages.
+            opened: What was asked for.
+            format_name: The format's name.
+
+        Raises:
+            SessionError: It cannot be opened.
+        """
+        self._interpreter = GrokInterpreter()
+        self._history = JsonlReader(history, format_name, self._interpreter, opened)
+        self._updates_path = history.with_name(UPDATES)
+        self._updates: JsonlReader | None = None
+        self._summary = SidecarFile(history.with_name(SUMMARY))
+        self._signals = SidecarFile(history.with_name(SIGNALS))
+        self._format = format_name
+
+    def load(self) -> Iterator[ReadingProgress]:
+        """Read all there is."""
+        self._open_updates()
+        yield from self._history.load()
+
+    def snapshot(self) -> Session:
+        """What has been read so far."""
+        builder, summary = self._interpreter.builder, mapping(self._summary.value())
+        info = mapping(summary.get("info"))
+        builder.identifier = clean_string(info.get("id"))
+        builder.working_directory = clean_string(info.get("cwd"))
+        titles = (clean_string(summary.get(name)) for name in ("generated_title", "session_summary"))
+        builder.title = next(filter(None, titles), "")
+        builder.agent = "Grok Build"
+        builder.window = count(mapping(self._signals.value()).get("contextWindowTokens")) or None
+        if parent := clean_string(summary.get("parent_session_id")):
+            builder.link(SessionLink(LinkKind.CONTINUED, parent))
+        return self._history.snapshot()
+
+    def refresh(self) -> FileChange:
+        """Look at the files again and read what was added."""
+        before = self.snapshot()
+        # All are looked at, so that none is seen to have changed twice.
+        changed = [one for one in (self._summary, self._signals) if one.changed()]
+        told = self._refresh_updates()
+        change = self._history.refresh()
+        if change not in (FileChange.NONE, FileChange.APPENDED):
+            return change
+        if told is FileChange.REPLACED:
+            return told
+        if told is FileChange.APPENDED:
+            self._interpreter.unsettle()
+        if change is FileChange.NONE and (changed or told is FileChange.APPENDED) and self.snapshot() != before:
+            return FileChange.APPENDED
+        return change
+
+    def watched(self) -> Path:
+        """The session's folder."""
+        return self._history.watched()
+
+    def _refresh_updates(self) -> FileChange:
+        if self._updates is None:
+            return FileChange.APPENDED if self._open_updates() else FileChange.NONE
+        change = self._updates.refresh()
+        return change if change in (FileChange.APPENDED, FileChange.REPLACED) else FileChange.NONE
+
+    def _open_updates(self) -> bool:
+        if not is_file(self._updates_path):
+            return False
+        try:
+            self._updates = JsonlReader(self._updates_path, self._format, self._interpreter.told)
+            for _ in self._updates.load():
+                pass
+        except (SessionError, OSError):
+            return False
+        return True

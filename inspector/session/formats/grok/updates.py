@@ -1,0 +1,134 @@
+"""What Grok Build tells beside the messages: what each response was billed for, when it came, and compactions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.builder import SessionBuilder
+from inspector.session.json.values import clean_string, count, count_or_none, mapping, seconds_of_any, string
+from inspector.session.model import Compaction, Usage
+from inspector.session.reader import Record, RecordInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Origin
+
+FARTHEST = 200
+"""So many reports are looked through for one whose text is a response's: what lies between was taken back."""
+
+
+@dataclass(frozen=True)
+class ResponseReport:
+    """What is told of one response.
+
+    Attributes:
+        text: What it said, to know it by.
+        usage: What was reported for it.
+        time: Seconds since the epoch, or None.
+        identifier: The provider's id of it; empty where it has none.
+        compactions: How many there were before it.
+    """
+
+    text: str
+    usage: Usage | None
+    time: float | None
+    identifier: str
+    compactions: int
+
+
+class ForwardingBuilder(SessionBuilder):
+    """Passes what is wrong with one file on to the session that is read from another."""
+
+    def __init__(self, to: SessionBuilder, name: str) -> None:
+        """Begin.
+
+        Args:
+            to: The session's own.
+            name: The file's.
+        """
+        super().__init__()
+        self._to = to
+        self._name = name
+
+    def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
+        """Note something that could not be read as it should."""
+        self._to.diagnose(f"{self._name}: {reason}", line, offset, skipped=skipped)
+
+
+class UpdatesInterpreter(RecordInterpreter):
+    """Takes updates.
+
+    Attributes:
+        reports: Of responses, in their order.
+        compactions: What is told of those that were done.
+    """
+
+    record_name = "an update"
+
+    def __init__(self, builder: SessionBuilder) -> None:
+        """Begin; `builder` takes what is wrong with them."""
+        super().__init__(builder)
+        self.reports: list[ResponseReport] = []
+        self.compactions: list[Compaction] = []
+        self._places: dict[str, int] = {}
+        self._text: list[str] = []
+
+    def add(self, record: Record) -> None:
+        """Take an update."""
+        params = mapping(record.value.get("params"))
+        update = mapping(params.get("update"))
+        kind = string(update.get("sessionUpdate"))
+        time = seconds_of_any(record.value.get("timestamp"))
+        if kind == "agent_message_chunk":
+            self._text.append(string(mapping(update.get("content")).get("text")))
+        elif kind == "response_completed":
+            self._report(update, time)
+        elif kind in ("user_message_chunk", "turn_completed"):
+            self._text.clear()
+        elif kind == "auto_compact_completed":
+            before, after = (count_or_none(update.get(name)) for name in ("tokens_before", "tokens_after"))
+            self.compactions.append(Compaction(0, "auto", before, after, time=time))
+
+    def blocks_of_record(self, record: bytes, origin: Origin, /) -> Iterable[TextBlock]:  # noqa: ARG002  # of none
+        """Updates are no messages."""
+        return ()
+
+    def _report(self, update: Mapping[str, Any], time: float | None) -> None:
+        identifier = clean_string(update.get("message_id"))
+        made = ResponseReport(
+            "".join(self._text).strip(), usage_of(update.get("usage")), time, identifier, len(self.compactions)
+        )
+        self._text.clear()
+        place = self._places.get(identifier) if identifier else None
+        if place is not None:  # told again
+            self.reports[place] = replace(made, text=made.text or self.reports[place].text)
+            return
+        if identifier:
+            self._places[identifier] = len(self.reports)
+        self.reports.append(made)
+
+
+def usage_of(reported: Any) -> Usage | None:
+    """Reported usage as ours; None where there is none. `input_tokens` leaves out what a cache held."""
+    fields = mapping(reported)
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+    uncached, read, written, output = (count(fields.get(name)) for name in names)
+    reasoning = min(count(fields.get("reasoning_tokens")), output)
+    return Usage(uncached, read, written, output=output, reasoning=reasoning).unless_zero()
+
+
+def reports_of(texts: Sequence[str], reports: Sequence[ResponseReport]) -> list[ResponseReport | None]:
+    """The report of each response of a history, by what it said, from the last one back; None for one without."""
+    found: list[ResponseReport | None] = [None] * len(texts)
+    last = len(reports) - 1
+    for place in range(len(texts) - 1, -1, -1):
+        text = texts[place].strip()
+        for at in range(last, max(last - FARTHEST, -1), -1):
+            if reports[at].text == text:
+                found[place] = reports[at]
+                last = at - 1
+                break
+    return found
