@@ -48,7 +48,7 @@ def unpacked_beginning(path: Path, count: int) -> bytes:
 
 
 def unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """What a compressed file holds, in pieces.
+    """What a compressed file holds, in pieces: of one frame or of several.
 
     Raises:
         DamagedError: It is cut off, or not compressed.
@@ -58,9 +58,19 @@ def unpacked(file: BinaryIO) -> Iterator[bytes]:
     else:
         from backports import zstd
 
+    frame = zstd.ZstdDecompressor()
+    data = file.read(PIECE_BYTES)
     try:
-        with zstd.ZstdFile(file) as opened:
-            while piece := opened.read(PIECE_BYTES):
+        while data or not frame.needs_input:
+            if piece := frame.decompress(data, PIECE_BYTES):
                 yield piece
-    except (zstd.ZstdError, EOFError) as error:
+            data = b""
+            if frame.eof:
+                data, frame = frame.unused_data or file.read(PIECE_BYTES), zstd.ZstdDecompressor()
+                if not data:
+                    return
+            elif frame.needs_input:
+                data = file.read(PIECE_BYTES)
+    except zstd.ZstdError as error:
         raise DamagedError from error
+    raise DamagedError

@@ -108,6 +108,7 @@ class Format(ABC):
         is_live: Whether a session is followed while it grows.
         file_names: A pattern of names of files that tell this format by themselves, for lists that are made before any
             file is looked into; empty where names tell nothing.
+        grows_compressed: Whether a session that is compressed is written to as well, frame by frame.
         session_folders: Names that, where all of one set stand in a folder, make the folder itself a session.
     """
 
@@ -117,6 +118,7 @@ class Format(ABC):
     exact: str
     is_live: bool = True
     file_names: str = ""
+    grows_compressed: bool = False
     session_folders: tuple[frozenset[str], ...] = ()
 
     @abstractmethod

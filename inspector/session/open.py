@@ -34,7 +34,7 @@ def open_reader(path: Path | str) -> Reader:
             raise SessionError(describe_folder(path)) from None
         raise
     if _is_compressed(Locator.of(path).file):
-        return ZstdReader(path, found.format.reader)
+        return ZstdReader(path, found.format.reader, grows=found.format.grows_compressed)
     return found.format.reader(path)
 
 

@@ -28,6 +28,7 @@ MODULES = (
     "qwen",
     "claude_code",
     "codex",
+    "deepseek_harness",
     "pi",
     "copilot",
     "vscode",

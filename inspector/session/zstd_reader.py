@@ -1,7 +1,8 @@
-"""Sessions whose file is compressed as a whole: Codex does so with rollouts that were not used for long.
+"""Sessions whose file is compressed: Codex does so with rollouts that were not used for long.
 
 The content is unpacked into a temporary file without a name, and read from there; beside the session nothing is
-written. A compressed file does not grow: whoever goes on with the session unpacks it first.
+written. Most compressed files do not grow: whoever goes on with the session unpacks it first. Those of DeepSeek Harness
+do, by one frame after the other: they are unpacked again, up to the last whole frame.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
     from inspector.session.reader import Reader
 
+HEAD_BYTES = 4096
+
 MOST_BYTES = 1 << 32
 """No session is larger; a small file that claims to be is refused before it fills the disk."""
 
@@ -29,20 +32,23 @@ MOST_BYTES = 1 << 32
 class ZstdReader:
     """Reads a compressed session."""
 
-    def __init__(self, path: Path, open_inside: Callable[[Path], Reader]) -> None:
+    def __init__(self, path: Path, open_inside: Callable[[Path], Reader], *, grows: bool = False) -> None:
         """Open a file.
 
         Args:
             path: The compressed file.
             open_inside: Opens its content, once that stands in a file of its own.
+            grows: Whether frames are added to it, the last of which may not be whole.
 
         Raises:
             SessionError: It cannot be opened.
         """
         self._path = path
         self._open_inside = open_inside
+        self._grows = grows
         self._file = open_for_reading(path)
         self._state = FileState.of(os.fstat(self._file.fileno()))
+        self._head = os.pread(self._file.fileno(), HEAD_BYTES, 0)
         self._session: Session | None = None
         self._inside: Reader | None = None
 
@@ -52,6 +58,7 @@ class ZstdReader:
         Raises:
             SessionError: It is damaged, or too large, or there is no room for what is in it.
         """
+        self._file.seek(0)
         with temporary_folder() as folder:
             copy = folder / self._path.name.removesuffix(".zst")
             with copy.open("wb") as written:
@@ -79,11 +86,27 @@ class ZstdReader:
             return FileChange.VANISHED
         except OSError:
             return FileChange.UNREADABLE
-        return FileChange.NONE if state == self._state else FileChange.REPLACED
+        if state == self._state:
+            return FileChange.NONE
+        if not self._grows or not self._is_continued(state):
+            return FileChange.REPLACED
+        before = self.snapshot()
+        self._state = state
+        try:
+            for _ in self.load():
+                pass
+        except (SessionError, OSError):
+            return FileChange.REPLACED
+        return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
         """The file's folder."""
         return self._path.parent
+
+    def _is_continued(self, state: FileState) -> bool:
+        """Whether what was read still stands in the file, as far as its beginning tells."""
+        is_longer = state[:2] == self._state[:2] and state.size > self._state.size
+        return is_longer and os.pread(self._file.fileno(), len(self._head), 0) == self._head
 
     def _unpacked(self) -> Iterator[bytes]:
         count = 0
@@ -94,5 +117,7 @@ class ZstdReader:
                     raise SessionError(f"{self._path}: unpacks to more than {MOST_BYTES >> 30} GB. Unpack it yourself.")
                 yield piece
         except DamagedError as error:
+            if self._grows and count:
+                return  # a frame that is being written
             message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
             raise SessionError(message) from error

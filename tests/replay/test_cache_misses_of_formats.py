@@ -22,6 +22,7 @@ from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
 from tests.session.grok_lines import GrokScript
+from tests.session.harness_lines import HarnessScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
@@ -418,6 +419,17 @@ def grok(path: Path, calls: Sequence[Made]) -> Path:
     return script.write(path / "s1")
 
 
+def deepseek_harness(path: Path, calls: Sequence[Made]) -> Path:
+    script = HarnessScript()
+    for number, call in enumerate(calls):
+        script.user(f"question {number}")
+        counts = (call.prompt - call.read, call.read, 9)
+        second = START - STARTED + call.time
+        script.answer(f"answer {number}", tokens=counts, model=call.model, second=second)
+    (path / "session.jsonl").write_bytes(jsonl(script.lines))
+    return path / "session.jsonl"
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -426,6 +438,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "claude-trace": (claude_trace, CLAUDE),
     "claude-tap": (claude_tap, CLAUDE),
     "har": (har, CLAUDE),
+    "deepseek-harness": (deepseek_harness, GPT),
     "grok-build": (grok, ("grok-4", "grok-3")),
     "codex": (codex, GPT),
     "gemini-cli": (gemini, ("gemini-3-pro", "gemini-3-flash")),

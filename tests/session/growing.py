@@ -26,6 +26,7 @@ from tests.session.claude_lines import Script
 from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
+from tests.session.harness_lines import harness
 from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
 from tests.session.qwen_lines import qwen
@@ -341,6 +342,7 @@ GROWING: dict[str, Growing] = {
     "openhands folder": Growing("openhands", "conversation", "folder", _folder(openhands), 1_000),
     "openhands-v0 folder": Growing("openhands-v0", "conversation", "folder", _folder(openhands_0), 1_000),
     "cline": Growing("cline", "1750000000000", "folder", _folder(task_of_cline), 500),
+    "deepseek-harness": Growing("deepseek-harness", "session.jsonl", "lines", _encoded_lines(harness)),
     "grok-build": Growing("grok-build", "chat_history.jsonl", "lines", grok_lines.write),
     "claude-tap lines": Growing("claude-tap", "trace.jsonl", "lines", _encoded_lines(tap_store.records), 60),
     "claude-tap bundle": Growing("claude-tap", "bundle.json", "document", _document(tap_store.bundle), 60),

@@ -13,6 +13,7 @@ from inspector.session.formats import (
     cline,
     codex,
     copilot,
+    deepseek_harness,
     gemini,
     goose,
     grok,
@@ -34,6 +35,7 @@ VARIABLES = (
     "CLOUDTAP_DB",
     "CODEX_HOME",
     "COPILOT_HOME",
+    "DSH_HOME",
     "GEMINI_CLI_HOME",
     "GOOSE_PATH_ROOT",
     "GROK_HOME",
@@ -71,6 +73,7 @@ def unmoved(monkeypatch: pytest.MonkeyPatch) -> None:
         ("HERMES_HOME", hermes.HermesFormat(), "state.db"),
         ("GOOSE_PATH_ROOT", goose.GooseFormat(), "data/sessions"),
         ("GROK_HOME", grok.GrokFormat(), "sessions"),
+        ("DSH_HOME", deepseek_harness.DeepSeekHarnessFormat(), "sessions"),
     ],
 )
 def test_a_variable_moves_a_home(

@@ -1,0 +1,98 @@
+"""DeepSeek Harness: a log of events a session, compressed frame by frame unless it is told otherwise.
+
+Checked against the packages `@deepseek-ai/dsh-session` (events, the surface that prompts are made of, rows of chunks),
+`dsh-llm` (messages, usage), `dsh-compaction` and `dsh-session-persistence-jsonl`, and the readers of junhoyeo/tokscale
+(`sessions/dsh.rs`) and kenn-io/agentsview (`deepseek_harness*.go`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.files import is_file
+from inspector.session.format import Format, can_name_file, home_of
+from inspector.session.json.values import string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+GENERATION = re.compile(r"session(?:\.v(?P<version>\d+))?\.jsonl(?:\.zstd)?")
+"""Names of logs: a newer version of the harness writes one of its own beside the one it went on from."""
+
+
+def _is_header(record: dict[str, Any]) -> bool:
+    has_version = isinstance(record.get("version"), int) and isinstance(record.get("createdAt"), (int, float))
+    return record.get("type") == "session" and has_version and isinstance(record.get("id"), str)
+
+
+def _is_event(record: dict[str, Any]) -> bool:
+    if "seq0" in record and "data" in record:
+        return string(record.get("type")).endswith("-chunks")
+    is_placed = isinstance(record.get("seq"), int) and isinstance(record.get("data"), dict)
+    return is_placed and "/" in string(record.get("type"))
+
+
+def _version_of(path: Path) -> int:
+    found = GENERATION.fullmatch(path.name)
+    return int(found["version"] or 0) if found is not None else -1
+
+
+class DeepSeekHarnessFormat(Format):
+    """The harness's logs."""
+
+    name = "deepseek-harness"
+    title = "DeepSeek Harness"
+    where = "~/.dsh/sessions, or sessions in $DSH_HOME"
+    exact = "prompt and output tokens of every call"
+    grows_compressed = True
+
+    def recognise(self, sample: Sample) -> str:
+        found = sum(map(_is_event, sample.records))
+        has_header = any(map(_is_header, sample.records[:1]))
+        if not (has_header or found) or (found + has_header) * 2 <= len(sample.records):
+            return ""
+        if not has_header and not any("surfaceOp" in record for record in sample.records):
+            return ""
+        return f"{found + has_header} of its first {len(sample.records)} lines are DeepSeek Harness's events"
+
+    def homes(self) -> tuple[Path, ...]:
+        return (home_of("DSH_HOME", ".dsh") / "sessions",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.deepseek_harness.reader import HarnessInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, HarnessInterpreter())
+
+    def is_copy(self, path: Path) -> bool:
+        """Whether a newer version of the harness wrote the session anew beside this file."""
+        version = _version_of(path)
+        if version < 0:
+            return False
+        try:
+            return any(_version_of(beside) > version for beside in path.parent.iterdir())
+        except OSError:
+            return False
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        """The session that one was forked from, or was started by: its folder is beside that of this one."""
+        if not can_name_file(identifier):
+            return None
+        folder = path.parent.with_name(identifier)
+        try:
+            logs = [log for log in folder.iterdir() if _version_of(log) >= 0 and is_file(log)]
+        except OSError:
+            return None
+        return max(logs, key=_version_of, default=None)
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.deepseek_harness.events import is_quiet
+
+        return is_quiet(count_name)
+
+
+FORMATS = (DeepSeekHarnessFormat(),)
