@@ -32,6 +32,7 @@ from inspector.strategies.history.tools import Meaning, meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -221,16 +222,22 @@ class _Notes:
         lines: The result that alone has a line, by the line's hash, -1 for several places.
         asked: The block of the newest call that fetches, by thread, tool and arguments.
         written: The newest block that writes a file, by the last part of its path, and by "" whatever it writes.
+        settled: Hashes of words, as they stand in texts, of which nothing will ever be noted: those that tell nothing,
+            and those that stand in several places.
+        settled_before: Such hashes from before what comes next, where that may still change.
     """
 
     words: _Map = field(default_factory=dict)
     lines: _Map = field(default_factory=dict)
     asked: _Map = field(default_factory=dict)
     written: _Map = field(default_factory=dict)
+    settled: set[int] = field(default_factory=set)
+    settled_before: AbstractSet[int] = frozenset()
 
     def aside(self) -> _Notes:
         """The same to go on with where what comes next may still change."""
-        return _Notes(_Overlay(self.words), _Overlay(self.lines), _Overlay(self.asked), _Overlay(self.written))
+        overlays = (_Overlay(each) for each in (self.words, self.lines, self.asked, self.written))
+        return _Notes(*overlays, settled_before=self.settled)
 
 
 class _Gathering:
@@ -333,7 +340,7 @@ class _Reader:
         if call >= 0 and result < 0:
             for word, source, start in _used(text, notes.words):
                 self._add(NeedKind.CITATION, source, (start, start + len(word)), call, index, _span_of(word, text))
-        _note_words(text, result, notes.words)
+        _note_words(text, result, notes)
         _note_lines(text, result, notes.lines)
         if result >= 0:
             _note_line_numbers(text, result, notes.words)
@@ -356,7 +363,7 @@ class _Reader:
         for path in writes:
             notes.written[path] = index
         for value in values:
-            _note_words(value, -1, notes.words)
+            _note_words(value, -1, notes)
             _note_lines(value, -1, notes.lines)
 
     def _look_for_old_texts(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
@@ -455,19 +462,31 @@ def _result_and_start(place: int) -> tuple[int, int]:
     return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
 
 
-def _note_words(text: str, result: int, words: _Map) -> None:
+def _note_words(text: str, result: int, notes: _Notes) -> None:
+    words, settled, settled_before = notes.words, notes.settled, notes.settled_before
     source = result if result >= 0 else _ANYWHERE
     noted = 0
-    for word, offset in _words(text):
+    seen: set[str] = set()
+    for match in _WORD.finditer(text):
+        said = match[0]
+        if said in seen or (number := hash(said)) in settled or number in settled_before:
+            continue
+        seen.add(said)
+        word = said.strip(".:-/")
         if len(word) < _LEAST_WORD or not _TELLING.search(word):
+            settled.add(number)
             continue
         known = words.get(hash(word))
-        if known is not None and (known == _ANYWHERE or known >> _PLACE_BITS == source):
+        if known == _ANYWHERE:
+            settled.add(number)
             continue
         if known is None and result >= 0:
             if noted >= _WORDS_PER_RESULT:
                 continue
             noted += 1
+        elif known is not None and known >> _PLACE_BITS == source:
+            continue
+        offset = match.start() + said.index(word)
         _note(word, source, offset, words)
         # `this.view.show` shows `view.show` as well, and `tests/ui/facade.py` shows `tests/ui`.
         for part, start in _ends(word):
