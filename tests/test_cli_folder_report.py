@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 from io import StringIO
 from statistics import median
 from typing import TYPE_CHECKING
@@ -13,8 +14,12 @@ import msgspec
 import pytest
 
 from inspector.cli import main
+from inspector.cli.folder_report import replayed
+from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay_session
+from inspector.replay.pricing.prices import Pricing
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.specifications import folder_charts
@@ -25,6 +30,7 @@ from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.html import html
 from inspector.report.pages.markdown import markdown
+from inspector.session.errors import SessionError
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -116,6 +122,42 @@ def test_what_could_not_be_read_is_named_and_part_of_no_figure(report: FolderRep
     assert again.plans == report.plans
     assert "~/broken.jsonl" in folder_text(again)
     assert any("could not be read" in warning for warning in again.warnings)
+
+
+def counted_row(task: SessionTask) -> bytes:
+    """A session's row with all of its tokens counted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("inspector.cli.folder_report.is_reported_in_full", lambda session: False)
+        return replayed(task).row
+
+
+def test_without_a_plan_nothing_is_counted_where_all_was_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def count_session(*arguments: object, **options: object) -> None:
+        raise AssertionError("counted")
+
+    task = SessionTask(ROOT / "sample_sessions" / "coding-agent.jsonl", SessionTerms(Pricing.load()))
+    counted = counted_row(task)
+    monkeypatch.setattr("inspector.tokens.token_table.count_session", count_session)
+    assert replayed(task).row == counted
+    with pytest.raises(AssertionError, match="counted"):
+        replayed(replace(task, terms=replace(task.terms, cache="anthropic")))
+
+
+def test_a_real_session_has_the_same_row_counted_or_not_where_all_was_reported(corpus: Path) -> None:
+    terms = SessionTerms(Pricing.load())
+    same = 0
+    for path in corpus.rglob("*.json*"):
+        if not path.is_file() or path.stat().st_size > 5_000_000:
+            continue
+        try:
+            session = open_session(path)
+        except SessionError:
+            continue
+        if is_reported_in_full(session) and session.calls:
+            task = SessionTask(path, terms)
+            assert replayed(task).row == counted_row(task)
+            same += 1
+    assert same >= 10
 
 
 def test_what_only_one_session_has_is_refused_for_many(folder: Path, capsys):

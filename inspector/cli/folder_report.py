@@ -16,6 +16,7 @@ from inspector.cli.output import ProgressLine
 from inspector.cli.plans import plan_of
 from inspector.cli.reading import read_session
 from inspector.cli.session_tasks import SessionTask, SessionTerms
+from inspector.replay.engine.recorded_calls import is_reported_in_full
 from inspector.replay.engine.replay import replay
 from inspector.report.folder import SessionRow, UnreadSession, folder_report, session_row
 from inspector.report.options import ReportOptions
@@ -145,7 +146,7 @@ class _Replays:
             kept = self._results.kept(task.path, key)
             done = None if kept is None else Done.read(kept)
             if done is None:
-                jobs.append(Job(task.path, _done, (task,)))
+                jobs.append(Job(task.path, replayed, (task,)))
                 keys.append(key)
                 continue
             self.done[task.path] = done
@@ -161,17 +162,19 @@ class _Replays:
             progress(behind, total)
 
 
-def _done(task: SessionTask) -> Done:
-    """A session replayed, or why it could not be."""
+def replayed(task: SessionTask) -> Done:
+    """A session replayed, or why it could not be. Its tokens are counted only where a figure needs them."""
     began = time.time_ns()
     try:
         whole = read_session(task.path)
         session = without_calls(counted_here(whole), task.elsewhere)
         plans = [plan_of(request, session) for request in task.terms.plans]
-        inputs = task.inputs(session)
+        terms = task.terms
+        is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
+        inputs = task.inputs(session, is_counted=is_counted)
         report = report_of(inputs, plans, ReportOptions(details=False))
         # Why a call missed the cache may stand in what counts with another session.
-        baseline = replay(inputs if session is whole else task.inputs(whole), Plan())
+        baseline = replay(inputs if session is whole else task.inputs(whole, is_counted=is_counted), Plan())
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
         return Done(problem=shown_name(error.message))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.format import Detection
     from inspector.session.model import Session
+    from inspector.tokens.count_cache import CountCache
     from inspector.tokens.counter import Counter
 
 
@@ -121,8 +122,18 @@ def pricing_of(terms: Assumptions, price_file: Path | None = None) -> Pricing:
         raise CommandError(str(error)) from None
 
 
-def counted_inputs(session: Session, pricing: Pricing, *, cache: str | None, window: int | None) -> ReplayInputs:
-    """Count a session's tokens, at these prices, served from this prompt cache into this context window."""
+def counted_inputs(
+    session: Session, pricing: Pricing, *, cache: str | None, window: int | None, counts: CountCache | None = None
+) -> ReplayInputs:
+    """Count a session's tokens, at these prices, served from this prompt cache into this context window.
+
+    Args:
+        session: What was read.
+        pricing: The prices.
+        cache: Name of the prompt cache that serves every call; None for each model's own.
+        window: The context window in tokens; None for what the file or the model's listing says.
+        counts: Where counts are kept between runs; by default the user's cache folder.
+    """
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.history.history import History
     from inspector.tokens.counter import load_counter
@@ -130,7 +141,7 @@ def counted_inputs(session: Session, pricing: Pricing, *, cache: str | None, win
 
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
-        table = deque(count_session(session, _counter(load_counter), progress=progress), maxlen=1).pop()
+        table = deque(count_session(session, _counter(load_counter), progress=progress, cache=counts), maxlen=1).pop()
     return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=cache, window=window)
 
 

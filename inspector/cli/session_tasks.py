@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from inspector.cli.kept_results import key_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.pricing.prices import Pricing
     from inspector.session.model import Session
+    from inspector.tokens.count_cache import SharedCountCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,31 @@ class SessionTask:
         prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
         return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere))
 
-    def inputs(self, session: Session) -> ReplayInputs:
-        """What replays of the session start from."""
+    def inputs(self, session: Session, *, is_counted: bool = True) -> ReplayInputs:
+        """What replays of the session start from.
+
+        Args:
+            session: What was read.
+            is_counted: Count its tokens; otherwise they are estimated, for figures that need none of them.
+        """
         terms = self.terms
-        return counted_inputs(session, terms.pricing, cache=terms.cache, window=terms.window)
+        if is_counted:
+            return counted_inputs(
+                session, terms.pricing, cache=terms.cache, window=terms.window, counts=_counts_of_sessions()
+            )
+        from inspector.replay.engine.inputs import ReplayInputs
+        from inspector.strategies.history.history import History
+        from inspector.tokens.token_table import TokenTable
+
+        table = TokenTable.estimated(session)
+        return ReplayInputs.of(
+            History.of(session), table, pricing=terms.pricing, cache=terms.cache, window=terms.window
+        )
+
+
+@cache
+def _counts_of_sessions() -> SharedCountCache:
+    """What this process has counted: copies and resumes share most of their texts."""
+    from inspector.tokens.count_cache import SharedCountCache
+
+    return SharedCountCache()

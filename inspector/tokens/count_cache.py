@@ -32,6 +32,9 @@ VERSION = 1
 ROOM_BYTES = 256 << 20
 """Space all files may take: some forty sessions of 100 MB, or thousands of usual ones."""
 
+SHARED_BYTES = 64 << 20
+"""What is remembered of sessions counted one after another: tokens of some 300 MB of text."""
+
 _WORTH_SAVING_TOKENS = 20_000
 
 
@@ -95,6 +98,40 @@ class CountCache:
     def _path(self, session: Session, texts: CountedTexts) -> Path:
         place = f"{VERSION}\n{texts.counter.name}\n{session.format}\n{os.path.realpath(session.path)}"
         return self.folder / f"{blake2b(os.fsencode(place), digest_size=16).hexdigest()}.npz"
+
+
+@dataclass(frozen=True)
+class SharedCountCache(CountCache):
+    """One for many sessions, one after another: what one of them counted, none counts again. Keeps no texts either.
+
+    Attributes:
+        shared: Lengths of tokens, by the digest of their text.
+        shared_bytes: What these may take; at more, all are forgotten.
+    """
+
+    shared: dict[bytes, NDArray[np.uint8]] = field(default_factory=dict)
+    shared_bytes: int = SHARED_BYTES
+
+    def load(self, session: Session, texts: CountedTexts) -> None:
+        """Add what an earlier run counted of this session, and what was counted of others."""
+        super().load(session, texts)
+        digests = dict.fromkeys(block.digest for block in session.blocks)
+        known = {digest: self.shared[digest] for digest in digests if digest in self.shared and texts.row(digest) < 0}
+        if known:
+            texts.add_counted(
+                [*known], np.array([*map(len, known.values())], np.int64), np.concatenate([*known.values()])
+            )
+
+    def save(self, session: Session, texts: CountedTexts) -> None:
+        """Keep what was counted of this session, for others too."""
+        super().save(session, texts)
+        columns = texts.columns()
+        if sum(map(len, self.shared.values())) + int(columns.first_token[-1]) > self.shared_bytes:
+            self.shared.clear()
+        starts = columns.first_token.tolist()
+        for digest, start, stop in zip(texts.digests(), starts[:-1], starts[1:], strict=False):
+            if stop > start and digest not in self.shared:
+                self.shared[digest] = columns.lengths[start:stop].copy()
 
 
 def _check(digests: NDArray[np.generic], tokens: NDArray[np.generic], lengths: NDArray[np.generic]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.tokens.count_cache import CountCache
+from inspector.tokens.count_cache import CountCache, SharedCountCache
 from inspector.tokens.counter import load_counter
 from inspector.tokens.prefix_counts import CountedTexts
 from inspector.tokens.token_table import count_session
@@ -263,3 +263,22 @@ def test_processes_that_write_the_same_file_never_show_each_other_half_of_it(cou
         for process in processes:
             process.join()
     assert [process.exitcode for process in processes] == [0, 0]
+
+
+def test_what_one_session_counted_another_has_without_reading_it(counter, tmp_path):
+    shared = SharedCountCache(tmp_path / "cache" / "tokens")
+    counted(session_of(TEXTS, tmp_path / "one.jsonl"), counter, shared)
+    other = session_of([*TEXTS, "only here"], tmp_path / "two.jsonl")
+    table = counted(other, counter, shared)
+    assert other.texts.read == [len(TEXTS)]
+    assert table.is_complete
+    alone = counted(session_of([*TEXTS, "only here"], tmp_path / "two.jsonl"), counter, CountCache(tmp_path / "none"))
+    assert table.tokens.tolist() == alone.tokens.tolist()
+    assert table.head_tokens([1] * 20, range(20)).tolist() == alone.head_tokens([1] * 20, range(20)).tolist()
+
+
+def test_no_more_is_remembered_of_other_sessions_than_there_is_room_for(counter, tmp_path):
+    shared = SharedCountCache(tmp_path / "cache" / "tokens", shared_bytes=150)
+    for number in range(20):
+        counted(session_of([f"text {number} " * 20], tmp_path / f"{number}.jsonl"), counter, shared)
+        assert sum(map(len, shared.shared.values())) <= 150

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Call
+    from inspector.session.model import Call, Session
     from inspector.strategies.history.history import History
 
 
@@ -87,3 +87,14 @@ def _rows(calls: Sequence[Call], numbers: dict[str, int], terms: dict[str, int])
 
 def _numbers(call: Call, models: dict[str, int], terms: dict[str, int]) -> tuple[int, int]:
     return models.setdefault(call.model, len(models)), terms.setdefault(call.terms, len(terms))
+
+
+def is_reported_in_full(session: Session) -> bool:
+    """Whether the provider reported every prompt and every response, and the agent itself cleared nothing.
+
+    With nothing cut, and every model's own cache, each figure of such a session then stands in what was reported: no
+    count of tokens changes one.
+    """
+    usages = [call.usage for call in session.calls]
+    reported = all(usage is not None and usage.prompt and not usage.output_is_placeholder for usage in usages)
+    return reported and not any(compaction.is_partial for compaction in session.compactions)
