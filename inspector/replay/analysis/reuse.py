@@ -236,8 +236,13 @@ class _Notes:
 
     def aside(self) -> _Notes:
         """The same to go on with where what comes next may still change."""
-        overlays = (_Overlay(each) for each in (self.words, self.lines, self.asked, self.written))
-        return _Notes(*overlays, settled_before=self.settled)
+        return _Notes(
+            _Overlay(self.words),
+            _Overlay(self.lines),
+            _Overlay(self.asked),
+            _Overlay(self.written),
+            settled_before=self.settled,
+        )
 
 
 class _Gathering:
