@@ -11,6 +11,7 @@ from inspector.tokens.counter import Counter, load_counter
 from inspector.ui.toolkit.failures import failures_log
 from tests.ui.facade import started
 from tests.ui.recordings import Recording, recording
+from tests.ui.stylesheets import read_once
 from tests.ui.waiting import paint_seldom, use_in_textual
 
 
@@ -30,6 +31,13 @@ def tokenizer_at_hand(counter: Counter, monkeypatch: pytest.MonkeyPatch) -> None
 def idle_when_nothing_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pauses and keys wait for what is due, and no longer."""
     use_in_textual(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def style_sheets_read_once() -> Iterator[None]:
+    """Read each style sheet once for all tests of a process, with the same colours."""
+    with read_once():
+        yield
 
 
 @pytest.fixture(autouse=True)

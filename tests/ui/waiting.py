@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 PATIENCE = 60
 """Seconds before something is taken never to happen: many, for a machine that is busy with other things."""
 SECONDS_BETWEEN_FRAMES = 0.25
-"""An application without a terminal paints for nobody: so often is enough to see that nothing it paints fails."""
+"""Of the processor, so that a busy machine paints no more than a quiet one. An application without a terminal paints
+for nobody: so often is enough to see that nothing it paints fails."""
 LOOKS = (0.002, 0.005, 0.01, 0.02)
 """Seconds between looks whether something has happened, the last of them from then on."""
 SOON = 0.025
@@ -86,7 +87,7 @@ def paint_seldom() -> AbstractContextManager[None]:
     painted: WeakKeyDictionary[Compositor, float] = WeakKeyDictionary()
 
     def is_due(compositor: Compositor) -> bool:
-        now = time.monotonic()
+        now = time.process_time()
         if now - painted.get(compositor, -SECONDS_BETWEEN_FRAMES) < SECONDS_BETWEEN_FRAMES:
             return False
         painted[compositor] = now
