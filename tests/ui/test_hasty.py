@@ -76,6 +76,17 @@ async def test_a_dialog_answers_once_whatever_is_pressed_how_often() -> None:
         assert len(app.screen_stack) == 1
 
 
+async def test_a_dialog_that_opens_while_the_application_is_left_fails_nothing() -> None:
+    app = Asking()
+    async with app.run_test() as pilot:
+        opened = dialog.ValueDialog("Value", "", "")
+        app.push_screen(opened)
+        app.exit()  # from now on Textual gives no screen its widgets
+        await until(pilot, lambda: opened.is_mounted)
+        assert not opened.query(Input)
+    assert app.told == []
+
+
 async def test_of_two_dialogs_asked_for_at_once_the_first_is_opened() -> None:
     app = Asking()
     async with app.run_test() as pilot:

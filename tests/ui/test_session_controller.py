@@ -388,6 +388,31 @@ async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_ane
     assert controller.table.session is session
 
 
+async def test_a_session_that_grows_right_after_it_was_written_anew_is_counted_and_replayed(session_file) -> None:
+    opened = Opened(session_file.path)
+    controller, bench = opened.controller, opened.bench
+    controller.open()
+    await bench.work_once()
+    assert controller.counting is Counting.AWAITING
+    session_file.path.unlink()
+    anew = recording(session_file.path, turns=2)
+
+    async def append(before: History | None, *, is_new: bool) -> History:
+        history = History.of(Follower(anew.path).session, before)
+        await bench.give("follow", SessionAppended(history.session, history, Rows.of(history), is_new, None))
+        return history
+
+    history = await append(None, is_new=True)
+    await bench.work_once()  # what was counted of the session before comes to its end
+    anew.turn()
+    history = await append(history, is_new=False)
+    await bench.settle()
+
+    assert not controller.is_counting
+    assert controller.outcome is not None
+    assert controller.outcome.replay.history is history
+
+
 async def test_what_comes_of_work_that_was_called_off_is_dropped(session_file, tmp_path: Path) -> None:
     opened = await Opened.ready(session_file.path)
 

@@ -536,14 +536,13 @@ class SessionController:
         self.changes.publish(Change.STATE)
 
     async def _take_appended(self, appended: SessionAppended) -> None:
-        before = self.history
-        is_shorter = before is not None and (
-            len(appended.history.kind) < len(before.kind) or appended.history.call_count < before.call_count
-        )
-        self.session, self.history, self.rows = appended.session, appended.history, appended.rows
-        self.changed = appended.changed
+        before, now = self.history, appended.history
+        is_shorter = before is not None and (len(now.kind) < len(before.kind) or now.call_count < before.call_count)
+        self.session, self.changed = appended.session, appended.changed
+        self.history, self.rows = now, appended.rows
         if appended.is_new:
-            self.table = None
+            self.host.stop("count")  # what comes of it is of the session before, and must not be waited for
+            self.table, self.counting = None, Counting.UNDER_WAY
         if appended.is_new or is_shorter:
             self._forget_figures()
         async with self.host.one_frame():

@@ -45,8 +45,8 @@ class AnsweredScreen(Screen[Answer]):
 
     @property
     def is_going(self) -> bool:
-        """It has answered, or the application is closing."""
-        return self._is_going or not self.app.is_running
+        """It has answered, or the application is closing: one that was told to exit gives no screen its widgets."""
+        return self._is_going or not self.app.is_running or self.app.return_code is not None
 
     def dismiss(self, result: Answer | None = None) -> AwaitComplete:
         """Answer and go; nothing where that was done before, or where another screen stands above this one."""
