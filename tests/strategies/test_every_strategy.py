@@ -31,6 +31,7 @@ EAGER = (
     strategy("smart-retention", max_reads=3, output_limit=40, output_keep=5, light_keep=2),
     strategy("smart-retention", max_reads=2, output_limit=40, variant="shipped"),
     strategy("clear-old", keep=2),
+    strategy("clear-old", keep=2, merge_texts=True),
     strategy("clear-old", keep=1, variant="shipped", frames=5),
     strategy("trim-at-insertion", threshold=20, head=8, tail=4, cap=50),
     strategy("trim-at-insertion", per_tool=True, read_threshold=10, read_head=2, read_tail=2, shell_threshold=30),
@@ -72,6 +73,16 @@ EAGER = (
     strategy("roo-truncate", window=200, reserved=20),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
     strategy("closed-windows", results=True),
+    strategy("remove-regex", pattern="[a-f]+", keep_last=2),
+    strategy(
+        "deepagents-truncate-arguments",
+        trigger_messages=3,
+        keep_fraction=0.0,
+        keep_messages=2,
+        max_length=5,
+        tools=("bash", "ls"),
+    ),
+    strategy("deepagents-truncate-arguments", window=200, max_length=3, tools=("search_web", "bash")),
     strategy("mask-observations", window=3),
     strategy("mask-browser-output", tools=("bash", "search_web")),
     strategy("recent-events", keep_first=1, max_events=5),
@@ -94,7 +105,7 @@ EAGER = (
     strategy("adk-filter", keep=1, remove_amount=2),
     strategy("vercel-prune"),
     strategy("vercel-prune", tool_calls="before-last-messages", messages=3, tools=("bash", "ls"), reasoning="none"),
-    strategy("vercel-prune", tool_calls="all", reasoning="before-last-message"),
+    strategy("vercel-prune", tool_calls="all", reasoning="before-last-message", empty_messages="keep"),
     strategy("strands-window", window_size=3, per_turn=2),
     strategy("strands-window", window_size=4, pin_first=1, window=60),
     strategy("strands-offload", threshold=5, preview_tokens=4),
@@ -109,7 +120,7 @@ _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
 _INSERTED |= {"pi-truncate", "strands-offload", "cozempic-trim"}
 _INSERTED |= {"deepagents-evict", "opencode-truncate", "codex-truncate", "gemini-truncate"}
 AT_INSERTION = tuple(each for each in EAGER if each.name in _INSERTED)
-TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows"}
+TEXTS_TOO = {"clear-old", "summarize", "tiered-stale", "closed-windows", "remove-regex"}
 TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "pi-compaction"}
 TEXTS_TOO |= {"strands-window", "adk-filter"}
 TEXTS_TOO |= {"maf-tool-results", "maf-tool-calls", "maf-window", "maf-truncation", "maf-context-window"}

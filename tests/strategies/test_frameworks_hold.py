@@ -11,9 +11,13 @@ from tests.strategies.work import work
 EAGER = (
     strategy("last-observations", keep=1, keep_tools=("",), remove_tools=("question",)),
     strategy("closed-windows", results=True),
+    strategy("remove-regex", pattern=".", keep_last=1),
+    strategy("deepagents-truncate-arguments", trigger_messages=1, keep_fraction=0.0, keep_messages=0, max_length=0),
     strategy("mask-observations", window=1),
     strategy("mask-browser-output", tools=("bash", "")),
     strategy("recent-events", keep_first=1, max_events=2),
+    strategy("recent-events", keep_first=2, max_events=3, twice=True),
+    strategy("clear-old", keep=1, merge_texts=True),
     strategy("amortized-forgetting", max_size=3, keep_first=1),
     strategy("openhands-condenser", max_size=4, keep_first=1, summary_tokens=50),
     strategy("openhands-condenser", max_size=1_000, max_tokens=5, summary_tokens=50),

@@ -35,6 +35,8 @@ STAND_ALONE = {
     # A choice a system offers beside its default.
     "anthropic-clear-thinking",
     "closed-windows",
+    "remove-regex",
+    "deepagents-truncate-arguments",
     "mask-browser-output",
     "recent-events",
     "amortized-forgetting",

@@ -8,7 +8,8 @@ forgets the oldest, the user's goal included.
 The program has no tool messages: it words every result as a text of the user, whole ones too. Texts in those words are
 results here wherever they stand, and what they say of tool and success is kept; those that are cleared already stay.
 With `whole-as` the results that stay are worded so, with `notice` the cleared ones in each of the three ways there are:
-that of the messages, that of the program's single prompt, and the one the plan began with.
+that of the messages, that of the program's single prompt, and the one the plan began with. With `merge-texts` texts of
+the model with nothing between them are one text, as the program appends what is said to the entry of what was said.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ import numpy as np
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock
-from inspector.strategies.core.parametrized import choice, whole
+from inspector.strategies.core.parametrized import choice, switch, whole
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
 from inspector.strategies.history.arrival_order import arrivals, later
 
@@ -85,6 +86,21 @@ class ClearResult:
 
 
 @dataclass(frozen=True, slots=True)
+class SayOn:
+    """Send what was said next right behind a text.
+
+    Attributes:
+        more: The texts behind it, joined.
+    """
+
+    more: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every text alike
+        """What is sent so far, and the rest."""
+        return Rendition((*rendition.pieces, self.more), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True, slots=True)
 class WordResult:
     """Put the tool and its success before a result."""
 
@@ -110,7 +126,8 @@ class ClearOld(Batching):
         "result may be sent without its call, which APIs refuse, or the list begin with the assistant."
     )
     counterpart = Counterpart(
-        {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": ""}, constants=("frames", "notice")
+        {"keep": "MAX_RECENT_TOOL_RESULTS", "variant": "", "whole-as": "", "merge-texts": ""},
+        constants=("frames", "notice"),
     )
 
     keep: int = whole(3, "How many of the newest tool results stay.", "results", maximum=1_000)
@@ -136,6 +153,8 @@ class ClearOld(Batching):
         default="messages",
     )
 
+    merge_texts: bool = switch(False, "Send texts of the model with nothing between them as one, as the program does.")
+
     def schedule(self, history: History) -> Schedule:
         """A result is cleared at the call that brings the last of the `keep` results after it."""
         builder = ScheduleBuilder(history)
@@ -147,6 +166,8 @@ class ClearOld(Batching):
         for context in arrivals(history, results):
             cleared = context.blocks[: max(len(context.blocks) - self.keep, 0)]
             builder.add(cleared, context.calls[self.keep :], decision)
+        if self.merge_texts:
+            _add_merged(history, builder)
         if self.variant == "shipped":
             self._add_forgotten(history, builder, results)
         return builder.schedule()
@@ -164,6 +185,30 @@ class ClearOld(Batching):
             starts[1:] = result[1:] | result[:-1] | ~goes_on
             frame = np.cumsum(starts) - 1
             builder.add(context.blocks, later(context.calls[starts], self.frames)[frame], decision)
+
+
+def _add_merged(history: History, builder: ScheduleBuilder) -> None:
+    """Texts that are said one after the other become one at the call that brings the later."""
+    gone = Decision(RemoveBlock(), "part of the text before it", "merged")
+    session = history.session
+    sent = (history.kind != BlockKind.SYSTEM_TEXT) & (history.kind != BlockKind.OTHER)
+    for context in arrivals(history, sent):
+        is_text = history.kind[context.blocks] == BlockKind.ASSISTANT_TEXT
+        carried = np.flatnonzero(is_text[: context.carried])
+        builder.add(context.blocks[carried], context.calls[carried], COUNTED_ANEW)
+        first, more = -1, ""
+        places = zip(context.blocks.tolist(), context.calls.tolist(), is_text.tolist(), strict=True)
+        for place, (block, call, goes_on) in enumerate(places):
+            if not goes_on or not place or not is_text[place - 1]:
+                first, more = block, ""
+                continue
+            try:
+                more += session.text(session.blocks[block])
+            except TextUnavailableError:
+                first, more = block, ""
+                continue
+            builder.add_pairs([(first, call)], Decision(SayOn(more), "said on", "merged"))
+            builder.add_pairs([(block, call)], gone)
 
 
 def _results(history: History) -> NDArray[np.bool_]:

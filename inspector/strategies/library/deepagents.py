@@ -1,4 +1,4 @@
-"""Save large tool results to files when they are inserted, and large messages when they are sent; show both ends.
+"""deepagents: large results and messages are saved to files and shown by both ends, arguments of old calls cut.
 
 Source: deepagents 0.7 (`middleware/filesystem.py`, `middleware/_message_eviction.py`). Tokens are taken for four
 characters. A result over its limit is replaced before it enters the conversation, a message of the user when it is the
@@ -9,23 +9,39 @@ read with themselves, are exempt. A message's file has a random name there; here
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from inspector.session.model import BlockKind
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN
 from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import Parametrized, tools, whole, written
-from inspector.strategies.core.schedule_builder import ScheduleBuilder
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    model_window,
+    number,
+    tools,
+    whole,
+    window_of,
+    written,
+)
+from inspector.strategies.core.rendition import Action, Rendition
+from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.stored_previews import numbered_ends
-from inspector.strategies.core.strategy import Counterpart, Decision
+from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.history import SYSTEM_TEXT, TOOL_CALL
 from inspector.strategies.history.tools import meaning_mask
+from inspector.strategies.library.langchain import LANGCHAIN_CHARACTERS, langchain_message
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from inspector.strategies.core.operations import BlockSource
-    from inspector.strategies.core.rendition import Rendition
-    from inspector.strategies.core.strategy import Schedule
+    from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.history import History
 
 
@@ -75,6 +91,8 @@ def file_name(identifier: str) -> str:
 
 EXEMPT = ("ls", "glob", "grep", "read_file", "edit_file", "write_file", "delete")
 _MOST = 1_000_000
+_ARGUMENT_KEPT = 20
+"""Characters kept of a long argument."""
 
 
 @dataclass(frozen=True)
@@ -122,3 +140,160 @@ class DeepagentsEvict(Parametrized):
             preview = PreviewLines(limit, self.head, self.tail, self.message_folder, of_result=False)
             builder.add_at_insertion(texts, Decision(preview, "large message", "message"))
         return builder.schedule()
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateArguments:
+    """Cut long texts among the arguments of a call, which stay JSON.
+
+    Attributes:
+        limit: Longest text, in characters, that stays as it is.
+        marker: What stands behind the beginning of a text that was cut.
+    """
+
+    limit: int
+    marker: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """Cut what is sent so far; arguments that are no object stay."""
+        text = sent_text(rendition, source) if rendition.length > self.limit else None
+        try:
+            given = json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            return rendition
+        if not isinstance(given, dict):
+            return rendition
+        cut = {
+            name: value[:_ARGUMENT_KEPT] + self.marker if isinstance(value, str) and len(value) > self.limit else value
+            for name, value in given.items()
+        }
+        return rendition if cut == given else Rendition((json.dumps(cut),), Action.CUT, rendition.kind)
+
+
+@dataclass(frozen=True)
+class DeepagentsTruncateArguments(Parametrized):
+    """Cut the arguments of old calls that write files, while the conversation is over a trigger.
+
+    Source: `SummarizationMiddleware` of deepagents 0.7.32 (`middleware/summarization.py`, `_truncate_args`), with what
+    `compute_summarization_defaults` gives a model whose window it knows: over 85 % of it, calls before the newest tenth
+    are cut, at every call anew and before anything is summarized. A model of an unknown window has twenty messages for
+    both. Tokens are estimated from characters, as LangChain does.
+    """
+
+    name = "deepagents-truncate-arguments"
+    title = "Truncate arguments (deepagents)"
+    summary = "While a conversation is over a trigger, cut long texts in the arguments of its older writing calls."
+    source = "deepagents 0.7.32 SummarizationMiddleware, truncate_args_settings"
+
+    trigger_fraction: float = number(
+        0.85, "Part of the window from which on it cuts; 0 to go by the other triggers.", minimum=0.0, maximum=1.0
+    )
+    trigger_tokens: int = whole(
+        0, "Estimated tokens from which on it cuts instead; 0 for none.", "tokens", maximum=2_000_000
+    )
+    trigger_messages: int = whole(0, "Messages from which on it cuts instead; 0 for none.", "messages", maximum=100_000)
+    keep_fraction: float = number(
+        0.1, "Part of the window whose newest messages stay whole; 0 to count.", minimum=0.0, maximum=1.0
+    )
+    keep_messages: int = whole(20, "How many of the newest messages stay whole then.", "messages", maximum=100_000)
+    max_length: int = whole(2_000, "Longest argument that stays whole.", "characters", maximum=_MOST)
+    truncation_text: str = written("...(argument truncated)", "What stands behind the beginning of what was cut.")
+    tools: tuple[str, ...] = tools(("write_file", "edit_file"), "Tools whose arguments are cut.", about=ToolList.ONLY)
+    characters_per_token: float = number(
+        4.0,
+        "Characters taken for a token; LangChain takes 3.3 for Anthropic's models.",
+        "characters",
+        minimum=1.0,
+        maximum=10.0,
+    )
+    window: int = model_window()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """What triggers it in tokens."""
+        if self.trigger_messages:
+            return (0,)
+        return (self.trigger_tokens or max(int((self.window or window) * self.trigger_fraction), 1),)
+
+    def start(self, history: History) -> DeepagentsTruncateArgumentsRun:
+        """A fresh run over one session."""
+        return DeepagentsTruncateArgumentsRun(self, history)
+
+
+@dataclass
+class _Written:
+    """One conversation.
+
+    Attributes:
+        system: Estimated tokens of the system text and the tools, as far as they are recorded.
+        sums: Per message, estimated tokens of it and all before it, nothing cut.
+        calls: Its writing calls that were not cut yet, each with the place of its message.
+    """
+
+    system: int = 0
+    sums: list[int] = field(default_factory=list)
+    calls: deque[tuple[int, int]] = field(default_factory=deque)
+
+
+class DeepagentsTruncateArgumentsRun(ThreadRun[DeepagentsTruncateArguments, _Written]):
+    """The cutting at work on one session. Over the trigger once, a conversation stays so, as it only grows."""
+
+    measures_prompts = False
+    sent_again = COUNTED_ANEW
+
+    def __init__(self, strategy: DeepagentsTruncateArguments, history: History) -> None:
+        super().__init__(strategy, history)
+        self.window = window_of(history, strategy.window)
+        self._characters = LANGCHAIN_CHARACTERS.within(history)
+        self._named = frozenset(strategy.tools)
+        self._cut = Decision(
+            TruncateArguments(strategy.max_length, strategy.truncation_text), "an older call, over the trigger"
+        )
+
+    def begin(self) -> _Written:
+        """No message yet."""
+        return _Written()
+
+    def decide(self, state: _Written, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then cut what is old if all of it is over the trigger."""
+        blocks = self.history.session.blocks
+        for item in self.items(arrived):
+            counted = self._characters(moment, item)
+            tokens = langchain_message(*counted, self.strategy.characters_per_token)
+            place = len(state.sums)
+            state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
+            for block in item.blocks:
+                if self.history.kind_bytes[block] == TOOL_CALL and blocks[block].tool_name in self._named:
+                    state.calls.append((place, block))
+        for block in arrived:
+            if self.history.kind_bytes[block] == SYSTEM_TEXT:
+                characters = moment.length(block) + len("system")
+                state.system += langchain_message(characters, 0, self.strategy.characters_per_token)
+        total = state.system + (state.sums[-1] if state.sums else 0)
+        moment.note_estimate(total)
+        return self._truncate(state, moment) if self._is_reached(state, total) else ()
+
+    def _is_reached(self, state: _Written, tokens: int) -> bool:
+        strategy = self.strategy
+        if strategy.trigger_messages:
+            return len(state.sums) >= strategy.trigger_messages
+        return tokens >= (strategy.trigger_tokens or max(int(self.window * strategy.trigger_fraction), 1))
+
+    def _cutoff(self, state: _Written) -> int:
+        """The first of the messages that stay whole."""
+        strategy, count = self.strategy, len(state.sums)
+        if not strategy.keep_fraction:
+            return 0 if count <= strategy.keep_messages else count - strategy.keep_messages
+        target = max(int(self.window * strategy.keep_fraction), 1)
+        # The earliest message from which on all of them fit.
+        total = state.sums[-1] if state.sums else 0
+        return 0 if total <= target else bisect_left(state.sums, total - target) + 1
+
+    def _truncate(self, state: _Written, moment: Moment) -> Iterator[Choice]:
+        cutoff = self._cutoff(state)
+        if cutoff >= len(state.sums):
+            # Not even the newest message fits: then nothing is cut.
+            return
+        while state.calls and state.calls[0][0] < cutoff:
+            _, block = state.calls.popleft()
+            if moment.length(block) > self.strategy.max_length:
+                yield Choice(block, self._cut)

@@ -20,10 +20,12 @@ from inspector.strategies.core.parametrized import (
     model_window,
     number,
     summary_length,
+    switch,
     tools,
     whole,
     window_of,
 )
+from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.strategies.core.operations import BlockSource
     from inspector.strategies.core.strategy import Moment, Schedule
     from inspector.strategies.history.conversation_items import CountedItems
     from inspector.strategies.history.history import History
@@ -323,8 +326,20 @@ class MaskBrowserOutput(Batching):
         return Decision(ReplaceText(f"Visited URL {url}\nContent omitted"), "shown before")
 
 
+@dataclass(frozen=True, slots=True)
+class SayTwice:
+    """Send a text twice, one behind the other."""
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:  # noqa: ARG002  of every text alike
+        """What is sent so far, and the same again."""
+        return Rendition((*rendition.pieces, *rendition.pieces), Action.CUT, rendition.kind)
+
+
 def _forgetting(
-    history: History, decision: Decision, forgotten: Callable[[CountedItems], NDArray[np.int32]]
+    history: History,
+    decision: Decision,
+    forgotten: Callable[[CountedItems], NDArray[np.int32]],
+    repeated: Callable[[ScheduleBuilder, CountedItems], None] | None = None,
 ) -> Schedule:
     """Remove events, and what would be left without its counterpart.
 
@@ -332,6 +347,7 @@ def _forgetting(
         history: What was recorded.
         decision: What removing says.
         forgotten: Per event of a context, the call it is forgotten at, `NEVER` for one that stays.
+        repeated: Adds what is sent of a context's events more than once.
     """
     builder = ScheduleBuilder(history)
     place = np.full(len(history.kind), -1, dtype=np.int32)
@@ -352,6 +368,8 @@ def _forgetting(
             builder.add(items.blocks[kept], items.calls[items.item[kept]], COUNTED_ANEW)
         # What is forgotten before it is sent is forgotten when it would be.
         at = np.where(gone == NEVER, NEVER, np.maximum(gone, items.calls))
+        if repeated is not None:
+            repeated(builder, items)
         builder.add(items.blocks, at[items.item].astype(np.int32), decision)
     return builder.schedule()
 
@@ -367,14 +385,15 @@ class RecentEvents(Batching):
     observation is gone is not sent, and the other way round.
 
     The first of them sends its first events twice as long as the log is shorter than its limit, or always when the
-    limit is no larger than what it keeps of the beginning. Here they are sent once.
+    limit is no larger than what it keeps of the beginning. Here they are sent once, or with `twice` as the program does
+    it: texts, that is, each with its copy right behind it, where the program has the copies behind the last of them.
     """
 
     name = "recent-events"
     title = "Recent events"
     summary = "Keep the first and the newest events; every new one pushes an old one out."
     source = "RecentEventsCondenser, OpenHands 0.62 openhands/memory/condenser/impl"
-    counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events"}, {"type": "recent"})
+    counterpart = Counterpart({"keep-first": "keep_first", "max-events": "max_events", "twice": ""}, {"type": "recent"})
 
     keep_first: int = whole(
         1, "How many of the first events stay; they count among those sent.", "events", maximum=1_000
@@ -385,6 +404,9 @@ class RecentEvents(Batching):
         "events",
         minimum=1,
         maximum=10_000,
+    )
+    twice: bool = switch(
+        False, "Send the first texts twice while the log is shorter than its limit, as the program does."
     )
 
     def schedule(self, history: History) -> Schedule:
@@ -398,7 +420,16 @@ class RecentEvents(Batching):
                 gone[: self.keep_first] = NEVER
             return gone
 
-        return _forgetting(history, Decision(RemoveBlock(), f"before the newest {max(tail, 0)} events"), forgotten)
+        def repeated(builder: ScheduleBuilder, items: CountedItems) -> None:
+            first = items.blocks[items.first[: self.keep_first]]
+            text = np.isin(history.kind[first], (BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT))
+            builder.add(first[text], items.calls[: len(first)][text], Decision(SayTwice(), "sent twice", "twice"))
+            if tail > 0:
+                once = later(items.calls, tail)[: len(first)][text]
+                builder.add(first[text], once, Decision(None, "sent once from here on", "twice"))
+
+        decision = Decision(RemoveBlock(), f"before the newest {max(tail, 0)} events")
+        return _forgetting(history, decision, forgotten, repeated if self.twice else None)
 
 
 @dataclass(frozen=True)

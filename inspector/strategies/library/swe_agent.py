@@ -1,4 +1,4 @@
-"""SWE-agent's history processors: the newest observations, and the newest window of every file."""
+"""SWE-agent's history processors: the newest observations, the newest window of every file, texts without a part."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.operations import RemoveBlock, sent_text
-from inspector.strategies.core.parameters import ToolList
-from inspector.strategies.core.parametrized import switch, tools, whole
+from inspector.strategies.core.parameters import ParameterError, ToolList
+from inspector.strategies.core.parametrized import switch, tools, whole, written
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW, ScheduleBuilder
 from inspector.strategies.core.strategy import Counterpart, Decision
-from inspector.strategies.history.arrival_order import arrivals
+from inspector.strategies.history.arrival_order import arrivals, later
 from inspector.strategies.history.history import NEVER
 from inspector.strategies.history.memo import TextMemo
 from inspector.strategies.history.tools import meaning_mask
@@ -105,6 +105,9 @@ class LastObservations(Batching):
         return goes.astype(np.int32)
 
 
+_TEXTS = (BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT, BlockKind.TOOL_RESULT)
+"""Kinds of blocks that are the text of an entry of the history."""
+
 _NUMBERED = re.compile(r"^\d+:.*\n?", re.MULTILINE)
 _HEADER_END = re.compile(r"\s\(\d+\s+lines total\)\]")
 _HEADER = "[File:"
@@ -152,8 +155,8 @@ def _file_of(text: str) -> str | None:
             continue
         line_end = text.find("\n", found.start() + 1)
         last = found
-        for later in _HEADER_END.finditer(text, found.end(), line_end if line_end >= 0 else len(text)):
-            last = later
+        for following in _HEADER_END.finditer(text, found.end(), line_end if line_end >= 0 else len(text)):
+            last = following
         return text[opening + len(_HEADER) : last.start()].lstrip()
     return None
 
@@ -220,4 +223,77 @@ class ClosedWindows(Batching):
             builder.restore(context)
             builder.add_pairs(again, closed)
             builder.add_pairs(headless, dropped)
+        return builder.schedule()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMatches:
+    """Take out of a text everything that a pattern matches, over line ends.
+
+    Attributes:
+        pattern: A regular expression.
+    """
+
+    pattern: str
+
+    def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
+        """What is sent so far without the matches; a text of which nothing is left is sent empty."""
+        text = sent_text(rendition, source)
+        if text is None:
+            return rendition
+        parts, kept = [], 0
+        for found in re.compile(self.pattern, re.DOTALL).finditer(text):
+            parts.append((kept, found.start()))
+            kept = found.end()
+        if all(start == stop for start, stop in [*parts, (kept, len(text))]):
+            return rendition if not text else Rendition.replaced("", rendition.kind)
+        return rendition.cut_to([*parts, (kept, len(text))]) if kept else rendition
+
+
+@dataclass(frozen=True)
+class RemoveRegex(Batching):
+    """Take out of every message but the newest what a pattern matches.
+
+    Source: `RemoveRegex` of SWE-agent (SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/history_processors.py`): `re.sub`
+    over the texts of an entry of the history, over line ends, whoever said them. The system text is an entry too, every
+    tool result one of its own; thoughts and the arguments of calls are no text of an entry. The program takes a list of
+    patterns, one after the other; here it is one, in which `|` stands between several.
+    """
+
+    name = "remove-regex"
+    title = "Remove what matches"
+    summary = "Take out of messages what a pattern matches: of all, or of all but the newest."
+    source = "RemoveRegex, SWE-agent 1.1 sweagent/agent/history_processors.py"
+
+    pattern: str = written("<diff>.*</diff>", "The regular expression whose matches go; . matches line ends too.")
+    keep_last: int = whole(0, "How many of the newest messages stay whole.", "messages", maximum=10_000)
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        Raises:
+            ParameterError: A value is none that is allowed, or the pattern no regular expression.
+        """
+        Batching.__post_init__(self)
+        try:
+            re.compile(self.pattern, re.DOTALL)
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ParameterError(f"pattern: {self.pattern!r} is no regular expression: {error}") from None
+
+    def schedule(self, history: History) -> Schedule:
+        """A message loses its matches at the call that brings the last of the messages that stay whole after it."""
+        builder = ScheduleBuilder(history)
+        matched = Decision(RemoveMatches(self.pattern), "what the pattern matches")
+        texts = np.isin(history.kind, _TEXTS)
+        for context in arrivals(history, history.kind != BlockKind.OTHER):
+            result = history.kind[context.blocks] == BlockKind.TOOL_RESULT
+            messages = history.message[context.blocks]
+            starts = np.ones(len(messages), dtype=np.bool_)
+            starts[1:] = (messages[1:] != messages[:-1]) | result[1:] | result[:-1]
+            entry = np.cumsum(starts) - 1
+            goes = later(context.calls[starts], self.keep_last) if self.keep_last else context.calls[starts]
+            chosen = texts[context.blocks]
+            carried = context.blocks[: context.carried][chosen[: context.carried]]
+            builder.add(carried, context.calls[: context.carried][chosen[: context.carried]], COUNTED_ANEW)
+            builder.add(context.blocks[chosen], goes[entry][chosen].astype(np.int32), matched)
         return builder.schedule()

@@ -3,7 +3,9 @@
 Source: `pruneMessages` of ai 7.0 (`generate-text/prune-messages.ts`). Reasoning goes from all assistant messages or all
 but the last message. Tool calls and their results go together, from everywhere or from before the newest messages; a
 call or result that has its counterpart among those stays. Reasoning goes too where everything that followed it in its
-message is gone, and a message of which nothing is left goes as a whole.
+message is gone, and a message of which nothing is left goes as a whole, or with `empty-messages=keep` is sent empty. Of
+a message that held nothing but results nothing is sent then either: the SDK's packages for providers make a message of
+every result in it. Nor is there an empty message in Anthropic's form, whose API takes none.
 
 The function alone does nothing until it is told what to prune; the defaults here are those of its documentation's
 example. It is meant to be called before a request, and looks at the whole list every time.
@@ -72,11 +74,17 @@ class VercelPrune(Batching):
         group="tools",
     )
     tools: tuple[str, ...] = tools((), "Tools whose uses are pruned; none for all.", group="tools", about=ToolList.ONLY)
+    empty_messages: str = choice(
+        ("remove", "keep"),
+        "Whether a message of the model of which nothing is left goes too, or is sent empty.",
+        group="tools",
+    )
 
     def schedule(self, history: History) -> Schedule:
         """A tool use goes at the call that brings the last of the messages that are kept after it."""
         builder = ScheduleBuilder(history)
         anew = COUNTED_ANEW
+        gone = RemoveBlock(leaves_message=self.empty_messages == "keep")
         for items in counted_items(history, ItemKind.BATCHES):
             carried = items.item < items.carried
             builder.add(items.blocks[carried], items.calls[items.item[carried]], anew)
@@ -88,7 +96,7 @@ class VercelPrune(Batching):
                     rows.append((block, turn, "reasoning"))
             rows += [(block, turn, "reasoning") for block, turn in thoughts.items()]
             for group in ("tools", "reasoning"):
-                for operation in (RemoveBlock(), None):
+                for operation in (gone, None):
                     chosen = [
                         (block, turn.call)
                         for block, turn, of in rows
