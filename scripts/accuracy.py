@@ -14,6 +14,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay_session
@@ -56,6 +58,7 @@ def results(sessions: list[Session]) -> str:
             f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls.\n"
             f"Of the {len(fitted)} with enough calls to fit, {within} are within the promise."
         ),
+        *_by_provider(sessions),
         "### Sizes of prompts",
         table(
             ("#", "session", "calls", "half within", "nine of ten", "held out: half", "nine of ten", "responses by"),
@@ -84,6 +87,15 @@ def results(sessions: list[Session]) -> str:
         table(
             ("#", "cache", "calls met", "read, recorded", "predicted", "", "written, recorded", "predicted"),
             [_cache(each) for each in sessions],
+        ),
+        "### Prompt caches, by the other half of the session",
+        (
+            "Each half of the reported calls is predicted by what the caches of the other half did, both ways: what\n"
+            "was read, written and paid, and between which dollars nine of ten such sessions are said to lie."
+        ),
+        table(
+            ("#", "read", "written", "cost, recorded", "predicted", "", "between", "recorded lies"),
+            [_learned(each) for each in sessions if each["learned"]],
         ),
         "### Why caches missed",
         *_causes(sessions),
@@ -128,6 +140,94 @@ def _prompts(each: Session) -> tuple[Any, ...]:
         percent(each["held_out_p90"]),
         "" if few else "; ".join(dict.fromkeys(each["readings"].values())),
     )
+
+
+def _by_provider(sessions: list[Session]) -> list[str]:
+    """One row for every format and provider: how prompts and costs are met, by rules alone and by what was learned."""
+    groups: dict[tuple[str, str], list[Session]] = {}
+    for each in sessions:
+        groups.setdefault((each["format"], _provider(each["models"])), []).append(each)
+    rows = [(*key, *_summary(groups[key])) for key in sorted(groups)]
+    by_provider: dict[str, list[Session]] = {}
+    for each in sessions:
+        by_provider.setdefault(_provider(each["models"]), []).append(each)
+    rows += [("all", provider, *_summary(by_provider[provider])) for provider in sorted(by_provider)]
+    return [
+        "### By format and provider",
+        (
+            "Prompts: of the middle session, what nine of ten calls are met within. Costs are predicted without the\n"
+            "recorded reads and writes: *before*, by the rules of the provider's cache alone; *after*, each half of a\n"
+            "session's calls by what the other half shows. How far single sessions are off (half of them, nine of\n"
+            "ten), and all of them together; and of how many the recorded cost lies between those that nine of ten\n"
+            "such sessions are said to have."
+        ),
+        table(
+            (
+                "format",
+                "provider",
+                "sessions",
+                "prompts, nine of ten",
+                "before: half",
+                "nine of ten",
+                "together",
+                "after: half",
+                "nine of ten",
+                "together",
+                "in the band",
+            ),
+            rows,
+        ),
+    ]
+
+
+_PROVIDERS = {"claude": "Anthropic", "gpt": "OpenAI", "gemini": "Google", "deepseek": "DeepSeek"}
+
+
+def _provider(models: list[str]) -> str:
+    """Whose model answered most of a session; what a gateway's models are called tells it, too."""
+    return next((name for part, name in _PROVIDERS.items() if models and part in models[0]), "others")
+
+
+def _summary(sessions: list[Session]) -> tuple[Any, ...]:
+    prompts = [each["prompt_p90"] for each in sessions if each["prompt_p90"] is not None]
+    learned = [each["learned"] for each in sessions if each["learned"] and each["learned"]["cost"]["recorded"]]
+    costs = [each["cost"] for each in sessions if each["learned"] and each["cost"]["recorded"]]
+    within = sum(each["within"] is True for each in learned)
+    return (
+        len(sessions),
+        percent(float(np.median(prompts))) if prompts else percent(None),
+        *_errors(costs),
+        *_errors([each["cost"] for each in learned]),
+        f"{within} of {len(learned)}" if learned else "",
+    )
+
+
+def _errors(costs: list[dict[str, float]]) -> tuple[str, str, str]:
+    """How far predicted costs are off: half of them, nine of ten, and their sum."""
+    if not costs:
+        return "", "", ""
+    off = np.abs([each["predicted"] / each["recorded"] - 1 for each in costs])
+    together = sum(each["predicted"] for each in costs) / sum(each["recorded"] for each in costs) - 1
+    return percent(float(np.median(off)), 1), percent(float(np.quantile(off, 0.9)), 1), _off(together)
+
+
+def _learned(each: Session) -> tuple[Any, ...]:
+    learned = each["learned"]
+    read, write, cost = learned["cache_read"], learned["cache_write"], learned["cost"]
+    counted = _off(read["off"]), _off(write["off"]) if write["recorded"] else ""
+    if cost["recorded"] is None:
+        return each["number"], *counted, "no price", "", "", "", ""
+    recorded, predicted, low, high = (
+        f"${value:,.4f}" if abs(value) < 1 else f"${value:,.2f}"
+        for value in (cost["recorded"], cost["predicted"], learned["low"], learned["high"])
+    )
+    return each["number"], *counted, recorded, predicted, _off(cost["off"]), f"{low} to {high}", _inside(learned)
+
+
+def _inside(learned: dict[str, Any]) -> str:
+    if learned["within"]:
+        return "within"
+    return "below" if learned["cost"]["recorded"] < learned["low"] else "above"
 
 
 def _misses(sessions: list[Session]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from inspector.replay.analysis.breakdown import Breakdown, cuts_by_tool
+from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.comparison import ComparedPlan, compared
 from inspector.replay.analysis.forecast import project_runs, project_session
@@ -170,7 +171,9 @@ def _projected(
     if options.runs_per_day is None:
         return None
     costs = baseline.ledger.cost, planned.ledger.cost
-    found = project_runs(*costs, options.runs_per_day, options.days_per_month, recovery_cost)
+    found = project_runs(
+        *costs, options.runs_per_day, options.days_per_month, recovery_cost, CacheSpread.between(baseline, planned)
+    )
     return replace(found, per_run=found.per_run.widened()) if found and options.model_uncertainty else found
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.invariants import Broken
     from inspector.replay.analysis.recorded_cuts import RecordedCut
-    from inspector.replay.analysis.validation import Prediction, PromptFit, Validation
+    from inspector.replay.analysis.validation import LearnedCaches, Prediction, PromptFit, Validation
     from inspector.session.model import Session
 
 SHARE_DIGITS = 6
@@ -76,6 +76,10 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
     read_found: Annotated[Count, about("Tokens read though by the rules the cache held them no more.")] = 0
     reads_met: Annotated[float | None, about("Share of calls whose read is met within two percent.")] = None
     cost: Annotated[ComparedFacts | None, about("Dollars.")] = None
+    learned: Annotated[
+        LearnedFacts | None,
+        about("Caches of each half of the calls, by what the other half shows; null where a half has no call."),
+    ] = None
     baseline_cost: Annotated[
         ComparedFacts | None, about("Dollars of the replay without a plan, which starts from the report.")
     ] = None
@@ -98,6 +102,17 @@ class ComparedFacts(Struct, frozen=True, kw_only=True):
     recorded: Annotated[float | None, about("By the session's own report.")]
     predicted: Annotated[float | None, about("Without it.")]
     off: Annotated[float | None, about("How far the prediction is off, as a share: 0.01 is one percent too much.")]
+
+
+class LearnedFacts(Struct, frozen=True, kw_only=True):
+    """What caches did, as predicted for one half of the calls by what the other half shows of them, both ways."""
+
+    cache_read: Annotated[ComparedFacts, about("Tokens read from the cache.")]
+    cache_write: Annotated[ComparedFacts, about("Tokens written to the cache.")]
+    cost: Annotated[ComparedFacts, about("Dollars.")]
+    low: Annotated[float | None, about("Dollars that nine of ten such sessions would cost at least.")]
+    high: Annotated[float | None, about("Dollars that they would cost at most.")]
+    within: Annotated[bool | None, about("Whether what was recorded lies between.")]
 
 
 class OutlierFacts(Struct, frozen=True, kw_only=True):
@@ -188,6 +203,7 @@ def session_validation(
         read_found=found.gaps.found,
         reads_met=_share_of(found.reads_met),
         cost=_compared_facts(found.cost),
+        learned=_learned_facts(found.learned),
         baseline_cost=_compared_facts(found.baseline_cost),
         cuts=[_cut_facts(cut) for cut in found.cuts],
         unknown_prompts=unknown_prompts,
@@ -235,6 +251,19 @@ def _compared_facts(compared: Prediction) -> ComparedFacts:
         recorded=rounded(compared.recorded, DOLLAR_DIGITS),
         predicted=rounded(compared.predicted, DOLLAR_DIGITS),
         off=rounded(compared.off, SHARE_DIGITS),
+    )
+
+
+def _learned_facts(found: LearnedCaches | None) -> LearnedFacts | None:
+    if found is None:
+        return None
+    return LearnedFacts(
+        cache_read=_compared_facts(found.cache_read),
+        cache_write=_compared_facts(found.cache_write),
+        cost=_compared_facts(found.cost),
+        low=rounded(found.low, DOLLAR_DIGITS),
+        high=rounded(found.high, DOLLAR_DIGITS),
+        within=found.is_within,
     )
 
 
@@ -289,6 +318,7 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         *_gaps(session),
         ("  written", _tokens(session.cache_write)),
         ("cost", _cost(session)),
+        *_learned_rows(session),
     ]
     rows += [(f"compaction, call {cut.call:,}", _cut_words(cut)) for cut in session.cuts]
     if session.unknown_prompts:
@@ -348,6 +378,16 @@ def _cost(session: SessionValidation) -> str:
         return UNKNOWN
     same = f"{IN_TEXT.dollars(cost.recorded)} recorded, {IN_TEXT.dollars(baseline.predicted)} as the baseline has it"
     return f"{same}, {IN_TEXT.dollars(cost.predicted)} predicted{_off(cost)}"
+
+
+def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
+    """What is predicted of each half by the other, where there is a price."""
+    learned = session.learned
+    if learned is None or learned.cost.recorded is None:
+        return []
+    between = f"{IN_TEXT.dollars(learned.low)} to {IN_TEXT.dollars(learned.high)}"
+    said = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times of ten"
+    return [("  learned", f"{said}, each half of the calls by the caches of the other")]
 
 
 def _cut_words(cut: CutFacts) -> str:

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from inspector.replay.cache.cache_models import (
@@ -7,7 +8,9 @@ from inspector.replay.cache.cache_models import (
     cache_model_for,
     recorded_cache,
 )
+from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.prices import Pricing
+from inspector.session.model import Usage
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,36 @@ def test_only_caches_that_count_writes_tell_an_hour_from_five_minutes():
     ],
 )
 def test_a_session_whose_every_write_was_of_an_hour_is_told_to_be_cached_for_an_hour(hours, minutes, title) -> None:
-    found = recorded_cache(cache_model_for("claude-opus-4-5"), hours=hours, minutes=minutes)
+    usage = PromptUsage.of([Usage(cache_write_1h=hours, cache_write_5m=minutes, output=1)])
+
+    found = recorded_cache(cache_model_for("claude-opus-4-5"), usage)
 
     assert (found.title, found.minimum_prefix) == (title, 4096)
-    assert recorded_cache(CACHE_MODELS["openai"], hours=hours, minutes=minutes) is CACHE_MODELS["openai"]
+    assert recorded_cache(CACHE_MODELS["openai"], usage) is CACHE_MODELS["openai"]
+
+
+def test_a_cache_that_is_read_and_never_written_is_behind_a_gateway_that_counts_no_writes() -> None:
+    reads = PromptUsage.of(
+        [Usage(uncached=9_000, output=1), *(Usage(cache_read=each, output=1) for each in (8_997, 9_410))]
+    )
+
+    found = recorded_cache(CACHE_MODELS["anthropic"], reads)
+
+    assert not found.writes
+    assert found.title == "Anthropic, five minutes, writes not counted"
+    assert recorded_cache(CACHE_MODELS["anthropic"], reads.rows(np.array([0, 1]))).writes, "one read shows too little"
+
+
+@pytest.mark.parametrize(
+    ("reads", "step"),
+    [
+        ((1_024, 2_560, 4_608, 512), 512),
+        ((1_024, 2_560, 4_736, 128), 128),
+        ((1_024, 2_563, 4_736, 128), 1),
+        ((1_024, 1_024, 2_048, 4_096), 128),  # three different ones show too little
+    ],
+)
+def test_the_step_of_reads_is_what_all_of_them_are_multiples_of(reads, step) -> None:
+    usage = PromptUsage.of([Usage(cache_read=each, output=1) for each in reads])
+
+    assert recorded_cache(CACHE_MODELS["openai"], usage).step == step

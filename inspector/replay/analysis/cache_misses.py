@@ -232,7 +232,8 @@ def _missed_anyway(replay: Replay) -> NDArray[np.bool_]:
 def readable_tokens(replay: Replay) -> Integers:
     """Per call, prompt tokens that the cache held after the call before it in its thread; -1 where that is unknown.
 
-    It is unknown for a thread's first call, and where one of the two reported usage and the other did not.
+    It is unknown for a thread's first call, and where one of the two reported usage and the other did not. What is
+    expected of a read by its chance is no read that could have missed.
     """
     inputs, ledger = replay.inputs, replay.ledger
     prompt, caches, previous = ledger.prompt_tokens, inputs.caches, inputs.previous_call
@@ -245,7 +246,7 @@ def readable_tokens(replay: Replay) -> Integers:
     short = (prompt < caches.minimum_prefix) & (kept == 0)
     held = np.where(short, prompt, np.where(kept >= np.minimum(caches.minimum_prefix, prompt), kept, 0))
     held = np.where(may_read, held, 0)
-    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous])
+    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) & ~inputs.served_by_odds
     could_read = np.where(may_read, np.minimum(held[previous], prompt), 0)
     return np.where(known, could_read, -1).astype(np.int64)
 

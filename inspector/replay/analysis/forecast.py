@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.bootstrap import CostComparison, band, resampled_calls, resampled_totals
+from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.pricing.rates import CallRates
 from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
@@ -39,7 +40,8 @@ class RunProjection:
     What a plan saves is uncertain by more than chance: what it cut and was needed later may have to be fetched again.
     So the lower end of the saving is drawn with every recovery paid, the upper end with none, and what the plan saves
     of this session at least (`Recoveries.band_low`) is never below the band: a lower end of chance alone would promise
-    more for a month than is promised for the session it is made of.
+    more for a month than is promised for the session it is made of. Where a plan changes what a prompt cache has to
+    find, or nothing was reported of it, reads may fail by chance: that widens the band, too (`CacheSpread`).
 
     Attributes:
         per_run: Dollars for one run.
@@ -68,6 +70,7 @@ def project_runs(
     runs: RunsPerDay,
     days_per_month: float = DAYS_PER_MONTH,
     recovery_cost: Mapping[int, float] | None = None,
+    spread: CacheSpread | None = None,
 ) -> RunProjection | None:
     """Project runs like this session.
 
@@ -78,6 +81,7 @@ def project_runs(
         days_per_month: On how many days of a month there are; not negative.
         recovery_cost: Dollars of getting back what a call needed of what the plan cut, by call (`Recoveries.cost_at`);
             none where that is not known.
+        spread: How far prompt caches may serve otherwise what was not recorded; not at all where not given.
 
     Returns:
         None where there are no calls, or one has no price.
@@ -95,7 +99,7 @@ def project_runs(
             low=band(totals[0] - totals[2], without - recovered).low,
         ),
     )
-    return RunProjection(per_run, runs, days_per_month)
+    return RunProjection(per_run if spread is None else spread.widen(per_run), runs, days_per_month)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +152,7 @@ def project_session(
         factor=inputs.pricing.factor,
         window=inputs.window.size,
         recovery_cost=recovery_cost,
+        spread=CacheSpread.between(baseline, planned),
     )
 
 
@@ -161,6 +166,7 @@ def project_next_calls(
     factor: float = 1.0,
     window: int | None = None,
     recovery_cost: Mapping[int, float] | None = None,
+    spread: CacheSpread | None = None,
 ) -> NextCallsProjection | None:
     """Project the next calls of this session, from its last call on.
 
@@ -173,6 +179,7 @@ def project_next_calls(
         factor: What every price is multiplied by.
         window: The model's context window in tokens, which no prompt outgrows; None where unknown.
         recovery_cost: As for `project_runs`.
+        spread: As for `project_runs`.
 
     Returns:
         None where no call grew from another.
@@ -184,13 +191,14 @@ def project_next_calls(
     without, without_prompt = _continued(baseline, previous_call, draws, rates, factor, window)
     with_plan, plan_prompt = _continued(plan, previous_call, draws, rates, factor, window)
     recovered = with_plan + _at_calls(recovery_cost, len(plan.prompt_tokens))[draws].sum(axis=1)
+    cost = CostComparison(
+        _around_median(without),
+        replace(_around_median(with_plan), high=_around_median(recovered).high),
+        replace(_around_median(without - with_plan), low=_around_median(without - recovered).low),
+    )
     return NextCallsProjection(
         calls=calls,
-        cost=CostComparison(
-            _around_median(without),
-            replace(_around_median(with_plan), high=_around_median(recovered).high),
-            replace(_around_median(without - with_plan), low=_around_median(without - recovered).low),
-        ),
+        cost=cost if spread is None else spread.widen(cost, calls),
         baseline_prompt_tokens=_around_median(without_prompt),
         plan_prompt_tokens=_around_median(plan_prompt),
         reaches_window=window is not None and bool(np.median(without_prompt) >= window),

@@ -8,11 +8,13 @@ responses were is taken from the report: the one is the agent's setting, the oth
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import hypot
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import structs
 
+from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.recorded_cuts import RecordedCut, recorded_cuts
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs
@@ -152,6 +154,32 @@ class PromptFit:
 
 
 @dataclass(frozen=True, slots=True)
+class LearnedCaches:
+    """What caches did, as predicted for one half of the calls by what the other half shows of them, both ways.
+
+    Attributes:
+        cache_read: Tokens read.
+        cache_write: Tokens written.
+        cost: Dollars.
+        low: Dollars that nine of ten such sessions would cost at least; None without a price.
+        high: Dollars that they would cost at most.
+    """
+
+    cache_read: Prediction
+    cache_write: Prediction
+    cost: Prediction
+    low: float | None
+    high: float | None
+
+    @property
+    def is_within(self) -> bool | None:
+        """Whether what was recorded lies between; None without a price."""
+        if self.cost.recorded is None or self.low is None or self.high is None:
+            return None
+        return self.low <= self.cost.recorded <= self.high
+
+
+@dataclass(frozen=True, slots=True)
 class Validation:
     """One session.
 
@@ -164,6 +192,7 @@ class Validation:
         gaps: Why these differ.
         reads_met: Share of calls whose read is predicted to within two percent of the prompt.
         cost: Dollars of the prediction beside those of the recorded usage.
+        learned: What caches did, by what the other half of the session shows of them; None where a half has no call.
         baseline_cost: Dollars of the replay without a plan beside those of the recorded usage; the same to the cent.
         cuts: What the agent itself cut, as recorded and as replayed.
         results: How single results are met; None where no two reports tell the size of one.
@@ -178,6 +207,7 @@ class Validation:
     gaps: CacheGaps
     reads_met: float
     cost: Prediction
+    learned: LearnedCaches | None
     baseline_cost: Prediction
     cuts: tuple[RecordedCut, ...]
     results: ResultFit | None
@@ -216,6 +246,7 @@ def validate(inputs: ReplayInputs) -> Validation | None:
         gaps=_gaps(inputs, read),
         reads_met=float(near.mean()),
         cost=Prediction(_dollars(cost), _dollars(predicted.ledger.cost[mine])),
+        learned=learned_caches(inputs),
         baseline_cost=Prediction(_dollars(cost), _dollars(baseline.ledger.cost[mine])),
         cuts=recorded_cuts(baseline),
         results=result_fit(inputs),
@@ -223,17 +254,58 @@ def validate(inputs: ReplayInputs) -> Validation | None:
     )
 
 
+def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
+    """Each half of the reported calls as if its provider had not reported it, by what the other half shows.
+
+    Prompts and responses are measured as if nothing had been hidden, so that what differs is what caches did.
+    """
+    reported = np.flatnonzero(inputs.reported)
+    halves = np.array_split(reported, 2)
+    if not all(map(len, halves)):
+        return None
+    count = inputs.history.call_count
+    read, write = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    cost, deviations = np.zeros(count), []
+    for half in halves:
+        hidden = np.zeros(count, dtype=np.bool_)
+        hidden[half] = True
+        found = replay(_hidden(inputs, hidden), Plan())
+        read[half], write[half] = found.ledger.cache_read[half], found.ledger.cache_write[half]
+        cost[half] = found.ledger.cost[half]
+        deviations.append(read_spread(found).deviation(hidden))
+    recorded = inputs.recorded
+    dollars = _dollars(cost[reported])
+    # What both halves are unsure of is fitted apart, so that they err apart.
+    wide = NINE_OF_TEN * hypot(*deviations)
+    return LearnedCaches(
+        cache_read=Prediction(int(recorded.cache_read[reported].sum()), int(read.sum())),
+        cache_write=Prediction(int(recorded.cache_write[reported].sum()), int(write.sum())),
+        cost=Prediction(_dollars(inputs.rates.cost(recorded, inputs.output)[reported]), dollars),
+        low=None if dollars is None else dollars - wide,
+        high=None if dollars is None else dollars + wide,
+    )
+
+
 def _unreported(inputs: ReplayInputs) -> ReplayInputs:
     """The session as if its provider had reported nothing, on the scale its reports were fitted to."""
-    session = inputs.history.session
-    without = replace(session, calls=tuple(structs.replace(call, usage=None) for call in session.calls))
     recorded = inputs.recorded
     asked_for_hours = int(recorded.cache_write_1h.sum()) > int(recorded.cache_write_5m.sum())
+    everything = np.ones(inputs.history.call_count, dtype=np.bool_)
+    return _hidden(inputs, everything, "anthropic-1h" if asked_for_hours else None)
+
+
+def _hidden(inputs: ReplayInputs, hidden: NDArray[np.bool_], cache: str | None = None) -> ReplayInputs:
+    """The session as if its provider had not reported some calls, on the scale that all its reports were fitted to."""
+    session = inputs.history.session
+    calls = zip(session.calls, hidden.tolist(), strict=True)
+    without = replace(
+        session, calls=tuple(structs.replace(call, usage=None) if hides else call for call, hides in calls)
+    )
     made = ReplayInputs.of(
         History.of(without),
         inputs.table,
         pricing=inputs.pricing,
-        cache="anthropic-1h" if asked_for_hours else None,
+        cache=cache,
         precise=inputs.renderer.precise,
         scale=inputs.scale,
     )

@@ -27,10 +27,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.pricing.rates import Rates
 
 NO_PREFIX = 1 << 62
 """A minimum no prompt reaches: the cache is never used."""
+
+_LEAST_UNWRITTEN = 2
+"""Different reads, with no write ever, that show that writes are not counted."""
+
+_LEAST_STEPS, _LEAST_STEP = 4, 16
+"""So many different reads that are multiples of the same number, which is no less than this, show a step."""
 
 _MINUTE = 60.0
 _HOUR = 3600.0
@@ -143,17 +150,26 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
     return _cache_model(parse_model_name(model).name, named, reads_are_cheaper)
 
 
-def recorded_cache(cache: CacheModel, *, hours: int, minutes: int) -> CacheModel:
-    """The prompt cache as a session shows it: one whose every recorded write is of an hour keeps it for an hour.
+def recorded_cache(cache: CacheModel, usage: PromptUsage) -> CacheModel:
+    """The prompt cache as a session shows it, of what the provider reported for it.
+
+    One whose every recorded write is of an hour keeps it for an hour. One that is read and never seen to be written is
+    behind a gateway that does not count writes. Where every read is a multiple of the same number, that is its step.
 
     Args:
         cache: The cache that is usual for the model.
-        hours: Tokens that the model's calls wrote for an hour, as the provider reported.
-        minutes: Tokens that they wrote for five minutes.
+        usage: What was reported of calls that went to it.
     """
-    if cache.name != "anthropic" or not hours or minutes:
-        return cache
-    return dataclasses.replace(CACHE_MODELS["anthropic-1h"], minimum_prefix=cache.minimum_prefix)
+    hours, minutes = int(usage.cache_write_1h.sum()), int(usage.cache_write_5m.sum())
+    if cache.name == "anthropic" and hours and not minutes:
+        cache = dataclasses.replace(CACHE_MODELS["anthropic-1h"], minimum_prefix=cache.minimum_prefix)
+    reads = np.unique(usage.cache_read[usage.cache_read > 0])
+    if cache.writes and not hours and not minutes and len(reads) >= _LEAST_UNWRITTEN:
+        cache = dataclasses.replace(cache, title=f"{cache.title}, writes not counted", writes=False)
+    if len(reads) >= _LEAST_STEPS:
+        shared = int(np.gcd.reduce(reads))
+        cache = dataclasses.replace(cache, step=shared if shared >= _LEAST_STEP else 1)
+    return cache
 
 
 @lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few models

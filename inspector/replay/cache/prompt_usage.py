@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.cache.cache_models import CacheColumns, CacheModel
+    from inspector.replay.cache.cache_odds import ReadOdds
     from inspector.session.model import Usage
 
     Integers = NDArray[np.int64]
@@ -119,6 +120,8 @@ def simulated_usage(
     *,
     positions_after_prefix: Integers | None = None,
     static_prefix_tokens: Integers | int = 0,
+    odds: ReadOdds | None = None,
+    recorded: PromptUsage | None = None,
 ) -> PromptUsage:
     """What the provider would have reported for prompts nobody reported on.
 
@@ -137,19 +140,47 @@ def simulated_usage(
             lookback, which finds no entry further back than that many positions.
         static_prefix_tokens: Tokens of tools and system prompt, which have a breakpoint of their own and are found
             whatever the lookback.
+        odds: How the caches really behave: then what is expected is told, of a first call too. By the rules alone,
+            without chance, where not given.
+        recorded: What was reported of other calls of the session, which says for how long entries were asked for.
 
     Returns:
         Columns whose sum is `prompt_tokens`.
     """
     prompt = np.asarray(prompt_tokens, dtype=np.int64)
     alive = same_model & ~(gap_seconds > cache.lifetime)
-    shared = np.where(alive, np.minimum(common_prefix_tokens, prompt), 0)
+    shared = np.minimum(common_prefix_tokens, prompt)
+    if odds is None:
+        shared = np.where(alive, shared, 0)
     shared = _within_lookback(cache, shared, positions_after_prefix, static_prefix_tokens)
     read = _cacheable(shared // cache.step * cache.step, cache.minimum_prefix)
+    if odds is not None:
+        read = expected_read(odds, *possible_reads(odds, read, shared))
     end = _cacheable(prompt, cache.minimum_prefix)
-    write = np.where(cache.writes, end - read, 0)
-    one_hour = np.where(cache.writes_one_hour, write, 0)
+    writes = cache.writes if odds is None else np.asarray(cache.writes) & odds.is_used
+    write = np.where(writes, end - read, 0)
+    if recorded is None:
+        one_hour = np.where(cache.writes_one_hour, write, 0)
+    else:
+        one_hour = np.rint(write * _one_hour_share(cache, recorded)).astype(np.int64)
     return PromptUsage(prompt - read - write, read, write - one_hour, one_hour)
+
+
+def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[Integers, Integers]:
+    """What a call reads where its read succeeds, and where it does not; the former is never less.
+
+    Args:
+        odds: How its cache behaves.
+        read: What it may read by the rules.
+        shared: What it shares with the prompt before.
+    """
+    high = np.maximum(read - np.rint(odds.lag).astype(np.int64), 0)
+    return high, np.minimum(np.rint(odds.kept * shared).astype(np.int64), high)
+
+
+def expected_read(odds: ReadOdds, high: Integers, low: Integers) -> Integers:
+    """What is expected to be read of two possible reads, in whole tokens."""
+    return np.rint(odds.chance * high + (1 - odds.chance) * low).astype(np.int64)
 
 
 def anchored_usage(

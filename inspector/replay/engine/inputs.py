@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
+from inspector.replay.cache.cache_odds import CacheOdds, CacheSeen, CallsAsked, ReadOdds
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -132,6 +133,75 @@ class ReplayInputs:
         read: NDArray[np.bool_] = recorded.cache_read >= before - np.maximum(before // 100, 64)
         return (previous >= 0) & held & in_time & self.same_model & read
 
+    @cached_property
+    def cache_odds(self) -> Mapping[str, CacheOdds]:
+        """How the session's prompt caches behave, by their names: as its reports show, and as is typical of them.
+
+        Models of one family share a cache's: a subagent's few calls are taken to be served as their parent's.
+        """
+        shared = self._shared_tokens
+        names = np.array([cache.name for cache in self._caches_of_calls])
+        found: dict[str, CacheOdds] = {}
+        known = self.anchored & ((self.previous_call < 0) | self.same_model)
+        for cache in self._caches_of_calls:
+            if cache.name not in found:
+                mine = np.flatnonzero(known & (names == cache.name))
+                found[cache.name] = CacheOdds.of(
+                    cache,
+                    CacheSeen(
+                        read=self.recorded.cache_read[mine],
+                        shared=shared[mine],
+                        gap=self.gap_seconds[mine],
+                        is_first=self.previous_call[mine] < 0,
+                        is_restart=self.restarts[mine],
+                        writes=self.recorded.cache_write[mine],
+                    ),
+                )
+        return found
+
+    @cached_property
+    def read_odds(self) -> ReadOdds | None:
+        """Per call, how likely it reads what it shares with the one before; None where a cache was named.
+
+        A cache that is named is one that keeps to its rules.
+        """
+        if self.cache is not None or not len(self.previous_call):
+            return None
+        odds = self.cache_odds
+        place = {name: number for number, name in enumerate(odds)}
+        code = np.array([place[cache.name] for cache in self._caches_of_calls])
+        asked = CallsAsked(
+            gap=self.gap_seconds,
+            is_expired=self.gap_seconds > self.caches.lifetime,
+            is_first=self.previous_call < 0,
+            is_restart=self.restarts,
+            same_model=self.same_model,
+        )
+        return ReadOdds.of(list(odds.values()), code, asked)
+
+    @cached_property
+    def served_by_odds(self) -> NDArray[np.bool_]:
+        """Per call, whether what is expected of its cache is told, bool: nothing was reported of it, but of others.
+
+        Where nothing was reported of any call, caches are taken to keep to their rules.
+        """
+        is_learned = self.cache is None and bool(self.anchored.any())
+        return ~self.anchored if is_learned else np.zeros_like(self.anchored)
+
+    @property
+    def _caches_of_calls(self) -> list[CacheModel]:
+        return [self.cache_models[call.model] for call in self.history.session.calls]
+
+    @property
+    def _shared_tokens(self) -> NDArray[np.int64]:
+        """Per call, tokens it shares with the prompt before it, on its own report's scale."""
+        cleared = plan_edits(self.history, self.renderer, Plan(), self.sizes)
+        prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
+        ratio = self.sizes.ratio[:-1]
+        shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
+        shared = np.where(self.previous_call < 0, self.before_blocks, shared)
+        return np.clip(np.rint(shared), 0, np.rint(self.sizes.whole[:-1])).astype(np.int64)
+
     def isolated(self, cancelled: Callable[[], bool] | None = None) -> ReplayInputs:
         """The same session with a memory of its own for what is worked out of its blocks.
 
@@ -208,8 +278,7 @@ class ReplayInputs:
         if cache is None:
             for number, model in enumerate(cache_models):
                 mine = models.code == number
-                hours, minutes = (int(each[mine].sum()) for each in (recorded.cache_write_1h, recorded.cache_write_5m))
-                cache_models[model] = recorded_cache(cache_models[model], hours=hours, minutes=minutes)
+                cache_models[model] = recorded_cache(cache_models[model], recorded.rows(np.flatnonzero(mine)))
         previous = layout.previous_in_thread()
         time = history.call_time[:-1]
         return cls(

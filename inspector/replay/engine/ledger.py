@@ -155,14 +155,18 @@ def served_usage(
     is_anchored = inputs.anchored[asked]
     if bool(is_anchored.all()):
         return anchored
+    odds = inputs.read_odds if inputs.served_by_odds.any() else None
+    static = np.maximum(np.rint(before_blocks), 0).astype(np.int64)
     simulated = simulated_usage(
         caches,
         prompt,
-        common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0),
+        common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0 if odds is None else static),
         gap_seconds=inputs.gap_seconds[asked],
         same_model=inputs.same_model[asked],
         positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.looks_back else None,
-        static_prefix_tokens=np.maximum(np.rint(before_blocks), 0).astype(np.int64),
+        static_prefix_tokens=static,
+        odds=odds if odds is None or calls is None else odds.rows(calls),
+        recorded=None if odds is None else recorded,
     )
     return anchored.where(is_anchored, simulated)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
@@ -122,7 +123,9 @@ def cost_sheet(
     results = breakdown.heaviest(HEAVIEST)
     compactions = tuple(compaction_forecasts(planned))
     recovery_cost = None if uses is None else recoveries(baseline, planned, uses).cost_at
-    runs = project_runs(baseline.ledger.cost, planned.ledger.cost, runs_per_day, terms.days_per_month, recovery_cost)
+    spread = CacheSpread.between(baseline, planned)
+    costs = baseline.ledger.cost, planned.ledger.cost
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovery_cost, spread)
     next_calls = project_session(baseline, planned, terms.next_calls, recovery_cost)
     models = tuple(found if len(found) > 1 else () for found in map(model_costs, (baseline, planned)))
     differences = results_by_difference(planned.inputs)

@@ -396,6 +396,7 @@ def assess(
         post: Takes what is found.
         is_cancelled: True when the plan is another one by now.
     """
+    from inspector.replay.analysis.cache_spread import CacheSpread
     from inspector.replay.analysis.forecast import project_runs
     from inspector.replay.analysis.hazards import hazards_of
     from inspector.replay.analysis.recoveries import recoveries
@@ -413,7 +414,8 @@ def assess(
     found = recoveries(outcome.baseline, outcome.replay, uses)
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     days = (terms or Assumptions()).days_per_month
-    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at)))
+    spread = CacheSpread.between(outcome.baseline, outcome.replay)
+    post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread)))
     post(Risks(session, hazards, found))
 
 

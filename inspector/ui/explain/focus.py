@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
@@ -126,6 +127,7 @@ def _of_costs(
     before = Explained("cost without the plan", recorded)
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
     recovered = recoveries(outcome.baseline, outcome.replay, search.run_to_the_end())
-    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at)
+    spread = CacheSpread.between(outcome.baseline, outcome.replay)
+    runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at, spread)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
     return (before, *(Explained(label, found[name]) for name, label in _COST_NAMES.items() if name in found))
