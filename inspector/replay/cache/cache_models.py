@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.cache.prompt_usage import PromptUsage
-    from inspector.replay.pricing.rates import Rates
+    from inspector.replay.pricing.rates import Rates, ServedPrompts
 
 NO_PREFIX = 1 << 62
 """A minimum no prompt reaches: the cache is never used."""
@@ -150,7 +149,7 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
     return _cache_model(parse_model_name(model).name, named, reads_are_cheaper)
 
 
-def recorded_cache(cache: CacheModel, usage: PromptUsage) -> CacheModel:
+def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
     """The prompt cache as a session shows it, of what the provider reported for it.
 
     One whose every recorded write is of an hour keeps it for an hour. One that is read and never seen to be written is
