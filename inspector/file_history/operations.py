@@ -46,8 +46,8 @@ _PATHS = (
     "relative_path",
     "file",
 )
-_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "search")
-_NEW = ("new_string", "new_str", "newString", "newText", "new_text", "replace")
+_OLD = ("old_string", "old_str", "oldString", "oldText", "old_text", "search", "old")
+_NEW = ("new_string", "new_str", "newString", "newText", "new_text", "replace", "new")
 _CONTENTS = ("content", "file_text", "contents", "text")
 _EVERYWHERE = ("replace_all", "replaceAll", "allow_multiple")
 _PARTS = (
@@ -342,7 +342,9 @@ def _of_one(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edits(arguments: Mapping[str, Any]) -> tuple[tuple[str, str, bool], ...]:
-    several = arguments.get("edits")
+    several = arguments.get("edits", arguments.get("edit"))
+    if isinstance(several, dict):
+        several = [several]
     each = several if isinstance(several, list) else [arguments]
     found = []
     for edit in each:

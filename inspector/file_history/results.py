@@ -57,6 +57,8 @@ _CONTENT = "--- FILE CONTENT (truncated) ---\n"
 _CUT = re.compile(
     r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
+_TOLD = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
+"""What Kimi CLI says of a read, before its lines."""
 _FENCED = re.compile(
     r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
     r"(?P<fence>`{3,})[^`\n]*\n(?P<code>.*)\n(?P=fence)\s*\Z",
@@ -154,6 +156,9 @@ def _body(text: str) -> str:
         at = text.find(begin, 0, 2_000)
         if at >= 0:
             return text[at + len(begin) :]
+    told = _TOLD.match(text)
+    if told is not None:
+        return text[told.end() :]
     listed = max(0, text.find(_CAT, 0, 500))
     head, newline, rest = text[listed:].partition("\n")
     if head.startswith((_CAT, "[read_file for ", "<content lines")) and newline:

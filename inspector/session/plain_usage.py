@@ -200,6 +200,66 @@ def _qwen(path: Path) -> Iterable[UsageTotals]:
     return of_record.values()
 
 
+def _kimi_code(path: Path) -> Iterable[UsageTotals]:
+    """Every `usage.record`: what the end of a step reports is told there again. A fork's are its own alone."""
+    found: list[UsageTotals] = []
+    for record in _lines(path):
+        if record.get("type") == "forked":
+            found.clear()
+        elif record.get("type") == "usage.record":
+            found.append(_kimi_totals(record["usage"], ("inputOther", "inputCacheRead", "inputCacheCreation")))
+    return found
+
+
+def _kimi_cli(path: Path) -> Iterable[UsageTotals]:
+    """Every status with usage, those of subagents included."""
+    for line in _lines(path):
+        message = line.get("message") or {}
+        while message.get("type") == "SubagentEvent":
+            message = message["payload"]["event"]
+        usage = (message.get("payload") or {}).get("token_usage") if message.get("type") == "StatusUpdate" else None
+        if usage:
+            yield _kimi_totals(usage, ("input_other", "input_cache_read", "input_cache_creation"))
+
+
+def _kimi_totals(usage: dict[str, Any], names: tuple[str, str, str]) -> UsageTotals:
+    plain, read, written = (usage.get(name) or 0 for name in names)
+    return UsageTotals(plain + read + written, read, usage.get("output") or 0)
+
+
+def _vscode(path: Path) -> Iterable[UsageTotals]:
+    """The last report of every request of a chat, by its id, as the operations leave them, and of their summaries."""
+    chat: Any = {}
+    requests: dict[str, dict[str, Any]] = {}
+    whole = json.loads(path.read_bytes()) if path.suffix == ".json" else None
+    for line in [{"kind": 0, "v": whole}] if whole is not None else _lines(path):
+        if line["kind"] == 0:
+            chat = line["v"]
+            requests.clear()
+        else:
+            *way, last = line["k"]
+            at = chat
+            for key in way:
+                at = at[key]
+            if line["kind"] == 2:
+                array = at.setdefault(last, []) if isinstance(at, dict) else at[last]
+                del array[line.get("i", len(array)) :]
+                array.extend(line.get("v") or [])
+            elif line["kind"] == 3:
+                at.pop(last)
+            else:
+                at[last] = line["v"]
+        requests.update({request["requestId"]: request for request in chat["requests"]})
+    for request in requests.values():
+        metadata = (request.get("result") or {}).get("metadata") or {}
+        prompt = request.get("promptTokens") or metadata.get("promptTokens") or 0
+        yield UsageTotals(prompt, 0, request.get("completionTokens") or metadata.get("outputTokens") or 0)
+        for summary in metadata.get("summaries") or []:
+            if usage := summary.get("usage"):
+                read = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+                yield UsageTotals(usage["prompt_tokens"], read, usage["completion_tokens"])
+
+
 _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
     "atif": _atif,
     "claude-code": _claude_code,
@@ -208,9 +268,12 @@ _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
     "gemini-cli": _gemini,
     "inspector-lines": _own,
     "opencode": _opencode,
+    "kimi-cli": _kimi_cli,
+    "kimi-code": _kimi_code,
     "openhands": _openhands,
     "pi": _pi,
     "qwen-code": _qwen,
+    "vscode-chat": _vscode,
 }
 
 COUNTED = tuple(_COUNTS)

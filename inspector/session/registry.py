@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MODULES = (
     "own",
     "qwen",
+    "kimi",
     "claude_code",
     "codex",
     "deepseek_harness",

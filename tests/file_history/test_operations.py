@@ -74,6 +74,8 @@ def after(tool: str, arguments: dict[str, Any], result: str = "Done.") -> str:
             },
             "A\nB\nc\n",
         ),
+        ("StrReplaceFile", {"path": "x.py", "edit": {"old": "b", "new": "B"}}, "a\nB\nc\n"),
+        ("StrReplaceFile", {"path": "x.py", "edit": [{"old": "a", "new": "A"}]}, "A\nb\nc\n"),
         ("create_file", {"filePath": "x.py", "content": "n\n"}, "n\n"),
         (
             "shell",
@@ -111,6 +113,7 @@ NUMBERED = [
         "Here's the result of running `cat -n` on x.py:\n     1\ta\n     2\tb\n     3\t\n",
     ),
     ("read_file", {"file_path": "x.py"}, "a\nb\n"),
+    ("ReadFile", {"path": "x.py"}, "<system>2 lines read.</system>\n     1\ta\n     2\tb\n     3\t"),
     ("read_file", {"filePath": "x.py", "startLine": 1, "endLine": 3}, "```python\na\nb\n\n```"),
     ("read", {"path": "x.py"}, "a\nb\n"),
 ]

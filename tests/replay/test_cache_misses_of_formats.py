@@ -23,6 +23,7 @@ from tests.session.codex_lines import Rollout
 from tests.session.gemini_lines import GeminiScript
 from tests.session.grok_lines import GrokScript
 from tests.session.harness_lines import HarnessScript
+from tests.session.kimi_lines import KimiScript
 from tests.session.opencode_store import Store
 from tests.session.opencode_store import tokens as opencode_tokens
 from tests.session.pi_lines import PiScript
@@ -430,6 +431,16 @@ def deepseek_harness(path: Path, calls: Sequence[Made]) -> Path:
     return path / "session.jsonl"
 
 
+def kimi_code(path: Path, calls: Sequence[Made]) -> Path:
+    script = KimiScript()
+    for number, call in enumerate(calls):
+        script.clock = round(START + call.time) - 6
+        script.user(f"question {number}")
+        script.step(f"answer {number}", tokens=(call.prompt - call.read, call.read, 0, 9), model=call.model)
+    (path / "wire.jsonl").write_bytes(jsonl(script.lines))
+    return path / "wire.jsonl"
+
+
 CLAUDE = ("claude-opus-4-8", "claude-sonnet-4-5")
 GPT = ("gpt-5.1", "gpt-5.4")
 
@@ -457,14 +468,18 @@ WRITERS: dict[str, tuple[Writer, tuple[str, str]]] = {
     "otel": (spans, GPT),
     "copilot-traces": (traces, GPT),
     "qwen-code": (qwen, GPT),
+    "kimi-code": (kimi_code, GPT),
 }
 
 SILENT = {"copilot-cli", "goose", "hermes", "openai-agents", "swe-agent", "transcripts", "vscode-chat"}
 """Formats that report nothing of what was read from a cache."""
 
+NAMELESS = {"kimi-cli"}
+"""Formats that do, and name no model of which prices and lifetimes are known."""
+
 
 def test_there_is_a_session_of_every_format_that_reports_what_was_read_from_the_cache() -> None:
-    assert set(WRITERS) | SILENT == {each.name for each in all_formats()}
+    assert set(WRITERS) | SILENT | NAMELESS == {each.name for each in all_formats()}
 
 
 @pytest.mark.parametrize("name", WRITERS)

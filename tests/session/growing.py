@@ -27,6 +27,7 @@ from tests.session.codex_lines import Rollout
 from tests.session.copilot_lines import CopilotScript
 from tests.session.gemini_lines import GeminiScript, call
 from tests.session.harness_lines import harness
+from tests.session.kimi_lines import kimi_cli, kimi_code
 from tests.session.own_lines import own
 from tests.session.pi_lines import PiScript
 from tests.session.qwen_lines import qwen
@@ -284,6 +285,8 @@ def _encoded_lines(made: Callable[[int], list[dict[str, Any]]]) -> Write:
 
 GROWING: dict[str, Growing] = {
     "qwen-code": Growing("qwen-code", "s.jsonl", "lines", _encoded_lines(qwen), 900),
+    "kimi-code": Growing("kimi-code", "wire.jsonl", "lines", _encoded_lines(kimi_code), 900),
+    "kimi-cli": Growing("kimi-cli", "wire.jsonl", "lines", _encoded_lines(kimi_cli), 900),
     "otel": Growing("otel", "spans.jsonl", "lines", _encoded_lines(flat_lines), 60),
     "otel exports": Growing("otel", "exports.jsonl", "lines", _encoded_lines(export_lines), 60),
     "otel document": Growing("otel", "export.json", "document", _document(export_document, 1), 60),

@@ -170,6 +170,20 @@ AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
         ),
         Meaning.AGENT: "runSubagent search_subagent execution_subagent",
     },
+    "Kimi Code and Kimi CLI": {
+        Meaning.READ: "Read ReadFile ReadMediaFile",
+        Meaning.EDIT: "Edit StrReplaceFile",
+        Meaning.WRITE: "Write WriteFile",
+        Meaning.SHELL: "Bash Shell",
+        Meaning.SEARCH: "Grep Glob",
+        Meaning.WEB: "FetchURL SearchWeb WebSearch",
+        Meaning.CONFIRMATION: (
+            "SetTodoList Think AskUserQuestion EnterPlanMode ExitPlanMode CreateGoal UpdateGoal SetGoalBudget Skill "
+            "TaskStop"
+        ),
+        Meaning.LIGHT: "GetGoal TaskList",
+        Meaning.AGENT: "Agent AgentSwarm Task TaskOutput",
+    },
     "Hermes": {
         Meaning.READ: "read_file skill_view",
         Meaning.EDIT: "patch",

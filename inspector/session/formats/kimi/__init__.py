@@ -1,0 +1,116 @@
+"""Kimi Code and the older Kimi CLI: a file of JSON lines (`wire.jsonl`) for every agent of a session.
+
+Checked against MoonshotAI/kimi-code: `packages/agent-core/src/agent/records/types.ts` (the records), `agent/context`
+(what they make of the context) and `loop/events.ts`; MoonshotAI/kimi-cli: `src/kimi_cli/wire/types.py` and `file.py`,
+`soul/kimisoul.py` (when usage is told) and `soul/compaction.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.files import is_file
+from inspector.session.format import Format, home_of
+from inspector.session.json.values import mapping, string
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from inspector.session.reader import Reader
+    from inspector.session.sniff import Sample
+
+WIRE = "wire.jsonl"
+
+MAIN = "main"
+"""The agent that a person talks to."""
+
+RECORDS = frozenset(
+    {"agent.message.appended", "config.update", "context.append_loop_event", "context.append_message"}
+    | {"context.apply_compaction", "llm.request", "profile.bind", "turn.prompt", "usage.record"}
+)
+"""Kinds of Kimi Code's records that tell it from others."""
+
+MESSAGES = frozenset(
+    {"CompactionBegin", "ContentPart", "StatusUpdate", "StepBegin", "ToolCall", "ToolResult", "TurnBegin"}
+)
+"""Kinds of Kimi CLI's messages that do."""
+
+
+def _is_header(record: dict[str, Any]) -> bool:
+    return record.get("type") == "metadata" and isinstance(record.get("protocol_version"), str)
+
+
+class KimiCodeFormat(Format):
+    """Kimi Code's records."""
+
+    name = "kimi-code"
+    title = "Kimi Code"
+    where = "~/.kimi-code/sessions, or sessions in $KIMI_CODE_HOME"
+    exact = "prompt and output tokens of every call"
+
+    def recognise(self, sample: Sample) -> str:
+        found = [record for record in sample.records if string(record.get("type")) in RECORDS]
+        header = any(map(_is_header, sample.records))
+        alone = header and len(sample.records) == 1 and "created_at" in sample.records[0]
+        if not alone and (not found or not (header or len(found) * 2 > len(sample.records))):
+            return ""
+        return f"{len(found)} of its first {len(sample.records)} lines are Kimi Code's records"
+
+    def homes(self) -> tuple[Path, ...]:
+        return (home_of("KIMI_CODE_HOME", ".kimi-code") / "sessions",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.kimi.code import KimiCodeInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, KimiCodeInterpreter(path))
+
+    def parent_file(self, path: Path) -> Path | None:
+        """That of the main agent, beside whose folder those of its subagents stand."""
+        main = path.parent.with_name(MAIN) / WIRE
+        is_agent = path.name == WIRE and path.parent.parent.name == "agents" and path.parent.name != MAIN
+        return main if is_agent and is_file(main) else None
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.code import QUIET
+
+        return count_name in QUIET
+
+
+class KimiCliFormat(Format):
+    """Kimi CLI's messages between agent and screen."""
+
+    name = "kimi-cli"
+    title = "Kimi CLI"
+    where = "~/.kimi/sessions, or sessions in $KIMI_SHARE_DIR"
+    exact = "prompt and output tokens of every call"
+
+    def recognise(self, sample: Sample) -> str:
+        kinds = [
+            string(mapping(record.get("message")).get("type")) for record in sample.records if "timestamp" in record
+        ]
+        found = sum(kind in MESSAGES for kind in kinds)
+        if not found or len(kinds) * 2 <= len(sample.records):
+            return ""
+        return f"{found} of its first {len(sample.records)} lines are messages of Kimi CLI's agent"
+
+    def homes(self) -> tuple[Path, ...]:
+        return (home_of("KIMI_SHARE_DIR", ".kimi") / "sessions",)
+
+    def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.kimi.cli import KimiCliInterpreter
+        from inspector.session.jsonl_reader import JsonlReader
+
+        return JsonlReader(path, self.name, KimiCliInterpreter(path))
+
+    def is_sidecar(self, path: Path) -> bool:
+        """Whether a file is what the agent sends, of which the messages beside it tell more."""
+        return path.name.startswith("context") and path.suffix == ".jsonl" and is_file(path.with_name(WIRE))
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        from inspector.session.formats.kimi.cli import QUIET
+
+        return count_name in QUIET
+
+
+FORMATS = (KimiCodeFormat(), KimiCliFormat())

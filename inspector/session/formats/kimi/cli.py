@@ -1,0 +1,149 @@
+"""Reading Kimi CLI's messages: what its agent told the screen, which is the conversation and its usage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.chat import ChatMessage, blocks_of_chat, notice
+from inspector.session.formats.kimi.steps import StepThread, calls_of, parts_of, usage_of
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, sequence, string
+from inspector.session.model import Compaction, Role
+from inspector.session.reader import Record, RecordInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Origin
+
+QUIET = frozenset(
+    {"ApprovalRequest", "ApprovalRequestResolved", "ApprovalResponse", "BtwBegin", "BtwEnd", "CompactionBegin"}
+    | {"HookRequest", "HookResolved", "HookResponse", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd"}
+    | {"MCPStatusSnapshot", "Notification", "PlanDisplay", "QuestionRequest", "QuestionResponse", "StatusUpdate"}
+    | {"StepBegin", "StepInterrupted", "StepRetry", "SubagentEvent", "ToolCallRequest", "TurnEnd", "metadata"}
+)
+"""Kinds of messages that say nothing to the model and are not shown."""
+
+USAGE_NAMES = ("input_other", "input_cache_read", "input_cache_creation")
+
+COMPACTED = "The summary of what was compacted stands in context.jsonl alone."
+
+KEPT = 2
+"""How many of the last messages of user and model a compaction keeps, with the results between them."""
+
+
+class KimiCliInterpreter(RecordInterpreter):
+    """Makes a session out of messages. Those of subagents are conversations of their own."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin.
+
+        Args:
+            path: The file.
+        """
+        super().__init__()
+        self.builder.agent = "Kimi CLI"
+        if path.name == "wire.jsonl":
+            self.builder.identifier = clean_text(path.parent.name)
+        self._threads: dict[str, StepThread] = {}
+        self._tokens: int | None = None
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a record that is read again."""
+        value, _ = object_of(record)
+        if value is None:
+            return []
+        message, _ = _innermost(mapping(value.get("message")))
+        return blocks_of_chat(said(message), origin)
+
+    def add(self, record: Record) -> None:
+        """Take a message."""
+        value, origin = record.value, record.origin
+        if value.get("type") == "metadata":
+            self.builder.record_counts["metadata"] += 1
+            return
+        message, agent = _innermost(mapping(value.get("message")))
+        kind, payload = string(message.get("type")), mapping(message.get("payload"))
+        self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
+        time = seconds_of_any(value.get("timestamp"))
+        thread = self._threads.get(agent)
+        if thread is None:
+            thread = self._threads[agent] = StepThread(self.builder, len(self._threads))
+        if kind == "StepBegin":
+            thread.begin_step("", time)
+        elif kind == "StatusUpdate":
+            self._count(thread, payload, origin)
+        elif kind == "CompactionEnd":
+            self._compact(thread, message, origin, time)
+        elif kind in ("ContentPart", "ToolCall"):
+            for chat in said(message):
+                thread.answer(chat.value, origin, time)
+        elif kind not in QUIET:
+            thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
+
+    def _count(self, thread: StepThread, payload: Mapping[str, Any], origin: Origin) -> None:
+        usage = usage_of(payload.get("token_usage"), USAGE_NAMES)
+        if thread.number == 0:
+            self.builder.window = count(payload.get("max_context_tokens")) or self.builder.window
+            self._tokens = count_or_none(payload.get("context_tokens")) or self._tokens
+        if usage is not None:
+            thread.count(usage, "", origin)
+
+    def _compact(self, thread: StepThread, message: Mapping[str, Any], origin: Origin, time: float | None) -> None:
+        """Begin what a compaction leaves: the last messages, as its summary is not among what is told."""
+        members = list(thread.members)
+        kept, seen = len(members), 0
+        while kept > 0 and seen < KEPT:
+            kept -= 1
+            seen += self.builder.messages[members[kept]].role in (Role.USER, Role.ASSISTANT)
+        thread.compact(Compaction(0, "auto", self._tokens, time=time), None, members[kept:])
+        thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
+
+
+def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """A message without the events of subagents around it, and the call that started the innermost of them."""
+    agent = ""
+    for _ in range(20):
+        payload = mapping(message.get("payload"))
+        if message.get("type") != "SubagentEvent" or not mapping(payload.get("event")):
+            break
+        agent = string(payload.get("agent_id")) or string(payload.get("parent_tool_call_id"))
+        agent = agent or string(payload.get("task_tool_call_id")) or "subagent"
+        message = mapping(payload.get("event"))
+    return message, agent
+
+
+def said(message: Mapping[str, Any]) -> list[ChatMessage]:
+    """What a message says, as chat messages."""
+    kind, payload = string(message.get("type")), mapping(message.get("payload"))
+    if kind in ("SteerInput", "TurnBegin"):
+        return [ChatMessage({"role": "user", "content": parts_of(payload.get("user_input"))})]
+    if kind == "ContentPart":
+        return [ChatMessage({"role": "assistant", "content": parts_of([payload])})]
+    if kind == "ToolCall":
+        return [ChatMessage({"role": "assistant", "content": [], "tool_calls": calls_of([payload])})]
+    if kind == "ToolResult":
+        return [ChatMessage(_result(payload))]
+    if kind == "CompactionEnd":
+        return [ChatMessage(notice(COMPACTED))]
+    return [] if kind in QUIET else [ChatMessage(notice(compact_json(dict(message))))]
+
+
+def _result(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as the model is sent it: what the tool says of it, then its output (`soul/message.py`)."""
+    result = mapping(payload.get("return_value")) or mapping(payload.get("result"))
+    failed, about, output = result.get("is_error") is True, string(result.get("message")), result.get("output")
+    said_of_it = f"ERROR: {about}" if failed else about
+    parts: list[Any] = [{"type": "text", "text": f"<system>{said_of_it}</system>"}] if said_of_it else []
+    if isinstance(output, str):
+        parts += [{"type": "text", "text": output}] if output else []
+    else:
+        parts += parts_of(sequence(output) or ([output] if mapping(output) else []))
+    if not parts:
+        parts = [{"type": "text", "text": "<system>Tool output is empty.</system>"}]
+    identifier = string(payload.get("tool_call_id"))
+    return {"role": "tool", "tool_call_id": identifier, "content": parts, "is_error": failed}

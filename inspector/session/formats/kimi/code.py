@@ -1,0 +1,359 @@
+"""Reading Kimi Code's records: what its context was made of, call by call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.chat import ChatMessage, blocks_of_chat, notice
+from inspector.session.formats.kimi import MAIN, WIRE
+from inspector.session.formats.kimi.steps import StepThread, calls_of, parts_of, usage_of
+from inspector.session.json.codec import clean_text, compact_json
+from inspector.session.json.lines import object_of
+from inspector.session.json.values import (
+    clean_string,
+    count,
+    count_or_none,
+    mapping,
+    objects,
+    seconds_of_any,
+    sequence,
+    string,
+)
+from inspector.session.model import Compaction, ContextCause, LinkKind, Role, SessionLink, SideCall
+from inspector.session.reader import Record, RecordInterpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from inspector.session.blocks import TextBlock
+    from inspector.session.model import Origin, Usage
+
+QUIET = frozenset(
+    {"context.update_token_count", "cron.add", "cron.cursor", "cron.delete", "full_compaction.begin"}
+    | {"full_compaction.cancel", "full_compaction.complete", "goal.clear", "goal.create", "goal.update"}
+    | {"interaction.request", "interaction.resolved", "interruptionReminder.recorded", "llm.request"}
+    | {"mcp.tools_discovered", "metadata", "micro_compaction.apply", "permission.record_approval_result"}
+    | {"permission.set_mode", "plan.revision", "plan_mode.cancel", "plan_mode.enter", "plan_mode.exit"}
+    | {"plugin.session_start", "prompt.accepted", "runtime.set_binding", "staleGuard.cleared", "staleGuard.recorded"}
+    | {"swarm_mode.enter", "swarm_mode.exit", "task.started", "task.terminated", "task.waitDelivered"}
+    | {"token_counting.measured", "token_counting.rebased", "token_counting.truncated"}
+    | {"token_counting.turn_recorded", "tools.register_user_tool", "tools.reset_active_tools"}
+    | {"tools.set_active_tools", "tools.unregister_user_tool", "tools.update_store", "tower_mode.enter"}
+    | {"tower_mode.exit", "turn.cancel", "turn.ended", "turn.prompt", "turn.steer", "usage.record"}
+    | {"step.begin", "step.end"}
+)
+"""Kinds of records and events that add nothing to the context and are not shown."""
+
+USAGE_NAMES = ("inputOther", "inputCacheRead", "inputCacheCreation")
+
+FAILED = "<system>ERROR: Tool execution failed.</system>"
+EMPTY = "<system>Tool output is empty.</system>"
+EMPTY_FAILED = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
+EMPTY_TEXTS = ("", "Tool output is empty.")
+
+SUMMARY = "compaction_summary"
+
+
+class KimiCodeInterpreter(RecordInterpreter):
+    """Makes a session out of the records of one agent."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin.
+
+        Args:
+            path: The file.
+        """
+        super().__init__()
+        self.builder.agent = "Kimi Code"
+        if path.name == WIRE and path.parent.parent.name == "agents":
+            session, agent = path.parent.parent.parent.name, path.parent.name
+            self.builder.identifier = clean_text(session if agent == MAIN else f"{session}:{agent}")
+            if agent != MAIN:
+                main = path.parent.with_name(MAIN) / WIRE
+                self.builder.link(SessionLink(LinkKind.PARENT, clean_text(session), main))
+        self._thread = StepThread(self.builder)
+        self._surroundings: dict[str, int] = {}
+        self._origins: dict[int, str] = {}
+        self._awaited: set[str] = set()
+        self._deferred: list[tuple[list[ChatMessage], Origin]] = []
+        self._alias = ""
+        self._compacting = ""
+        self._uncounted: Usage | None = None
+
+    @staticmethod
+    def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
+        """The blocks of a record that is read again."""
+        value, _ = object_of(record)
+        return blocks_of_chat(said(value), origin) if value is not None else []
+
+    def add(self, record: Record) -> None:
+        """Take a record."""
+        value, origin = record.value, record.origin
+        kind = string(value.get("type"))
+        event = mapping(value.get("event")) if kind == "context.append_loop_event" else {}
+        name = string(event.get("type")) if event else kind
+        self.builder.record_counts[clean_text(name) or "(no type)"] += 1
+        time = seconds_of_any(value.get("time"))
+        if event:
+            self._add_event(event, record, time)
+        elif kind in ("context.append_message", "agent.message.appended"):
+            self._append(said(value), origin)
+        elif kind in ("config.update", "profile.bind"):
+            self._configure(value, origin)
+        elif kind == "llm.tools_snapshot":
+            self._surround("tools", said(value), origin)
+        elif kind == "context.apply_compaction":
+            self._compact(value, origin, time)
+        elif kind == "context.clear":
+            self._abandon(list(self._thread.members))
+        elif kind == "context.undo":
+            self._undo(count(value.get("count")))
+        elif kind == "usage.record":
+            self._count(value, origin, time)
+        elif kind == "forked":
+            self._inherit()
+        else:
+            self._note(kind, value, origin)
+
+    def _note(self, kind: str, value: Mapping[str, Any], origin: Origin) -> None:
+        if kind == "llm.request":
+            model = clean_string(value.get("model"))
+            self._compacting = "compaction" if value.get("kind") == "compaction" else ""
+            if not self._compacting:
+                self._thread.model = self._alias if model.startswith("__") else model or self._alias
+        elif kind == "full_compaction.begin":
+            self._compacting = clean_string(value.get("source")) or "auto"
+        elif kind in ("full_compaction.cancel", "full_compaction.complete"):
+            self._compacting = ""
+        elif kind not in QUIET:
+            self._thread.say(said(value), origin)
+
+    def _configure(self, value: Mapping[str, Any], origin: Origin) -> None:
+        builder = self.builder
+        place = clean_string(value.get("cwd"))
+        place = place or clean_string(mapping(value.get("environmentDisclosure")).get("cwd"))
+        builder.working_directory = builder.working_directory or place
+        self._alias = clean_string(value.get("modelAlias")) or self._alias
+        self._thread.model = clean_string(value.get("modelAlias")) or self._thread.model
+        if string(value.get("systemPrompt")):
+            self._surround("system", said(value), origin)
+
+    def _surround(self, name: str, chats: list[ChatMessage], origin: Origin) -> None:
+        """Take a system prompt or tools: those that differ from the ones before begin what is sent anew."""
+        if not chats:
+            return
+        (message,) = self._thread.messages(chats, origin)
+        known = self._surroundings.get(name)
+        if known is not None:
+            before = self.builder.messages[known]
+            if [block.digest for block in before.blocks] == [block.digest for block in message.blocks]:
+                return
+        index = self.builder.add_message(message)
+        members = [member for member in self._thread.members if member not in self._surroundings.values()]
+        self._surroundings[name] = index
+        members = [*self._around(), *members]
+        context = self._thread.open_context()
+        if any(call.context == context.index for call in self.builder.calls[-1:]):
+            self._thread.begin(ContextCause.REWIND, members)
+        else:
+            context.members[:] = members
+
+    def _around(self) -> list[int]:
+        """What is sent before all messages: tools, then the system prompt."""
+        return [self._surroundings[name] for name in ("tools", "system") if name in self._surroundings]
+
+    def _append(self, chats: list[ChatMessage], origin: Origin) -> None:
+        """Add a message; while results are awaited it waits for them."""
+        if self._awaited and not any(chat.role in (Role.ASSISTANT, Role.TOOL) for chat in chats):
+            self._deferred.append((chats, origin))
+            return
+        for chat in chats:
+            if chat.is_call:
+                self._thread.go_on(chat, origin)
+            else:
+                (index,) = self._thread.say([chat], origin)
+                self._origins[index] = string(chat.value.get("origin"))
+
+    def _flush(self) -> None:
+        if not self._awaited:
+            deferred, self._deferred = self._deferred, []
+            for chats, origin in deferred:
+                self._append(chats, origin)
+
+    def _add_event(self, event: Mapping[str, Any], record: Record, time: float | None) -> None:
+        kind, value, origin = string(event.get("type")), record.value, record.origin
+        if kind == "step.begin":
+            self._awaited.clear()
+            self._flush()
+            self._thread.begin_step(clean_string(event.get("uuid")), time)
+            self._uncounted = None
+        elif kind == "step.end":
+            usage = usage_of(event.get("usage"), USAGE_NAMES)
+            if usage is not None:
+                self._thread.count(usage, "", origin)
+                self._uncounted = usage
+            self._flush()
+        elif kind in ("content.part", "tool.call"):
+            if kind == "tool.call":
+                self._awaited.add(string(event.get("toolCallId")))
+            for chat in said(value):
+                self._thread.answer(chat.value, origin, time)
+        else:
+            identifier = string(event.get("toolCallId"))
+            if kind != "tool.result" or identifier in self._awaited:
+                self._thread.say(said(value), origin)
+            self._awaited.discard(identifier)
+            self._flush()
+
+    def _count(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
+        """Count a report: that of a step repeats what its end said, any other is of a request beside it."""
+        usage, model = usage_of(value.get("usage"), USAGE_NAMES), clean_string(value.get("model"))
+        model = self._alias if model.startswith("__") else model
+        scope, call = string(value.get("usageScope")), self._thread.last_call
+        if usage is None:
+            return
+        is_step = scope == "turn" or (not scope and usage == self._uncounted)
+        if is_step and (self._uncounted is not None or call is None or call.usage is None):
+            if self._uncounted is None:
+                self._thread.count(usage, model, origin)
+            self._thread.name_model(model)
+            self._uncounted = None
+            return
+        purpose = "compaction" if self._compacting else "side request"
+        self.builder.side_calls[f"{origin.offset}"] = SideCall(purpose, model, time, usage)
+
+    def _compact(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
+        around = self._around()
+        history = [member for member in self._thread.members if member not in around]
+        (summary,) = self._thread.messages(said(value), origin)
+        kept, before = self._kept(value, history), around
+        if "keptUserMessageCount" in value:
+            before, kept = [*around, *kept], []
+        compaction = Compaction(
+            0,
+            self._compacting if self._compacting not in ("", "compaction") else "auto",
+            count_or_none(value.get("tokensBefore")),
+            count_or_none(value.get("tokensAfter")),
+            time=time,
+        )
+        index = self._thread.compact(compaction, summary, kept, before)
+        self._origins[index] = SUMMARY
+        self._awaited.clear()
+        self._deferred.clear()
+
+    def _kept(self, value: Mapping[str, Any], history: list[int]) -> list[int]:
+        """What a compaction keeps: what a person said, the first of it and the last, or all behind the compacted."""
+        if "keptUserMessageCount" not in value:
+            return history[count(value.get("compactedCount")) :]
+        asked = [member for member in history if self._origins.get(member) == "user"]
+        number, first = count(value.get("keptUserMessageCount")), count(value.get("keptHeadUserMessageCount"))
+        number = min(number, len(asked))
+        first = min(first, number)
+        return [*asked[:first], *asked[len(asked) - (number - first) :]]
+
+    def _undo(self, number: int) -> None:
+        """Take back so many of a person's messages with all that came of them, no further than to a summary."""
+        around = self._around()
+        removed: list[int] = []
+        found = 0
+        for member in reversed(self._thread.members):
+            origin = self._origins.get(member, "")
+            if found >= number or origin == SUMMARY or member in around:
+                break
+            if origin == "injection":
+                continue
+            removed.append(member)
+            found += origin == "user"
+        self._abandon(removed)
+
+    def _abandon(self, members: list[int]) -> None:
+        """Go on without some messages."""
+        around = self._around()
+        left = set(members).difference(around)
+        for member in left:
+            self.builder.replace_message(member, is_abandoned=True)
+        if left:
+            self._thread.begin(ContextCause.REWIND, [one for one in self._thread.members if one not in left])
+        self._awaited.clear()
+        self._deferred.clear()
+
+    def _inherit(self) -> None:
+        """All before was copied from the session that this one was forked from, and is counted there."""
+        for index in range(len(self.builder.messages)):
+            self.builder.replace_message(index, is_inherited=True)
+        self.builder.calls.clear()
+        self.builder.side_calls.clear()
+        self._thread.begin_step("", None)
+
+
+def said(value: Mapping[str, Any]) -> list[ChatMessage]:
+    """What a record says, as chat messages."""
+    kind, time = string(value.get("type")), seconds_of_any(value.get("time"))
+    if kind == "context.append_loop_event":
+        return _said_by_event(mapping(value.get("event")), time)
+    if kind in ("config.update", "profile.bind"):
+        text = string(value.get("systemPrompt"))
+        return [ChatMessage({"role": "system", "content": text}, time)] if text else []
+    if kind == "llm.tools_snapshot":
+        return [ChatMessage({"role": "system", "content": compact_json(sequence(value.get("tools")))}, time)]
+    if kind == "context.apply_compaction":
+        text = string(value.get("contextSummary")) or string(value.get("summary"))
+        return [ChatMessage({"role": "user", "content": text}, time, is_meta=True, is_summary=True)]
+    message = mapping(value.get("message"))
+    message = mapping(message.get("message")) or message
+    if kind in ("context.append_message", "agent.message.appended") and string(message.get("role")):
+        return [_message(message, time)]
+    return [ChatMessage(notice(compact_json(dict(value))), time)]
+
+
+def _message(message: Mapping[str, Any], time: float | None) -> ChatMessage:
+    role = string(message.get("role"))
+    identifier = clean_string(message.get("id"))
+    origin = string(mapping(message.get("origin")).get("kind")) or ("user" if role == "user" else "")
+    value: dict[str, Any] = {"role": role, "content": parts_of(message.get("content")), "origin": origin}
+    if calls := calls_of(objects(message.get("toolCalls")) or objects(message.get("tool_calls"))):
+        value["tool_calls"] = calls
+    if role == "tool":
+        identifier = string(message.get("toolCallId")) or string(message.get("tool_call_id"))
+        value |= _result(identifier, message.get("content"), message)
+    is_call = role == "assistant"
+    return ChatMessage(value, time, identifier, is_call=is_call, is_meta=role == "user" and origin != "user")
+
+
+def _said_by_event(event: Mapping[str, Any], time: float | None) -> list[ChatMessage]:
+    kind = string(event.get("type"))
+    if kind == "content.part":
+        content = parts_of([event.get("part")])
+        return [ChatMessage({"role": "assistant", "content": content}, time)]
+    if kind == "tool.call":
+        about = {"id": event.get("toolCallId"), "name": event.get("name"), "arguments": event.get("args")}
+        return [ChatMessage({"role": "assistant", "content": [], "tool_calls": calls_of([about])}, time)]
+    if kind == "tool.result":
+        result = mapping(event.get("result"))
+        value = _result(string(event.get("toolCallId")), result.get("output"), result)
+        return [ChatMessage(value, time)]
+    return [] if kind in QUIET else [ChatMessage(notice(compact_json(dict(event))), time)]
+
+
+def _result(identifier: str, output: Any, about: Mapping[str, Any]) -> dict[str, Any]:
+    """A result as the model is sent it: its state before it, its note behind it (`tool-result-render.ts`)."""
+    failed, note = about.get("isError") is True, string(about.get("note"))
+    parts = sequence(output)
+    single = output if isinstance(output, str) else None
+    if single is None and len(parts) == 1 and mapping(parts[0]).get("type") == "text":
+        single = string(mapping(parts[0]).get("text"))
+    content: Any
+    if single is not None or not parts:
+        text = single or ""
+        if failed:
+            text = f"{FAILED}\n{text}" if text else EMPTY_FAILED
+        elif text.strip() in EMPTY_TEXTS:
+            text = EMPTY
+        content = f"{text}\n{note}" if note else text
+    else:
+        content = [{"type": "text", "text": FAILED}] if failed else []
+        content += parts_of(parts)
+        if note:
+            content.append({"type": "text", "text": note})
+    return {"role": "tool", "tool_call_id": identifier, "content": content, "is_error": failed}
