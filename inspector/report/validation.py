@@ -66,6 +66,9 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
     beyond: Annotated[Count, about("Calls whose prompt is off by more than one percent.")] = 0
     outliers: Annotated[list[OutlierFacts], about("The furthest off of them.")] = []
     shifts: Annotated[list[ShiftFacts], about("Where the overhead shifted.")] = []
+    counted_twice: Annotated[
+        Count, about("Calls whose report counts what is new in their prompts twice; judged by it once.")
+    ] = 0
     readings: Annotated[dict[str, str], about("By model, what stands for responses in later prompts.")] = {}
     results: Annotated[ResultFacts | None, about("Null where no two reports tell the size of a result.")] = None
     caches: Annotated[list[str], about("The prompt caches that were simulated.")] = []
@@ -187,6 +190,7 @@ def session_validation(
         beyond=fit.beyond,
         outliers=_outlier_facts(fit),
         shifts=[ShiftFacts(call=call + 1, tokens=tokens) for call, tokens in fit.shifts],
+        counted_twice=fit.counted_twice,
         readings={model: reading.value for model, reading in found.readings.items()},
         results=None
         if found.results is None
@@ -303,6 +307,9 @@ def _write_session(page: Page, session: SessionValidation) -> None:
     if session.prompt_median is not None:
         rows.append(("  responses", "; ".join(dict.fromkeys(session.readings.values()))))
     rows += [(f"  call {each.call:,}", _outlier(each.off, each.reported, each.brought)) for each in session.outliers]
+    if session.counted_twice:
+        prompts = IN_TEXT.plural(session.counted_twice, "prompt")
+        rows.append(("  twice", f"{prompts} reported with what is new in them counted twice: judged by it once"))
     if session.shifts:
         named = ", ".join(f"{each.tokens:+,} at call {each.call:,}" for each in session.shifts[:_MOST_SHIFTS])
         more = f" and {len(session.shifts) - _MOST_SHIFTS} more" if len(session.shifts) > _MOST_SHIFTS else ""

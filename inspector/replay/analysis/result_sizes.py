@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.engine.measured_prompts import measured_prompts
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Reading
 
@@ -35,6 +36,7 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
     # What came with a call beside the response of the call before it.
     given = sent[~np.isin(history.message[sent], responses)]
     calls, first, blocks = np.unique(entered[given], return_index=True, return_counts=True)
+    measured = measured_prompts(history)
     found: dict[int, int] = {}
     for call, block in zip(calls[blocks == 1].tolist(), given[first[blocks == 1]].tolist(), strict=True):
         before = int(previous[call])
@@ -51,7 +53,7 @@ def results_by_difference(inputs: ReplayInputs) -> Mapping[int, int]:
         held = _held(inputs, before)
         if held is None or inputs.recorded_removed[call] != inputs.recorded_removed[before]:
             continue
-        tokens = now.prompt - then.prompt - held
+        tokens = int(measured[call] - measured[before]) - held
         if tokens > 0:
             found[block] = tokens
     return found

@@ -18,6 +18,7 @@ from inspector.replay.analysis.cache_spread import NINE_OF_TEN, read_spread
 from inspector.replay.analysis.recorded_cuts import RecordedCut, recorded_cuts
 from inspector.replay.analysis.result_sizes import results_by_difference
 from inspector.replay.engine.inputs import ReplayInputs
+from inspector.replay.engine.measured_prompts import counted_twice, measured_prompts
 from inspector.replay.engine.replay import replay
 from inspector.replay.engine.token_scale import fit_contents, prompt_contents
 from inspector.session.model import BlockKind
@@ -132,6 +133,7 @@ class PromptFit:
         outliers: The calls furthest off, furthest first, of those that are off by more than is promised of nine of ten.
         beyond: How many such calls there are.
         shifts: Calls at which the overhead shifted: something came or went that the file does not show; call, tokens.
+        counted_twice: Calls whose report counts what is new in their prompts twice; they are judged by it once.
     """
 
     calls: int
@@ -142,6 +144,7 @@ class PromptFit:
     outliers: tuple[Outlier, ...]
     beyond: int
     shifts: tuple[tuple[int, int], ...]
+    counted_twice: int
 
     @property
     def is_judged(self) -> bool:
@@ -339,7 +342,7 @@ def result_fit(inputs: ReplayInputs) -> ResultFit | None:
 def prompt_fit(inputs: ReplayInputs) -> PromptFit:
     """How well a session's reported prompts are met."""
     fit = inputs.scale.calibration
-    reported = inputs.recorded.prompt
+    reported = measured_prompts(inputs.history)
     predicted = inputs.scale.prompt[:-1]
     distance = np.where(reported > 0, np.abs(predicted - reported) / np.maximum(reported, 1), 0.0)
     beyond = np.flatnonzero(distance > NINE_OF_TEN_PROMISE) if fit.is_fitted else np.zeros(0, dtype=np.int64)
@@ -357,12 +360,13 @@ def prompt_fit(inputs: ReplayInputs) -> PromptFit:
         ),
         beyond=len(beyond),
         shifts=tuple((shift.call, shift.tokens) for shift in fit.shifts),
+        counted_twice=int(np.count_nonzero(counted_twice(inputs.history))),
     )
 
 
 def _held_out(inputs: ReplayInputs) -> NDArray[np.float64]:
     """How far the fit is off at calls whose report was kept from it, a fifth of them at a time."""
-    history, reported = inputs.history, np.append(inputs.recorded.prompt, 0)
+    history, reported = inputs.history, np.append(measured_prompts(inputs.history), 0)
     columns = prompt_contents(history, inputs.table, inputs.recorded_removed)
     fold = np.arange(len(reported)) % _FOLDS
     found = []

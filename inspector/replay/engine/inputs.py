@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.strategies.history.history import History
+    from inspector.tokens.model_names import Categorical
     from inspector.tokens.token_table import TokenTable
 
 
@@ -299,7 +300,7 @@ class ReplayInputs:
             previous_call=previous,
             restarts=(previous >= 0) & (layout.previous_call[:-1] < 0),
             gap_seconds=np.where(previous >= 0, time - time[previous], np.nan) if len(calls) else time,
-            same_model=(previous >= 0) & (models.code == models.code[previous]) if len(calls) else previous >= 0,
+            same_model=_same_model(models, previous),
             rates=pricing.call_rates(models, history.call_time[:-1], facts.terms),
             pricing=pricing,
             caches=CacheColumns.of([cache_models[name] for name in models.names]).rows(models.code),
@@ -308,6 +309,16 @@ class ReplayInputs:
             renderer=renderer,
             window=context_window(history.session, pricing, int(recorded.prompt.max(initial=0)), window),
         )
+
+
+def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Per call, whether the one before it went to the same model; one that names none is taken to have."""
+    if not len(previous):
+        return previous >= 0
+    is_unnamed = np.array([not name for name in models.names])[models.code]
+    same = (models.code == models.code[previous]) | is_unnamed | is_unnamed[previous]
+    found: NDArray[np.bool_] = (previous >= 0) & same
+    return found
 
 
 def _whole_prompts(

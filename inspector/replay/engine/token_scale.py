@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.engine.measured_prompts import measured_prompts
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind
@@ -78,7 +79,7 @@ def calibrate_session(history: History, table: TokenTable, removed: Integers | N
     `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds
     beside them. Arguments as for `TokenScale.of`.
     """
-    reported = np.append(recorded_calls(history).usage.prompt, 0)
+    reported = np.append(measured_prompts(history), 0)
     return fit_contents(history, prompt_contents(history, table, removed), reported)
 
 
