@@ -214,7 +214,7 @@ class DcpDedupe(Batching):
     name = "dcp-dedupe"
     title = "Deduplicate calls (DCP)"
     summary = "When a tool is called again with the same input, clear the output of the earlier call."
-    source = "opencode-dcp 3.1 lib/strategies/deduplication.ts"
+    source = "opencode-dcp 3.1.14 lib/strategies/deduplication.ts"
 
     when: str = choice(WHEN, WHEN_HELP)
     protected_tools: tuple[str, ...] = tools(
@@ -273,7 +273,7 @@ class DcpPurgeErrors(Batching):
     name = "dcp-purge-errors"
     title = "Purge failed calls (DCP)"
     summary = "Some responses after a tool call failed, blank the texts of its input and keep the error."
-    source = "opencode-dcp 3.1 lib/strategies/purge-errors.ts"
+    source = "opencode-dcp 3.1.14 lib/strategies/purge-errors.ts"
 
     turns: int = whole(
         4, "Responses of the model after which a failed call's input goes.", "turns", minimum=1, maximum=1_000

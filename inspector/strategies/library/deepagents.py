@@ -102,7 +102,7 @@ class DeepagentsEvict(Parametrized):
     name = "deepagents-evict"
     title = "Evict large results (deepagents)"
     summary = "Save large results and messages to files when they are first sent, and show both ends."
-    source = "deepagents 0.7 FilesystemMiddleware"
+    source = "deepagents 0.7.32 FilesystemMiddleware"
     counterpart = Counterpart(
         {"limit": "tool_token_limit_before_evict", "message-limit": "human_message_token_limit_before_evict"},
         constants=("head", "tail", "exempt-tools", "folder", "message-folder"),

@@ -112,7 +112,7 @@ PLACEHOLDER = "[cleared]"
 class LangChainClearToolUses(Batching):
     """Replace all but the newest tool results by a placeholder while the estimate is over a threshold.
 
-    Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.4 `agents/middleware/context_editing.py`). It
+    Source: `ClearToolUsesEdit` of `ContextEditingMiddleware` (langchain 1.5.2 `middleware/context_editing.py`). It
     works on a copy of the whole history at every call and keeps nothing in mind, so that once the estimate is over the
     trigger, every call clears what has just become old. Unlike in the API it is modelled on, `clear-at-least` is where
     it stops: results are cleared oldest first until so much was reclaimed. Excluded tools count among the newest
@@ -124,7 +124,7 @@ class LangChainClearToolUses(Batching):
     summary = (
         "While a conversation is estimated over the trigger, send all but its newest tool results as a placeholder."
     )
-    source = "LangChain 1.4 ContextEditingMiddleware, ClearToolUsesEdit"
+    source = "LangChain 1.5.2 ContextEditingMiddleware, ClearToolUsesEdit"
     counterpart = Counterpart(
         {
             "trigger": "trigger",
@@ -251,7 +251,7 @@ INTRODUCTION = "Here is a summary of the conversation to date:\n\n"
 class LangChainSummarization(Parametrized):
     """Replace all but the newest messages by a summary when a trigger is reached.
 
-    Source: `SummarizationMiddleware` (langchain 1.4 `agents/middleware/summarization.py`). Before every call the
+    Source: `SummarizationMiddleware` (langchain 1.5.2 `agents/middleware/summarization.py`). Before every call the
     messages are counted and estimated; when any of the triggers is reached, everything before the kept messages is
     replaced, for good, by a message of the user that holds a summary. The cut never falls between a message of the
     model and its tool results: it moves back to the message that asked for them.
@@ -264,7 +264,7 @@ class LangChainSummarization(Parametrized):
     name = "langchain-summarization"
     title = "Summarization (LangChain)"
     summary = "When the messages are many or long enough, replace all but the newest by a summary of an assumed length."
-    source = "LangChain 1.4 SummarizationMiddleware; trigger of deepagents 0.7"
+    source = "LangChain 1.5.2 SummarizationMiddleware; trigger of deepagents 0.7.32"
     counterpart = Counterpart(
         {
             **dict.fromkeys(("trigger-tokens", "trigger-messages", "trigger-fraction", "all-triggers"), "trigger"),

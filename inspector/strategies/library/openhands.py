@@ -100,7 +100,7 @@ class EventLog:
 class OpenHandsCondenser(Parametrized):
     """Replace the middle of a long event log by a summary.
 
-    Source: `LLMSummarizingCondenser` of openhands-sdk 1.58 (`openhands/sdk/context/condenser`), with the limits of its
+    Source: `LLMSummarizingCondenser` of openhands-sdk 1.58.2 (`sdk/context/condenser`), with the limits of its
     default agent. Before every call the events are counted. With more of them than the limit, or more tokens than the
     model takes, everything between the first events and the newest is replaced by one summary, so that half of the
     limit is left. A cut falls only where no tool call is parted from its result, no response from itself and no run of
@@ -116,7 +116,7 @@ class OpenHandsCondenser(Parametrized):
     summary = (
         "When events are too many, replace those between the first and the newest by a summary of an assumed length."
     )
-    source = "openhands-sdk 1.58 LLMSummarizingCondenser; limits of its default agent"
+    source = "openhands-sdk 1.58.2 LLMSummarizingCondenser; limits of its default agent"
 
     max_size: int = whole(
         80,

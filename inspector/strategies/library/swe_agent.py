@@ -60,7 +60,7 @@ class LastObservations(Batching):
     summary = (
         "Keep the first and the newest observations, moving on every so many, and say of others how long they were."
     )
-    source = "LastNObservations, SWE-agent sweagent/agent/history_processors.py"
+    source = "LastNObservations, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
     counterpart = Counterpart({"keep": "n", "polling": "polling"}, {"type": "last_n_observations"})
 
     keep: int = whole(5, "How many of the newest observations stay.", "observations", minimum=1, maximum=1_000)
@@ -194,7 +194,7 @@ class ClosedWindows(Batching):
     name = "closed-windows"
     title = "Closed windows"
     summary = "When a file is shown again, leave out the numbered lines of the text that showed it before."
-    source = "ClosedWindowHistoryProcessor, SWE-agent sweagent/agent/history_processors.py"
+    source = "ClosedWindowHistoryProcessor, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
     counterpart = Counterpart(always={"type": "closed_window"})
 
     results: bool = switch(False, "Look at tool results too, not only at what the user said.")
@@ -263,7 +263,7 @@ class RemoveRegex(Batching):
     name = "remove-regex"
     title = "Remove what matches"
     summary = "Take out of messages what a pattern matches: of all, or of all but the newest."
-    source = "RemoveRegex, SWE-agent 1.1 sweagent/agent/history_processors.py"
+    source = "RemoveRegex, SWE-agent 3ea751c0 sweagent/agent/history_processors.py"
 
     pattern: str = written("<diff>.*</diff>", "The regular expression whose matches go; . matches line ends too.")
     keep_last: int = whole(0, "How many of the newest messages stay whole.", "messages", maximum=10_000)

@@ -1,11 +1,11 @@
 """Prune reasoning and tool uses from messages, as the Vercel AI SDK does it.
 
-Source: `pruneMessages` of ai 7.0 (`generate-text/prune-messages.ts`). Reasoning goes from all assistant messages or all
-but the last message. Tool calls and their results go together, from everywhere or from before the newest messages; a
-call or result that has its counterpart among those stays. Reasoning goes too where everything that followed it in its
-message is gone, and a message of which nothing is left goes as a whole, or with `empty-messages=keep` is sent empty. Of
-a message that held nothing but results nothing is sent then either: the SDK's packages for providers make a message of
-every result in it. Nor is there an empty message in Anthropic's form, whose API takes none.
+Source: `pruneMessages` of ai 7.0.173 (`generate-text/prune-messages.ts`). Reasoning goes from all assistant messages or
+from all but the last message. Tool calls and their results go together, from everywhere or from before the newest
+messages; a call or result that has its counterpart among those stays. Reasoning goes too where everything that followed
+it in its message is gone, and a message of which nothing is left goes as a whole, or with `empty-messages=keep` is sent
+empty. Of a message that held nothing but results nothing is sent then either: the SDK's packages for providers make a
+message of every result in it. Nor is there an empty message in Anthropic's form, whose API takes none.
 
 The function alone does nothing until it is told what to prune; the defaults here are those of its documentation's
 example. It is meant to be called before a request, and looks at the whole list every time.
@@ -54,7 +54,7 @@ class VercelPrune(Batching):
     name = "vercel-prune"
     title = "Prune messages (Vercel AI SDK)"
     summary = "Remove reasoning, and tool calls with their results, from all but the newest messages."
-    source = "ai 7.0 pruneMessages, generate-text/prune-messages.ts"
+    source = "ai 7.0.173 pruneMessages, generate-text/prune-messages.ts"
 
     reasoning: str = choice(
         ("all", "before-last-message", "none"),
