@@ -208,6 +208,20 @@ def test_formats_lists_every_format_with_where_it_is_looked_for():
         assert " ".join(each.where.split()) in words
 
 
+def test_formats_says_of_a_database_and_of_a_folder_whether_it_is_there(tmp_path: Path, monkeypatch):
+    from inspector.report.session_listings import formats_text
+    from inspector.session.registry import all_formats
+
+    (tmp_path / "opencode").mkdir()
+    (tmp_path / "opencode" / "opencode.db").write_bytes(b"")
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    told = formats_text(all_formats(), 1_000)
+
+    assert f"{tmp_path}/opencode/opencode.db (there)" in told
+    assert f"{tmp_path}/opencode/storage (not there)" in told
+
+
 def test_compare_has_a_row_for_every_strategy_and_the_best_comes_first(small: Path, capsys):
     from inspector.strategies.presets import PRESETS
     from inspector.strategies.registry import STRATEGIES

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.recall.originals import keep, state_folder
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.program import environment, run_program
+from tests.session.opencode_store import Store
 from tests.test_cli_files import session_of
 
 mcp = pytest.importorskip("mcp")
@@ -80,6 +82,24 @@ async def test_a_result_comes_back_whole_in_pages_by_its_id_or_a_notice() -> Non
         word = max(re.findall(r"[a-z]{4,}", text), key=len)
         lines = await ask(client, "memory_query", execution_id=name, text=word)
         assert all(word in line.lower() for line in lines["text"].splitlines())
+
+
+async def test_what_the_hook_has_trimmed_comes_back_whole(tmp_path: Path) -> None:
+    path = session_of(tmp_path / "s.jsonl", ("Bash", {"command": "make"}, "tri … ed"))
+    keep(state_folder(), "toolu_0", open_session(path).identifier, "trimmed no more", {"tool": "Bash"})
+    async with client_of(path) as client:
+        page = await ask(client, "memory_query", execution_id="toolu_0")
+        assert (page["text"], page["total_characters"]) == ("trimmed no more", 15)
+
+
+async def test_a_result_of_a_session_in_a_database_is_found_by_its_id(tmp_path: Path) -> None:
+    store = Store()
+    store.prompt()
+    store.response("call_in_database")
+    database = store.database(tmp_path / "opencode.db")
+    async with client_of(database) as client:
+        page = await ask(client, "memory_query", execution_id="call_in_database")
+        assert (page["text"], page["session_id"]) == ("done", store.identifier)
 
 
 async def test_results_are_listed_and_found_by_tool_and_by_words() -> None:

@@ -165,7 +165,7 @@ def _search(options: Namespace, paths: list[Path]) -> int:
 def _recall(options: Namespace) -> int:
     from inspector.recall.find import find
 
-    if not options.paths and not options.call and _recall_original(options):
+    if not (options.paths or options.call or options.recorded) and _recall_original(options):
         return ExitCode.FINE
     with ProgressLine("looking into sessions") as progress:
         search = find(options.id, options.paths, progress)
@@ -276,15 +276,16 @@ def _check(search: RecallSearch, asked: str) -> None:
 
 
 def _text(place: RecalledText, options: Namespace) -> str:
-    from inspector.recall.originals import kept_originals
+    from inspector.recall.originals import original_of
     from inspector.session.related import full_output
 
     block = place.session.all_blocks[place.block]
     text = place.session.text(block)
     if options.recorded or options.call:
         return text
-    for about, original in kept_originals(block.tool_call_id) if block.kind is BlockKind.TOOL_RESULT else ():
-        if about.get("session") == place.session.identifier:
+    if block.kind is BlockKind.TOOL_RESULT:
+        original = original_of(block.tool_call_id, place.session.identifier)
+        if original is not None:
             return original
     whole = full_output(place.session, text)
     if whole is None:

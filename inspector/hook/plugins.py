@@ -20,10 +20,12 @@ import subprocess
 COMMAND = {command}
 
 
-def transform(tool_name="", result=None, session_id="", tool_call_id="", **_):
+def transform(tool_name="", args=None, result=None, session_id="", tool_call_id="", **_):
     if not isinstance(result, str):
         return None
+    command = args.get("command") if isinstance(args, dict) else None
     event = {{"tool": tool_name, "id": tool_call_id or "", "session": session_id or "", "text": result}}
+    event["command"] = command if isinstance(command, str) else ""
     try:
         done = subprocess.run(COMMAND, input=json.dumps(event).encode(), capture_output=True, timeout=5)
         return json.loads(done.stdout)["text"] if done.stdout else None
@@ -51,7 +53,10 @@ const [program, ...words] = {command}
 export const Inspector = async () => ({{
   "tool.execute.after": async (input, output) => {{
     if (typeof output?.output !== "string") return
-    const event = {{ tool: input.tool, id: input.callID ?? "", session: input.sessionID ?? "", text: output.output }}
+    const event = {{
+      tool: input.tool, id: input.callID ?? "", session: input.sessionID ?? "", text: output.output,
+      command: input.args?.command ?? "",
+    }}
     try {{
       const done = spawnSync(program, words, {{
         input: JSON.stringify(event), encoding: "utf8", timeout: 5000, maxBuffer: 1 << 28,

@@ -196,16 +196,7 @@ def prompt_tokens(transcript: str) -> int:
 
     Only the end of the file is read.
     """
-    if not transcript:
-        return 0
-    try:
-        with open(transcript, "rb") as file:  # noqa: PTH123
-            size = os.fstat(file.fileno()).st_size
-            file.seek(max(size - _TAIL_BYTES, 0))
-            lines = file.read(_TAIL_BYTES).splitlines()
-    except (OSError, ValueError):
-        return 0
-    for line in reversed(lines):
+    for line in reversed(_last_lines(transcript)):
         if b'"compact_boundary"' in line:
             return 0
         if b'"usage"' not in line:
@@ -220,3 +211,27 @@ def prompt_tokens(transcript: str) -> int:
         except (ValueError, LookupError, TypeError, AttributeError):
             continue
     return 0
+
+
+def version_of(transcript: str) -> tuple[int, ...]:
+    """The release of Claude Code that wrote the end of a transcript; empty where it does not say."""
+    for line in reversed(_last_lines(transcript)):
+        if b'"version"' not in line:
+            continue
+        try:
+            return tuple(int(part) for part in json.loads(line)["version"].split("."))
+        except (ValueError, LookupError, TypeError, AttributeError):
+            continue
+    return ()
+
+
+def _last_lines(transcript: str) -> list[bytes]:
+    if not transcript:
+        return []
+    try:
+        with open(transcript, "rb") as file:  # noqa: PTH123
+            size = os.fstat(file.fileno()).st_size
+            file.seek(max(size - _TAIL_BYTES, 0))
+            return file.read(_TAIL_BYTES).splitlines()
+    except (OSError, ValueError):
+        return []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.hook.kept_plans import cuts_for
 from inspector.hook.records import record_error, record_trim
-from inspector.hook.rules import Result, trimmed
+from inspector.hook.rules import Result, trimmed, version_of
 from inspector.hook.shapes import AGENTS
 from inspector.recall.originals import keep, make_room_for_originals, state_folder, stored_path
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _ROOM_ASKED_EVERY = 16
+_FIRST_CLAUDE_CODE = (2, 1, 121)
+"""That takes a result from a hook: 2.1.120 was tried and leaves it as it is."""
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.:")
 
 
@@ -101,6 +103,11 @@ def respond(data: bytes, asked: Asked, folder: str) -> bytes:
     sent, is_stored = trimmed(seen.text, cuts, result)
     if sent == seen.text:
         return b""
+    written_by = version_of(seen.transcript)
+    if written_by and written_by < _FIRST_CLAUDE_CODE:
+        # No trim is told of that does not happen.
+        old, first = (".".join(map(str, version)) for version in (written_by, _FIRST_CLAUDE_CODE))
+        raise ValueError(f"Claude Code {old} takes no results from hooks; {first} does: update it")
     answer = json.dumps(seen.answer(sent)).encode()
     if asked.keeps_originals:
         # What cannot be had again is not cut.

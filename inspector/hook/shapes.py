@@ -23,7 +23,12 @@ _BLANKS = (
 _SHELL = {"stdout", "stderr", "interrupted"}
 _SHELL_ALSO = {"isImage", "noOutputExpected", "returnCodeInterpretation", "gitOperation"}
 _GREP = {"mode", "content", "numFiles", "filenames"}
-_GREP_ALSO = {"numLines", "totalLines"}
+_GREP_ALSO = {"numLines", "totalLines", "appliedLimit"}
+
+_RECALL = "inspector recall"
+_RECALLING = ("memory_query", "file_state_at", "changelog", "context_report")
+"""What a command that asks for an original holds, and how tools of `inspector mcp` end: what is asked for again is not
+cut again."""
 
 
 class Seen(NamedTuple):
@@ -48,8 +53,10 @@ class Seen(NamedTuple):
 
 def claude_code(event: dict[str, Any]) -> Seen | None:
     """What an event of Claude Code shows; None where it is no tool's result, or of a shape not known."""
-    tool = event.get("tool_name")
+    tool, given = event.get("tool_name"), event.get("tool_input")
     if event.get("hook_event_name") != "PostToolUse" or not isinstance(tool, str):
+        return None
+    if _asks_for_original(tool, given.get("command") if isinstance(given, dict) else None):
         return None
     shape = _claude_code_output(tool, event.get("tool_response"))
     if shape is None:
@@ -67,6 +74,10 @@ def claude_code(event: dict[str, Any]) -> Seen | None:
         text,
         answer,
     )
+
+
+def _asks_for_original(tool: str, command: object) -> bool:
+    return (isinstance(command, str) and _RECALL in command) or ("inspector" in tool and tool.endswith(_RECALLING))
 
 
 def _text(event: dict[str, Any], name: str) -> str:
@@ -103,13 +114,20 @@ def _shell_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
 def _grep_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
     if not _is_of(output, _GREP, _GREP_ALSO) or output["mode"] != "content":
         return None
-    content = output["content"]
+    content, limit = output["content"], output.get("appliedLimit")
     if not isinstance(content, str) or not content:
         return None
-    return content, lambda sent: {**output, "content": sent}
+    if limit is None:
+        return content, lambda sent: {**output, "content": sent}
+    # The agent says the limit below the lines, unless the answer has none.
+    rest = {name: value for name, value in output.items() if name != "appliedLimit"}
+    text = f"{content}\n\n[Showing results with pagination = limit: {limit}]"
+    return text, lambda sent: {**rest, "content": sent}
 
 
 def _mcp_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
+    if isinstance(output, str):
+        return output, lambda sent: sent  # of a tool with structured output
     if not isinstance(output, list) or len(output) != 1:
         return None
     (part,) = output
@@ -120,9 +138,9 @@ def _mcp_output(output: Any) -> tuple[str, Callable[[str], Any]] | None:
 
 
 def handed_over(event: dict[str, Any]) -> Seen | None:
-    """What an event of our own plugins shows: `tool`, `id`, `session` and the `text` itself."""
+    """What an event of our own plugins shows: `tool`, its `command`, `id`, `session` and the `text` itself."""
     tool, text = event.get("tool"), event.get("text")
-    if not isinstance(tool, str) or not isinstance(text, str):
+    if not isinstance(tool, str) or not isinstance(text, str) or _asks_for_original(tool, event.get("command")):
         return None
     return Seen(tool, _text(event, "id"), _text(event, "session"), "", text, lambda sent: {"text": sent})
 

@@ -98,8 +98,16 @@ def find(
         paths: Sessions and folders of them; those of this machine's agents where none are given.
         progress: Told how many files were looked into, of how many.
     """
+    return find_in(asked, sessions_at(paths), progress)
+
+
+def find_in(
+    asked: str,
+    headers: Sequence[Header],
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+) -> RecallSearch:
+    """Look for a text among some sessions, those of a database too; see `find`."""
     asked = asked_for(asked)
-    headers = sessions_at(paths)
     reference = _REFERENCE.fullmatch(asked)
     if reference is not None and (where := _of_session(headers, reference["session"])):
         search = _read(where, lambda session: _at(session, reference))

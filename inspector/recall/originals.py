@@ -145,6 +145,11 @@ def kept_originals(identifier: str, folder: str | None = None) -> list[tuple[dic
     return [(about, text) for _, about, text in found]
 
 
+def original_of(identifier: str, session: str) -> str | None:
+    """What a session's tool call came to before the hook trimmed it; None where nothing of it is kept."""
+    return next((text for about, text in kept_originals(identifier) if about.get("session") == session), None)
+
+
 def originals_asked_for(asked: str, folder: str | None = None) -> list[tuple[dict[str, object], str]]:
     """What is kept under a tool call's id, or under `SESSION:ID` of that session alone; see `kept_originals`.
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from inspector.errors import InspectorError
 from inspector.file_history.changelog import generate_changelog
 from inspector.file_history.history import file_history
-from inspector.recall.find import RecalledText, find, sessions_at
+from inspector.recall.find import RecalledText, find_in, sessions_at
+from inspector.recall.originals import original_of
 from inspector.report.file_listings import changelog_document, state_document, state_notes, state_text
 from inspector.report.secret_redaction import SecretRedactor
 from inspector.session.errors import SessionError
@@ -247,12 +248,9 @@ class SessionMemory:
         }
 
     def _result(self, session_id: str | None, execution_id: str, text: str | None, offset: int) -> dict[str, Any]:
-        headers = self._headers(session_id)
-        search = find(execution_id, [header.path for header in headers])
+        search = find_in(execution_id, self._headers(session_id))
         place = _only(search, execution_id)
-        whole = place.session.text(place.session.all_blocks[place.block])
-        kept = full_output(place.session, whole)
-        whole = whole if kept is None or kept.text is None else kept.text
+        whole = _whole_text(place)
         if text:
             wanted, whole = text.lower(), self._clean(whole)  # lines by themselves may not show that they are secret
             lines = (f"{number}:{line}" for number, line in enumerate(whole.split("\n"), 1) if wanted in line.lower())
@@ -390,6 +388,18 @@ class SessionMemory:
             known = stamp, open_session(header.path)
             self._opened[header.path] = known
         return known[1]
+
+
+def _whole_text(place: RecalledText) -> str:
+    """A text as `inspector recall` has it: as it was before the hook trimmed it, or the agent itself."""
+    block = place.session.all_blocks[place.block]
+    if block.kind is BlockKind.TOOL_RESULT:
+        original = original_of(block.tool_call_id, place.session.identifier)
+        if original is not None:
+            return original
+    whole = place.session.text(block)
+    kept = full_output(place.session, whole)
+    return whole if kept is None or kept.text is None else kept.text
 
 
 def _only(search: RecallSearch, asked: str) -> RecalledText:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from inspector.report.layout import HEADING, LEFT, RIGHT, WARNING, WIDTH, WRAPPED, Page
 from inspector.report.numbers import IN_TEXT
-from inspector.session.files import is_folder
+from inspector.session.files import exists
 from inspector.session.session_name import named
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def formats_text(formats: Iterable[Format], width: int = WIDTH, *, color: bool =
         page.pairs(
             (
                 ("where", each.where or "anywhere; name the file"),
-                *(("looked in", f"{home} ({'there' if is_folder(home) else 'not there'})") for home in each.homes()),
+                *(("looked in", f"{home} ({'there' if exists(home) else 'not there'})") for home in each.homes()),
                 ("live", "followed while it grows" if each.is_live else "read as it is"),
                 ("exact", each.exact),
             )

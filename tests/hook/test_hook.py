@@ -331,6 +331,53 @@ def test_a_shell_s_text_is_its_output_and_its_errors() -> None:
     assert seen.text == "  a\nb\ne"
 
 
+def test_what_is_asked_for_again_is_not_cut_again(plan: Path) -> None:
+    asks = {"command": "cd /w && inspector recall toolu_1 --lines 1-900"}
+    assert run_hook(bash_event(tool_input=asks), plan).stdout == b""
+    event = bash_event(tool_name="mcp__inspector__memory_query", tool_response="y" * 5_000)
+    assert run_hook(event, plan).stdout == b""
+    event = {"tool": "terminal", "id": "c", "session": "s", "text": "z" * 4_000, **asks}
+    for agent in ("hermes", "opencode"):
+        assert run_hook(event, plan, agent=agent).stdout == b""
+        assert run_hook({**event, "tool": "inspector_memory_query", "command": ""}, plan, agent=agent).stdout == b""
+
+
+def test_an_mcp_tool_s_structured_output_is_a_text_and_stays_one(plan: Path) -> None:
+    event = bash_event(tool_name="mcp__notes__all", tool_response="y" * 5_000)
+    sent = sent_output(run_hook(event, plan).stdout)
+    assert sent.startswith("y" * 300 + "\n[... 4,500 of 5000 cut from mcp__notes__all;")
+
+
+def test_a_search_that_was_limited_is_cut_with_the_line_that_says_so() -> None:
+    """As Claude Code 2.1.121 showed it to a model."""
+    output = {"mode": "content", "numFiles": 0, "filenames": [], "content": "a\nb", "numLines": 2, "appliedLimit": 2}
+    seen = claude_code(bash_event(tool_name="Grep", tool_response=output))
+    assert seen is not None
+    assert seen.text == "a\nb\n\n[Showing results with pagination = limit: 2]"
+    answer = seen.answer("cut")["hookSpecificOutput"]["updatedToolOutput"]
+    assert answer == {"mode": "content", "numFiles": 0, "filenames": [], "content": "cut", "numLines": 2}
+
+
+@pytest.mark.parametrize(("version", "is_taken"), [("2.1.120", False), ("2.1.121", True), ("2.2.0", True), ("x", True)])
+def test_no_trim_is_told_of_where_the_agent_is_too_old_to_take_it(
+    plan: Path, tmp_path: Path, version: str, is_taken: bool
+) -> None:
+    transcript = tmp_path / "s.jsonl"
+    transcript.write_text(json.dumps({"type": "assistant", "version": version, "message": {}}) + "\n{broken\n")
+    done = run_hook(bash_event(transcript_path=str(transcript)), plan)
+    assert (done.returncode, bool(done.stdout)) == (0, is_taken)
+    assert bool(trims(state_folder())) == is_taken
+    told = run_program("hook", "stats").out
+    assert ("Claude Code 2.1.120 takes no results from hooks; 2.1.121 does: update it" in told) != is_taken
+
+
+def test_what_is_recorded_is_printed_on_request_whatever_is_kept(tmp_path: Path) -> None:
+    keep(state_folder(), "toolu_kept", "s-1", "the original", {"tool": "Bash"})
+    assert run_program("recall", "toolu_kept").out == "the original"
+    outcome = run_program("recall", "toolu_kept", "--recorded", env={"HOME": str(tmp_path)})
+    assert (outcome.code, outcome.out) == (1, "")
+
+
 def test_answering_loads_no_library() -> None:
     """What takes longest of starting is left out: the hook runs after every tool call."""
     script = (
