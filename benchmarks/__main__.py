@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BENCHMARKS = {
     "first-paint": "first_paint",
     "first-line": "first_line",
+    "opening": "opening",
     "large-file": "large_file",
     "counting": "counting",
     "plan-change": "plan_change",
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "replay": "replaying",
     "presets": "presets",
     "tuning": "tuning",
+    "folder": "folder",
     "recorded-usage": "recorded_usage",
     "hook": "hook",
 }

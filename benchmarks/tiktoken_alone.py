@@ -29,13 +29,18 @@ class Seconds(NamedTuple):
     encoding: float
 
 
-def texts_of(path: Path) -> list[str]:
-    """Every text of a session that is counted, once each."""
+def texts_of(*paths: Path) -> list[str]:
+    """Every text of sessions that is counted, once each."""
     from inspector.session.open import open_session
     from inspector.tokens.block_tokens import sends_text
 
-    session = open_session(path)
-    texts = {block.digest: session.text(block) for block in session.blocks if sends_text(block)}
+    texts: dict[bytes, str] = {}
+    for session in map(open_session, paths):
+        texts |= {
+            block.digest: session.text(block)
+            for block in session.blocks
+            if sends_text(block) and block.digest not in texts
+        }
     return list(texts.values())
 
 
@@ -56,16 +61,16 @@ def measure(texts: list[str]) -> Seconds:
     return Seconds(loaded - start, perf_counter() - loaded)
 
 
-def tiktoken_alone(path: Path) -> Seconds:
-    """What a process of its own needs for the texts of a session."""
-    command = (sys.executable, "-m", "benchmarks.tiktoken_alone", str(path))
+def tiktoken_alone(*paths: Path) -> Seconds:
+    """What a process of its own needs for the texts of sessions."""
+    command = (sys.executable, "-m", "benchmarks.tiktoken_alone", *map(str, paths))
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
     return Seconds(*map(float, done.stdout.split()))
 
 
 def main() -> None:
     """Measure and print."""
-    print(*measure(texts_of(Path(sys.argv[1]))))
+    print(*measure(texts_of(*map(Path, sys.argv[1:]))))
 
 
 if __name__ == "__main__":

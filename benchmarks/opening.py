@@ -1,0 +1,56 @@
+"""How long until a session of usual size can be used, against a Textual program that does nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from benchmarks.large_file import count_messages
+from benchmarks.promises import Measurement, at_most
+from benchmarks.statistics_of_runs import Runs
+from benchmarks.workbench import NotMeasuredError, reference_sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from benchmarks.workbench import Workbench
+
+PROMISE = "a session under 5 MB opened"
+RUNS = 7
+LARGEST = 5_000_000
+HOW = """The largest real session of Claude Code under 5 MB is opened in a pty of 120 by 36, with nothing kept, and once
+more with what was kept, an empty app in turn. The screen can be used when the header tells the number of all messages;
+the timeline answers keys from then on. An empty app's time is until its one line is drawn. Python's compiled files are
+in place: a run of each is made before, and not counted."""
+
+
+def measure(bench: Workbench) -> Iterator[Measurement]:
+    """Both times, and their ratios to the empty app's."""
+    found = [path for path in (reference_sessions() / "claude-code").glob("*.jsonl") if path.stat().st_size < LARGEST]
+    if not found:
+        raise NotMeasuredError("no real session of Claude Code under 5 MB beside the checkout")
+    path = max(found, key=lambda path: path.stat().st_size)
+    shown = f"{count_messages(path):,} messages".encode()
+    empty, cold, warm = [], [], []
+    for run in range(bench.runs(RUNS) + 1):
+        with bench.empty_app() as terminal:
+            baseline = terminal.wait_for(b"drawn 0").time - terminal.started
+        first, again = (_until(bench, path, f"opening {run}", shown) for _ in range(2))
+        if run:
+            empty.append(baseline)
+            cold.append(first)
+            warm.append(again)
+    alone = Runs(empty).median
+    for case, times, limit in (("for the first time", cold, 0.6), ("again", warm, 0.4)):
+        yield at_most(PROMISE, case, Runs(times).median, limit, " s", digits=2)
+        yield Measurement(
+            PROMISE, f"{case}, ratio to an empty app's first paint", f"{Runs(times).median / alone:.2f} times"
+        )
+    yield Measurement(PROMISE, "empty app", Runs(empty).milliseconds())
+
+
+def _until(bench: Workbench, path: Path, home: str, marker: bytes) -> float:
+    with bench.inspector(path, home) as terminal:
+        seconds = terminal.wait_for(marker).time - terminal.started
+        terminal.settle()
+        return seconds
