@@ -260,12 +260,116 @@ def _vscode(path: Path) -> Iterable[UsageTotals]:
                 yield UsageTotals(usage["prompt_tokens"], read, usage["completion_tokens"])
 
 
+def _reported(usage: Any) -> UsageTotals | None:
+    """Usage as the APIs of Anthropic, which leaves caches out of the input, and of OpenAI say it; None for none."""
+    if not isinstance(usage, dict):
+        return None
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
+    output = usage.get("completion_tokens") or usage.get("output_tokens") or 0
+    if "prompt_tokens" in usage or "input_tokens_details" in usage:
+        prompt = usage.get("prompt_tokens") or usage.get("input_tokens") or 0
+        return UsageTotals(prompt, details.get("cached_tokens") or 0, output)
+    read, written = usage.get("cache_read_input_tokens") or 0, usage.get("cache_creation_input_tokens") or 0
+    return UsageTotals((usage.get("input_tokens") or 0) + read + written, read, output)
+
+
+def _answered(text: str) -> UsageTotals | None:
+    """What a body reports: JSON, or the events of a stream, of which later ones add to what the first said."""
+    if text.lstrip().startswith("{"):
+        return _reported(json.loads(text).get("usage"))
+    usage: dict[str, Any] = {}
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or not data.startswith("{"):
+            continue
+        event = json.loads(data)
+        for holder in (event, event.get("message"), event.get("response")):
+            found = holder.get("usage") if isinstance(holder, dict) else None
+            usage |= {name: value for name, value in (found or {}).items() if value}
+    return _reported(usage) if usage else None
+
+
+_ASKED = ("/messages", "/chat/completions", "/responses", "/invoke")
+
+
+def _har(path: Path) -> Iterable[UsageTotals]:
+    """The body of every response at an address at which models are asked; none where one is packed."""
+    for entry in json.loads(path.read_bytes())["log"]["entries"]:
+        address = entry["request"]["url"].partition("?")[0].rstrip("/")
+        content = entry["response"].get("content") or {}
+        if not address.endswith(_ASKED) or not content.get("text"):
+            continue
+        if content.get("encoding") or content["text"].startswith("["):
+            raise ValueError
+        found = _answered(content["text"])
+        if found is not None:
+            yield found
+
+
+def _claude_tap(path: Path) -> Iterable[UsageTotals]:
+    """The body of every response in lines or a bundle; web sockets, in which several may be, are not counted."""
+    data = path.read_bytes()
+    try:
+        records = json.loads(data)["records"]
+    except ValueError:
+        records = [json.loads(line) for line in data.splitlines() if line.strip()]
+    for one in records:
+        record = one.get("record", one)
+        if record.get("transport") == "websocket":
+            raise ValueError
+        address = record["request"]["path"].partition("?")[0].rstrip("/")
+        body = record["response"].get("body")
+        found = _reported(body.get("usage")) if isinstance(body, dict) and address.endswith(_ASKED) else None
+        if found is not None:
+            yield found
+
+
+def _grok(path: Path) -> Iterable[UsageTotals]:
+    """By the response's id, its last report in the updates beside the history."""
+    folder = path if is_folder(path) else path.parent
+    of_response: dict[Any, UsageTotals] = {}
+    for number, record in enumerate(_lines(folder / "updates.jsonl")):
+        update = (record.get("params") or {}).get("update") or {}
+        found = _reported(update.get("usage")) if update.get("sessionUpdate") == "response_completed" else None
+        if found is not None:
+            of_response[update.get("message_id") or number] = found
+    return of_response.values()
+
+
+def _deepseek_harness(path: Path) -> Iterable[UsageTotals]:
+    """Every request after those that a fork copied: of a step what its message, its stream or its last chunk says."""
+    chunk: Any = None
+    seeds = 0
+    for event in _lines(path):
+        kind, data = event["type"], event.get("data") or {}
+        seeds = event.get("seedLength", seeds) if kind == "session" else seeds
+        if event.get("seq", seeds) < seeds:
+            continue
+        usage = None
+        if kind == "assistant/chunk":
+            chunk = data["chunk"].get("usage") or chunk
+        elif kind in ("assistant/message", "assistant/attempt"):
+            stream = [one["chunk"].get("usage") for one in data.get("stream") or () if "chunk" in one]
+            usage, chunk = chunk or data.get("usage") or next(filter(None, reversed(stream)), None), None
+        elif kind in ("llm/retry-started", "step/end"):
+            usage, chunk = chunk, None
+        elif kind == "compaction/summary" or kind.endswith("-llm-request"):
+            usage = data.get("usage")
+        if usage:
+            read, written = usage.get("cacheReadTokens", 0), usage.get("cacheWriteTokens", 0)
+            yield UsageTotals(usage["inputTokens"] + read + written, read, usage["outputTokens"])
+
+
 _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
     "atif": _atif,
     "claude-code": _claude_code,
+    "claude-tap": _claude_tap,
     "cline": _cline,
     "codex": _codex,
+    "deepseek-harness": _deepseek_harness,
     "gemini-cli": _gemini,
+    "grok-build": _grok,
+    "har": _har,
     "inspector-lines": _own,
     "opencode": _opencode,
     "kimi-cli": _kimi_cli,

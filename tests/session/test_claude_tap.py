@@ -135,6 +135,17 @@ def test_a_web_socket_that_carried_several_requests_is_several_calls(tmp_path: P
     assert [call.usage and call.usage.prompt for call in session.calls] == [100, 200]
 
 
+def test_a_request_that_only_warms_the_cache_is_billed_beside_the_conversation(tmp_path: Path) -> None:
+    body = {"model": "gpt-x", "instructions": "You are Codex.", "generate": False}
+    made = [
+        record({**body, "input": []}, response(1), 1, "/v1/responses"),
+        record({**body, "input": [item("user", "go")]}, response(2, item("assistant", "yes")), 2, "/v1/responses"),
+    ]
+    session = lines_of(made, tmp_path)
+    assert [call.usage and call.usage.prompt for call in session.calls] == [200]
+    assert [(side.purpose, side.usage and side.usage.prompt) for side in session.side_calls] == [("empty answer", 100)]
+
+
 def test_an_answer_of_which_only_events_were_kept_is_put_together(tmp_path: Path) -> None:
     events = [{"type": "response.completed", "response": response(1, item("assistant", "hello"))}]
     body = {"type": "response.create", "model": "gpt-x", "input": [item("user", "go")]}

@@ -28,7 +28,7 @@ from inspector.session.json.nodes import FileNode, PackedNode, unescaped
 from inspector.session.json.values import mapping, seconds_of_any, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, ContextCause, Origin
+from inspector.session.model import BlockKind, ContextCause, Origin, SideCall
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
     from inspector.session.reader import Reader
 
+
+EMPTY = "empty answer"
+"""What a request was for whose answer has no items: Codex has a prompt read into the cache so."""
 
 MOST_PARTS = 1 << 16
 """More blocks than one item has."""
@@ -198,20 +201,21 @@ class ResponsesInterpreter(RecordInterpreter):
         self._tell_call(conversation, call, exchange)
 
     def _tell_call(self, conversation: LoggedThread, call: int, exchange: Exchange) -> None:
-        """Note what a response says of the call that it answered, if it said anything."""
+        """Note what a response says of the call that it answered; one of which nothing came is billed all the same."""
         about = exchange.about
         identifier = string(about.get("id"))
         conversation.responses.add(identifier)
+        model, usage = string(about.get("model")), usage_of(about.get("usage"))
+        time = next((seconds_of_any(about[name]) for name in TIMES if name in about), None)
+        terms = _with_uses(terms_of(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code
         if call < len(self.builder.calls):
             made = self.builder.calls[call]
             self.builder.calls[call] = structs.replace(
-                made,
-                model=string(about.get("model")),
-                usage=usage_of(about.get("usage")),
-                time=next((seconds_of_any(about[name]) for name in TIMES if name in about), None),
-                identifier=identifier or made.identifier,
-                terms=_with_uses(terms_of(about.get("usage"), about.get(SERVICE_TIER)), exchange.output).code,
+                made, model=model, usage=usage, time=time, identifier=identifier or made.identifier, terms=terms
             )
+        elif usage is not None:
+            beside = self.builder.side_calls
+            beside[f"response {identifier or len(beside)}"] = SideCall(EMPTY, model, time, usage, identifier, terms)
 
     def _named(self, exchange: Exchange) -> LoggedThread | None:
         """The conversation that an exchange says it continues; the newest for a response without its request."""
