@@ -223,6 +223,22 @@ AGENT_TOOLS: Mapping[str, Mapping[Meaning, str]] = {
         Meaning.SEARCH: "codebase_search grep_search file_search",
         Meaning.LIGHT: "list_dir",
     },
+    "Grok Build": {
+        Meaning.READ: "read_file",
+        Meaning.EDIT: "search_replace",
+        Meaning.SHELL: "run_terminal_cmd",
+        Meaning.SEARCH: "grep",
+        Meaning.WEB: "web_search web_fetch",
+        Meaning.CONFIRMATION: "todo_write update_goal",
+        Meaning.LIGHT: "list_dir",
+        Meaning.AGENT: "task",
+    },
+    "DeepSeek Harness": {
+        Meaning.READ: "read read_image",
+        Meaning.EDIT: "edit",
+        Meaning.WRITE: "write",
+        Meaning.SHELL: "bash pwsh",
+    },
     "OdinCode": {
         Meaning.READ: "file_read",
         Meaning.EDIT: "file_edit splice_patch",
