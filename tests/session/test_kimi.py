@@ -225,6 +225,8 @@ def test_unknown_records_are_shown_and_a_file_with_a_header_alone_is_known(tmp_p
     path = tmp_path / "new.jsonl"
     path.write_bytes(jsonl(script.lines[:1]))
     assert open_session(path).format == "kimi-code"
+    path.write_bytes(jsonl(kimi_cli(0)[:1]))
+    assert open_session(path).format == "kimi-cli"
 
 
 def test_cli_messages_make_steps_with_their_results_and_usage(tmp_path: Path) -> None:

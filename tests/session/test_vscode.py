@@ -52,7 +52,7 @@ def test_a_turn_is_what_was_sent_its_rounds_and_their_results(tmp_path: Path) ->
         place,
         answer("r1", "looking", call("c1"), call("c2", "list_dir", '{"path":"/work"}'), timestamp=START + 5_000),
         answer("r2", "done", thinking=thinking, timestamp=START + 9_000),
-        results={"c1": rendered("line 1", "line 2"), "c2": result("a.py\nb.py")},
+        results={"c1": rendered("line 1\n", "line 2", "line 3"), "c2": result("a.py\nb.py")},
         tokens=(20_000, 90),
     )
     session = opened(tmp_path, script)
@@ -67,7 +67,7 @@ def test_a_turn_is_what_was_sent_its_rounds_and_their_results(tmp_path: Path) ->
         "looking",
         '{"filePath":"/work/a.py"}',
         '{"path":"/work"}',
-        "line 1\nline 2",
+        "line 1\nline 2\nline 3",
         "a.py\nb.py",
         "done",
     ]

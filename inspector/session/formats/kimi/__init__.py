@@ -90,7 +90,8 @@ class KimiCliFormat(Format):
             string(mapping(record.get("message")).get("type")) for record in sample.records if "timestamp" in record
         ]
         found = sum(kind in MESSAGES for kind in kinds)
-        if not found or len(kinds) * 2 <= len(sample.records):
+        is_new = len(sample.records) == 1 and _is_header(sample.records[0])
+        if not is_new and (not found or len(kinds) * 2 <= len(sample.records)):
             return ""
         return f"{found} of its first {len(sample.records)} lines are messages of Kimi CLI's agent"
 

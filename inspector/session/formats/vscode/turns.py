@@ -403,7 +403,8 @@ def _rendered(node: Any) -> str:
             return
         if part.get("type") == TEXT_NODE:
             breaks = part.get("lineBreakBefore")
-            if made and (breaks is True or breaks == 1 or (breaks == 2 and not last_was_text)):
+            breaks = breaks is True or breaks == 1 or (breaks == 2 and not last_was_text)
+            if made and breaks and not made[-1].endswith("\n"):
                 made.append("\n")
             made.append(string(part.get("text")))
             last_was_text = True
