@@ -7,7 +7,7 @@ import os
 import resource
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from tests.terminal import TerminalProgram
 from tests.test_cli_streams import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 SAMPLE = ROOT / "sample_sessions" / "benchmark-trial.json"
 LINES = [
@@ -275,12 +275,65 @@ def test_on_the_screen_what_could_not_be_kept_is_told_and_all_else_works(place: 
     assert not kept & {".part", ".toml", ".svg"}
 
 
-def test_the_list_of_sessions_opens_where_no_home_is(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.write_text("no folder")
-    with TerminalProgram(home / "below", str(SAMPLE.parent), size=(100, 30)) as program:
+HOMELESS = """
+import os, pwd, sys
+
+def unknown(*_):
+    raise KeyError("no such user")
+
+pwd.getpwuid = pwd.getpwnam = unknown
+for name in {homes!r}:
+    del os.environ[name]
+from inspector.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "none",
+        "a file",
+        "below a file",
+        "no whole path",
+        "read-only",
+        "of another user",
+        "desktop folders that are files",
+    ],
+)
+def test_the_list_of_sessions_opens_whatever_the_home_is(place: str, tmp_path: Path) -> None:
+    file, folder = tmp_path / "file", tmp_path / "folder"
+    file.write_text("no folder")
+    folder.mkdir(mode=0o500 if place == "read-only" else 0o700)
+    homes: dict[str, str] = {}
+    first = None
+    command: Sequence[str] = COMMAND
+    match place:
+        case "none":
+            command = (sys.executable, "-c", HOMELESS.format(homes=HOMES))
+        case "a file":
+            homes = dict.fromkeys(HOMES, str(file))
+        case "below a file":
+            homes = dict.fromkeys(HOMES, str(file / "below"))
+        case "no whole path":
+            homes = dict.fromkeys(HOMES, "somewhere")
+        case "desktop folders that are files":
+            homes = dict.fromkeys(HOMES[1:], str(file))
+        case _:
+            first = without_privileges()
+            if place == "of another user":
+                if not IS_ADMINISTRATOR:
+                    pytest.skip("only the administrator can give a folder to somebody else")
+                os.chown(folder, NOBODY, NOBODY)
+    with (
+        chdir(tmp_path),
+        TerminalProgram(folder, str(SAMPLE.parent), size=(100, 30), command=command, first=first, **homes) as program,
+    ):
         program.until(lambda: SAMPLE.stem in program.text, "a list")
         leave(program, "\x11")
+    if place in ("read-only", "of another user", "no whole path"):
+        assert list(folder.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
 def test_forty_columns_and_a_locale_of_ascii_are_enough_for_the_screen(tmp_path: Path) -> None:
