@@ -305,7 +305,11 @@ async def _drag(tour: Tour) -> None:
 
 async def _see_a_cut(tour: Tour) -> None:
     await tour.press("p", "home", pause=0.2)
-    await tour.press("g", "x", "n", "n", pause=0.8)
+    await tour.press("g", pause=0.8)
+    await tour.until(lambda: tour.app.screen is not tour.screen)
+    await tour.press("x", pause=0.8)
+    await tour.until(lambda: tour.app.screen is tour.screen)
+    await tour.press("n", "n", pause=0.8)
 
 
 async def _compare(tour: Tour) -> None:

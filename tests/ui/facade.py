@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest import mock
 
 from textual._context import visible_screen_stack
 from textual.events import (
@@ -1227,12 +1228,13 @@ async def started(
 
 @asynccontextmanager
 async def toured(path: Path, steps: Any, **more: Any) -> AsyncIterator[Running]:
-    """Run the application with a tour."""
+    """Run the application with a tour, whose patience is in seconds of the processor: a busy machine needs more."""
     from inspector.ui.tour import TouringApp
 
     app = TouringApp(path, steps, speed=20, settings=Settings(), **more)
-    async with app.run_test(size=(120, 36)) as pilot:
-        yield Running(app, pilot, [])
+    with mock.patch("inspector.ui.tour.monotonic", time.process_time):
+        async with app.run_test(size=(120, 36)) as pilot:
+            yield Running(app, pilot, [])
 
 
 def stop_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:

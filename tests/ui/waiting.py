@@ -59,15 +59,17 @@ async def wait_for_idle(min_sleep: float = 0, max_sleep: float = 1) -> None:
 
     Args:
         min_sleep: Not needed here.
-        max_sleep: Seconds after which to return though something is always to be done, such as an animation.
+        max_sleep: Seconds after which to return though something is always to be done, such as an animation. Where it
+            is to be done at once they are seconds of the processor: on a busy machine the answer to a key may take
+            longer than that by the clock.
     """
     loop: Any = asyncio.get_running_loop()
-    end = loop.time() + max_sleep
+    began, end = time.thread_time(), loop.time() + max_sleep
     quiet = 0
     while quiet < TURNS:
         await asyncio.sleep(0)
         if loop._ready:
-            if loop.time() > end:
+            if time.thread_time() - began > max_sleep:
                 return
             quiet = 0
             continue
