@@ -109,23 +109,24 @@ class NumberFormat(Struct, frozen=True):
     def dollars_of_parts(self, total: float | None, parts: Sequence[float | None]) -> list[str]:
         """What makes up an amount of money, each part as exact as the total, so that they add up as they are written.
 
+        What rounding leaves over goes to the largest, where it matters least: every other part is written as it is
+        anywhere else.
+
         Args:
             total: The amount, as `dollars` writes it.
             parts: All of its parts; they add up to it.
         """
         amounts = [part for part in parts if part is not None and not math.isnan(part)]
-        if total is None or math.isnan(total) or len(amounts) < len(parts) or min(amounts, default=0.0) < 0:
+        if total is None or math.isnan(total) or not amounts or len(amounts) < len(parts):
             return [self.dollars(part) for part in parts]
         decimals = _cents(abs(total))
-        scale = 10.0**decimals
-        whole = [math.floor(amount * scale) for amount in amounts]
-        missing = round(total * scale) - sum(whole)
-        if not 0 <= missing <= len(amounts) or (abs(total) >= 9_999.5 and not self.is_full):
+        scale = 10**decimals
+        units = [round(round(amount, decimals) * scale) for amount in amounts]
+        left = round(round(total, decimals) * scale) - sum(units)
+        if abs(left) > len(amounts) or (abs(total) >= LEAST_WHOLE - 0.5 and not self.is_full):
             return [self.dollars(part) for part in parts]
-        # What is left goes where the most was cut off.
-        for place in sorted(range(len(amounts)), key=lambda at: whole[at] - amounts[at] * scale)[:missing]:
-            whole[place] += 1
-        return [f"${each / scale:,.{decimals}f}" for each in whole]
+        units[max(range(len(amounts)), key=lambda at: abs(amounts[at]))] += left
+        return [self._signed(each, f"{abs(each) / scale:,.{decimals}f}", "$") for each in units]
 
     def whole_dollars(self, value: float) -> str:
         """Money without cents: `$1,400`, `-$30`."""

@@ -6,7 +6,7 @@ it. `FigureCells` looks it up there and nowhere else, and writes it as the catal
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -114,6 +114,12 @@ class FigureCells:
             is_loss=entry is not None and entry.is_loss(value),
             is_least=str(name) in getattr(holder, "at_least", ()),
         )
+
+    def parts(self, total: float | None, *places: tuple[Step, ...]) -> list[Cell]:
+        """Dollars that make up a total, each by the steps to it, written so that they add up to it."""
+        cells = [self.cell(*steps) for steps in places]
+        written = IN_TEXT.dollars_of_parts(total, [cell.value for cell in cells])
+        return [replace(cell, text=text) for cell, text in zip(cells, written, strict=True)]
 
     def table(
         self,

@@ -114,6 +114,29 @@ def test_shares_of_a_whole_add_up_to_a_hundred_as_they_are_written(parts: list[f
         assert all(text.startswith("0") for text, part in zip(written, parts, strict=True) if part == 0)
 
 
+CENTS = st.floats(-1e3, 1e3).filter(lambda part: part == 0 or abs(part) > 0.01)
+
+
+@given(st.lists(CENTS, min_size=1, max_size=8).filter(lambda parts: abs(sum(parts)) > 1))
+def test_parts_of_an_amount_add_up_to_it_as_they_are_written(parts: list[float]) -> None:
+    total = sum(parts)
+    for numbers in (ON_SCREEN, IN_TEXT):
+        written = numbers.dollars_of_parts(total, parts)
+        values = [float(text.replace(MINUS, "-").replace("$", "").replace(",", "")) for text in written]
+        assert sum(values) == pytest.approx(float(f"{total:.2f}"), abs=1e-6)
+        # Whoever sees a part elsewhere sees the same number there: the largest alone may differ.
+        largest = max(range(len(parts)), key=lambda at: abs(parts[at]))
+        others = [at for at in range(len(parts)) if at != largest]
+        assert [values[at] for at in others] == pytest.approx([float(f"{parts[at]:.2f}") for at in others])
+        assert abs(values[largest] - parts[largest]) < 0.0051 * (len(parts) + 1)
+
+
+def test_parts_of_a_cost_are_rounded_together() -> None:
+    assert ON_SCREEN.dollars_of_parts(4.0448, [2.2378, 0.9013, 0.9057]) == ["$2.23", "$0.90", "$0.91"]
+    assert ON_SCREEN.dollars_of_parts(-1.506, [-1.254, -0.252]) == [MINUS + "$1.26", MINUS + "$0.25"]
+    assert ON_SCREEN.dollars_of_parts(None, [1.0, 2.0]) == ["$1.00", "$2.00"]
+
+
 def test_shares_of_a_cost_are_rounded_together() -> None:
     assert ON_SCREEN.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["51 %", "41 %", "8 %", "<1 %"]
     assert IN_TEXT.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["50.6 %", "40.8 %", "8.5 %", "0.1 %"]

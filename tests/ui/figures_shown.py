@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from inspector.report.numbers import MINUS
 from inspector.report.pages.content import page_content
 from inspector.report.pages.markdown import markdown
 from inspector.report.text import report_text
+from inspector.report.why import why_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
 
 SESSION, PLAN = "the session", "the plan"
+
+MISSES, EXTRA, COMPACTIONS = "cache misses", "extra cost of cache misses", "compactions"
 
 _NUMBER = re.compile(
     rf"(?P<least>≥ |>= )?~?(?P<sign>-|{MINUS})?\$?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<scale>[kMG])?(?P<percent> ?%)?"
@@ -95,6 +98,18 @@ class Figures:
         else:
             self.found[of, name].append(shown)
 
+    def add_part(self, of: str, name: str, text: str, place: str) -> None:
+        """Note one that is written so that it adds up with others, and may be a cent off: the same cent everywhere."""
+        shown = Shown.written(text, place)
+        if shown is None:
+            self.unread.append(f"{name} at {place}: {text!r}")
+            return
+        cent = shown.high - shown.low if shown.high < float("inf") else 0.01
+        self.found[of, name].append(replace(shown, low=shown.low - cent, high=shown.high + cent))
+        digits = text.strip().lstrip("~≥>= ")
+        printed = replace(Shown.number(float(digits.replace("$", "").replace(",", "")), place), text=digits)
+        self.found[of, f"{name}, as printed"].append(printed)
+
     def disagreements(self) -> list[str]:
         """One line for every name that has more than one value."""
         lines = []
@@ -142,11 +157,16 @@ def from_report(figures: Figures, report: Report) -> None:
     _from_text(figures, report_text(report))
     _from_page(figures, report)
     _from_csv(figures, calls_csv(report))
+    _from_why(figures, report)
 
 
 def _from_json(figures: Figures, report: Mapping[str, Any]) -> None:
     place = "json"
-    plan = report["plans"][0]
+    plan, misses = report["plans"][0], report["cache_misses"]
+    if misses is not None:
+        figures.add(SESSION, MISSES, misses["calls"], place)
+        figures.add(SESSION, EXTRA, misses["extra_usd"], place)
+    figures.add(SESSION, COMPACTIONS, report["session"]["compactions"], place)
     least = set(report["recorded"]["at_least"]) if report["recorded"] else set()
     recorded = {name: value for name, value in (report["recorded"] or {}).items() if name not in least}
     for of, kind, values in (
@@ -184,8 +204,11 @@ def _markdown_tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def _from_tables(figures: Figures, place: str, tables: Iterable[list[list[str]]]) -> None:
-    """The table of totals, and that of what is projected."""
+    """The table of totals, and that of what the cost is made of."""
     for head, *rows in tables:
+        if head == ["", "dollars", "of the cost"]:
+            for name, cell, _ in rows[1:]:  # the first is the line below the head
+                figures.add_part(SESSION, f"{name}, of the cost", cell, place)
         if head[0] == "figure" and "baseline" in head:
             for name, *cells in rows:
                 for column, cell in zip(head[1:], cells, strict=True):
@@ -200,6 +223,9 @@ def _total(name: str) -> str:
 def _from_text(figures: Figures, text: str) -> None:
     place = "text"
     lines = text.splitlines()
+    compactions = re.search(r"([\d,]+)\s+compactions?\n", text)
+    assert compactions is not None
+    figures.add(SESSION, COMPACTIONS, compactions[1], place)
     head = next(at for at, line in enumerate(lines) if "baseline" in line and "plan A" in line)
     columns = lines[head].replace("plan A", "plan_A").split()
     above = ""
@@ -216,6 +242,26 @@ def _from_text(figures: Figures, text: str) -> None:
         for column, cell in zip(columns[-len(cells) :], cells, strict=True):
             if cell not in ("-", "never", "unknown"):
                 figures.add(PLAN if column == "plan_A" else SESSION, name, cell.replace(">=", ">= "), place)
+
+
+def _from_why(figures: Figures, report: Report) -> None:
+    """What `inspector why` says."""
+    place = "why"
+    text = why_text(report, width=400)
+    cost = re.search(r"^Why .* cost (\S+)$", text.partition("\n")[0].replace(">= ", ">="))
+    if report.baseline.cost_usd is None:
+        return
+    assert cost is not None
+    figures.add(SESSION, "cost", cost[1].replace(">=", ">= "), place)
+    for name, entry in quantities(CostParts).items():
+        if entry.part_of == "cost_usd" and getattr(report.cost, name) is not None:
+            found = re.search(rf"^  {entry.label} +((?:>= )?\S+)  ", text, re.MULTILINE)
+            assert found is not None, entry.label
+            figures.add_part(SESSION, f"{entry.label}, of the cost", found[1], place)
+    missed = re.search(r"^  cache misses +(\S+) .* ([\d,]+) calls?[:,;]", text, re.MULTILINE)
+    if missed is not None:
+        figures.add(SESSION, EXTRA, missed[1], place)
+        figures.add(SESSION, MISSES, missed[2], place)
 
 
 def _from_page(figures: Figures, report: Report) -> None:

@@ -18,11 +18,12 @@ from inspector.report.session_summary import summary_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.compare import screen as compare_screen
+from inspector.ui.misses.rows import ALL
 from inspector.ui.sessions.book import Entry, SessionLine
 from inspector.ui.sessions.rows import NO_PRICE, NO_USAGE, row_of
 from tests.conftest import ROOT
-from tests.ui.figures_shown import PLAN, SESSION, Figures, from_report, label, sum_as_printed
-from tests.ui.studies import BASELINE, Compare, Composition, Costs, Tune, table_on_top
+from tests.ui.figures_shown import EXTRA, MISSES, PLAN, SESSION, Figures, from_report, label, sum_as_printed
+from tests.ui.studies import BASELINE, Compare, Composition, Costs, Misses, Tune, table_on_top
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +34,15 @@ if TYPE_CHECKING:
 SESSIONS = (
     "corpus/claude-code/8ecab05f-4481-43d6-9428-a6b177981877.jsonl",
     "corpus/claude-code/be2220da-eaff-40d2-b482-9f05cced3187.jsonl",
+    "corpus/codex/rollout-2025-10-04T22-31-15-0199b26c-737a-71a2-9939-52ce68c95cbe.jsonl",
+    "corpus/pi/before-compaction.jsonl",
+    "corpus/opencode/ses_277daa810ffePOBsdfS6gm8uA2.json",
+    "corpus/gemini-cli/cdb14b05-cceb-4354-a9d8-8c9182ece8bf.json",
     "sample_sessions/coding-agent.jsonl",
     "sample_sessions/local-agent.json",
 )
-"""Placeholders and an estimated output; all of it reported; a compaction; nothing reported, and no price."""
+"""Placeholders and an estimated output; all of it reported; four other formats, with misses and with cents that do
+not add up by themselves; a compaction; nothing reported, and no price."""
 
 RUNS = ASSUMED_RUNS
 
@@ -68,6 +74,7 @@ async def test_equal_names_have_equal_values_on_every_screen_and_in_every_report
     async with running(session_path, size=(200, 60)) as run:
         await run.until(lambda: run.has_answers and run.inputs.table.is_complete)
         await cost_pane(figures, run, SESSION)
+        await misses(figures, run)
         await composition(figures, run)
         await run.press("1")
         await run.settled()
@@ -89,6 +96,12 @@ async def test_equal_names_have_equal_values_on_every_screen_and_in_every_report
     assert {"cost screen", "compare", "tune", "explain", "json", "markdown", "text", "csv"} <= figures.places(
         PLAN, "prompt tokens"
     )
+    if max(shown.low for shown in figures.found[SESSION, MISSES]) > 0:
+        assert {"cost pane", "misses", "misses, calls", "json", "why"} <= figures.places(SESSION, MISSES)
+        assert {"cost pane", "misses", "json", "why"} <= figures.places(SESSION, EXTRA)
+    if not session_path.name.startswith("local-agent"):
+        assert {"cost pane", "cost screen", "markdown", "why"} <= figures.places(SESSION, "output, of the cost")
+        assert {"cost pane", "cost screen", "compare", "session list", "why"} <= figures.places(SESSION, "cost")
 
 
 CLEARS_THINKING = "corpus/claude-code/e92f5a0b-*.jsonl"
@@ -165,7 +178,8 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
     if of == SESSION:
         patterns = {
             rf"\b(?:cost|recorded) {number}": (SESSION, "cost"),
-            rf"{number} cache miss(?:es)? ": (SESSION, "cache misses"),
+            rf"{number} (?:cache )?miss(?:es)?\b": (SESSION, MISSES),
+            rf"miss(?:es)?(?:, [^$]+)? {number} extra": (SESSION, EXTRA),
             **{
                 rf"\b{name} {number}": (SESSION, f"{name}, of the cost")
                 for name in ("cache reads", "cache writes", "uncached input", "output")
@@ -188,7 +202,20 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
     for pattern, (subject, name) in patterns.items():
         found = re.search(pattern, text)
         if found is not None:
-            figures.add(subject, name, found[1], place)
+            add = figures.add_part if name.endswith("of the cost") else figures.add
+            add(subject, name, found[1], place)
+
+
+async def misses(figures: Figures, run: Running) -> None:
+    """How many cache misses there are, and what they cost."""
+    screen = await Misses.opened(run)
+    every = screen.causes.row_of.get(ALL)
+    if every is not None:
+        figures.add(SESSION, MISSES, every.cells["calls"].text, "misses")
+        figures.add(SESSION, MISSES, len(screen.calls.rows), "misses, calls")
+        if every.cells["extra"].order is not None:
+            figures.add(SESSION, EXTRA, every.cells["extra"].order, "misses")
+    await run.press("escape")
 
 
 async def costs(figures: Figures, run: Running) -> None:
@@ -206,7 +233,9 @@ async def costs(figures: Figures, run: Running) -> None:
                 figures.add(of, name, cell.order, "cost screen")
                 if str(row.key) == "overhead":
                     figures.add(of, f"{NOT_RECORDED}, in the newest prompt", cell.order, "cost screen")
-                if not name.endswith("of the cost"):  # written so that they add up, which may be a cent off
+                if name.endswith("of the cost"):
+                    figures.add_part(of, name, cell.text, "cost screen as written")
+                else:
                     figures.add(of, name, cell.text.replace(MINUS, "-").removeprefix("call "), "cost screen as written")
     parts_add_up(totals)
     await run.press("g", "p")

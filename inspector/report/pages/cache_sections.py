@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.report.cache_document import (
@@ -83,15 +84,17 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
         if value is not None and entry.part_of == "cost_usd":
             parts.append((name, entry.label, value))
     shares = IN_TEXT.shares_of_parts([value / total for _, _, value in parts]) if total else [""] * len(parts)
-    rows = [
-        (Cell(label), figures.cell("cost", name), Cell(share))
-        for (name, label, _), share in zip(parts, shares, strict=True)
-    ]
+    dollars = figures.parts(total, *(("cost", name) for name, _, _ in parts))
+    rows = [(Cell(label), cell, Cell(share)) for (_, label, _), cell, share in zip(parts, dollars, shares, strict=True)]
     tables = [Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows))]
     if len(report.model_costs) > 1:
         names = ((name_cell(each.model or "not named"),) for each in report.model_costs)
         places = ((named, ("model_costs", index)) for index, named in enumerate(names))
-        tables.append(figures.table("The cost by model", ("model",), places, ModelCostFacts, *MODEL_COLUMNS))
+        by_model = figures.table("The cost by model", ("model",), places, ModelCostFacts, *MODEL_COLUMNS)
+        amounts = figures.parts(total, *(("model_costs", index, "usd") for index in range(len(report.model_costs))))
+        at = len(by_model.head) - len(MODEL_COLUMNS) + MODEL_COLUMNS.index("usd")
+        model_rows = ((*row[:at], cell, *row[at + 1 :]) for row, cell in zip(by_model.rows, amounts, strict=True))
+        tables.append(replace(by_model, rows=tuple(model_rows)))
     return Section("cost-parts", "What the cost is made of", tuple(tables))
 
 

@@ -91,11 +91,12 @@ def _why(report: Report, figures: FigureCells) -> Iterator[Line]:
     names = [name for name, entry in quantities(CostParts).items() if entry.part_of == "cost_usd"]
     parts = [(name, value) for name in names if (value := getattr(report.cost, name))]
     shares = dict(zip(parts, IN_TEXT.shares_of_parts([value / total for _, value in parts]), strict=True))
+    dollars = dict(zip(parts, figures.parts(total, *(("cost", name) for name, _ in parts)), strict=True))
     cells: list[Cell] = []
     for name, value in sorted(parts, key=lambda part: -part[1]):
         label = quantity(CostParts, name).label
         begins = label.capitalize() if not cells else f", {label}"
-        cells += [Cell(f"{begins} "), figures.cell("cost", name), Cell(f" ({shares[name, value]})")]
+        cells += [Cell(f"{begins} "), dollars[name, value], Cell(f" ({shares[name, value]})")]
     yield Line((*cells, Cell(".")))
     if misses is not None and misses.calls and misses.extra_usd is not None:
         extra = figures.cell("cache_misses", "extra_usd")

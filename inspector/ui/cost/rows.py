@@ -251,7 +251,7 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     """The totals of the catalogue that the screen shows, those of the session with nothing cut beside the plan's."""
     totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
     totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
-    parts = [_total_parts_written(sheet, before=True), _total_parts_written(sheet, before=False)]
+    parts = _cost_parts_written(sheet)
     rows = []
     for total in totals:
         rows += [_total(sheet, each, parts) for each in (total, *parts_of(total.name))]
@@ -294,12 +294,15 @@ def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
         yield FigureRow(ALTOGETHER, cells)
 
 
-def _total_parts_written(sheet: CostSheet, *, before: bool) -> dict[str, str]:
-    """The parts of the cost, each written as exactly as the cost is, so that they add up to it."""
-    names = [name for name in COST_PARTS if (("before", name) if before else name) in sheet.explained]
-    values = [sheet.explained["before", name].value if before else sheet.explained[name].value for name in names]
-    total = (sheet.baseline if before else sheet.planned).figures.cost_usd.value
-    return dict(zip(names, ON_SCREEN.dollars_of_parts(total, values), strict=True))
+def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
+    """The parts of the cost before, after and of its change, each as exact as that is, so that they add up to it."""
+    found = sheet.explained
+    old, new = (replay.figures.cost_usd.value for replay in (sheet.baseline, sheet.planned))
+    before = {name: found["before", name].value or 0.0 for name in COST_PARTS if ("before", name) in found}
+    after = {name: found[name].value or 0.0 for name in COST_PARTS if name in found}
+    changes = {name: after[name] - value for name, value in before.items() if name in after}
+    sums = ((old, before), (new, after), (None if old is None or new is None else new - old, changes))
+    return [dict(zip(each, ON_SCREEN.dollars_of_parts(total, [*each.values()]), strict=True)) for total, each in sums]
 
 
 def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]) -> FigureRow:
@@ -315,7 +318,8 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
     if before and after and before.value is not None and after.value is not None and after.value != before.value:
         # Responses cost the same in both, so the change is known as well as the saving is.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
-        cells["change"] = _cell(Figure(after.value - before.value, known), entry.unit)
+        change = Figure(after.value - before.value, known)
+        cells["change"] = number_cell(parts[2][name], "", change) if name in parts[2] else _cell(change, entry.unit)
     return FigureRow(name, cells)
 
 
@@ -324,8 +328,7 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
     explained = sheet.explained.get(("before", entry.name) if before else entry.name)
     if explained is not None:
         return Figure(explained.value, explained.known, explained.is_least)
-    figures = (sheet.baseline if before else sheet.planned).figures
-    found: Figure | None = getattr(figures, entry.source, None)
+    found: Figure | None = getattr((sheet.baseline if before else sheet.planned).figures, entry.source, None)
     return found
 
 
@@ -340,8 +343,7 @@ def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
     found = []
     pays_off = quantity(PlanFacts, "break_even_call")
     breaks = quantity(OutcomeFacts, "plan_breaks")
-    parts = [each for each in quantities(OutcomeFacts).values() if each.part_of == breaks.name]
-    for entry in (*quantities(Saving).values(), pays_off, breaks, *parts):
+    for entry in (*quantities(Saving).values(), pays_off, breaks, *parts_of(breaks.name)):
         each = sheet.explained[entry.explained]
         style = "" if not entry.saves else "table--lost" if (each.value or 0) < 0 else "table--saved"
         cell = _cell(Figure(each.value, each.known), each.unit, style)
