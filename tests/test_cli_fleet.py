@@ -119,7 +119,7 @@ def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
     for name in (ONCE, ALWAYS):
         shutil.copy(folder / "0.jsonl", alike / f"{name}.jsonl")
     (alike / "0.jsonl").rename(tmp_path / "elsewhere")
-    monkeypatch.setattr(folder_report, "_done", fleet_work.replayed)
+    monkeypatch.setattr(folder_report, "replayed", fleet_work.replayed)
     found = json.loads(reported(capsys, alike, "--processes", "2"))
 
     assert [each["path"].rpartition("/")[2] for each in found["unread"]] == [f"{ALWAYS}.jsonl"]
@@ -246,7 +246,7 @@ def test_a_cluster_gives_the_same_to_the_bit_though_workers_are_killed_midway(
     works_on(cluster)
     before = worker_ids(cluster)
     assert len(before) == 2
-    monkeypatch.setattr(folder_report, "_done", fleet_work.replayed)
+    monkeypatch.setattr(folder_report, "replayed", fleet_work.replayed)
     monkeypatch.setattr(tuning_pool, "_tried", fleet_work.tried)
 
     assert reported(capsys, alike) == expected[0]

@@ -111,7 +111,7 @@ def test_a_file_that_was_only_touched_is_compared_and_its_result_counts(
     first = run(capsys, "report", folder)
     os.utime(folder / "1.jsonl")
     until_settled(folder)
-    monkeypatch.setattr("inspector.cli.folder_report._done", None)
+    monkeypatch.setattr("inspector.cli.folder_report.replayed", None)
     assert run(capsys, "report", folder) == first
     with watched(folder) as names:
         assert run(capsys, "report", folder) == first
