@@ -6,7 +6,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from inspector.cli import before_after, folder_report, tuning_pool
+from inspector.cli import before_after, tuning_pool
+from inspector.cli.folder_report import replayed as replayed_for_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +35,7 @@ def perish(path: Path) -> None:
 def replayed(task: SessionTask) -> Done:
     """What a folder report has done, with such sessions among them."""
     perish(task.path)
-    return folder_report._done(task)
+    return replayed_for_folder(task)
 
 
 def tried(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> tuple[list[Trial | None], ReadFrom | None]:

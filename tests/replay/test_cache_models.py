@@ -97,13 +97,14 @@ def test_a_cache_that_is_read_and_never_written_is_behind_a_gateway_that_counts_
 @pytest.mark.parametrize(
     ("reads", "step"),
     [
+        ([12_000, 12_900, 13_800, 14_700, 15_600], 1),
         ((1_024, 2_560, 4_608, 512), 512),
         ((1_024, 2_560, 4_736, 128), 128),
         ((1_024, 2_563, 4_736, 128), 1),
         ((1_024, 1_024, 2_048, 4_096), 128),  # three different ones show too little
     ],
 )
-def test_the_step_of_reads_is_what_all_of_them_are_multiples_of(reads, step) -> None:
+def test_the_step_of_reads_is_the_power_of_two_that_all_of_them_are_multiples_of(reads, step) -> None:
     usage = PromptUsage.of([Usage(cache_read=each, output=1) for each in reads])
 
     assert recorded_cache(CACHE_MODELS["openai"], usage).step == step

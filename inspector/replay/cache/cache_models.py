@@ -36,7 +36,10 @@ _LEAST_UNWRITTEN = 2
 """Different reads, with no write ever, that show that writes are not counted."""
 
 _LEAST_STEPS, _LEAST_STEP = 4, 16
-"""So many different reads that are multiples of the same number, which is no less than this, show a step."""
+"""So many different reads that are multiples of the same power of two, which is no less than this, show a step.
+
+Providers count in powers of two; what round figures share besides is chance.
+"""
 
 _MINUTE = 60.0
 _HOUR = 3600.0
@@ -153,7 +156,7 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
     """The prompt cache as a session shows it, of what the provider reported for it.
 
     One whose every recorded write is of an hour keeps it for an hour. One that is read and never seen to be written is
-    behind a gateway that does not count writes. Where every read is a multiple of the same number, that is its step.
+    behind a gateway that does not count writes. Where every read is a multiple of the same power of two, that is its step.
 
     Args:
         cache: The cache that is usual for the model.
@@ -167,6 +170,7 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
         cache = dataclasses.replace(cache, title=f"{cache.title}, writes not counted", writes=False)
     if len(reads) >= _LEAST_STEPS:
         shared = int(np.gcd.reduce(reads))
+        shared &= -shared
         cache = dataclasses.replace(cache, step=shared if shared >= _LEAST_STEP else 1)
     return cache
 
