@@ -156,7 +156,8 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
     """The prompt cache as a session shows it, of what the provider reported for it.
 
     One whose every recorded write is of an hour keeps it for an hour. One that is read and never seen to be written is
-    behind a gateway that does not count writes. Where every read is a multiple of the same power of two, that is its step.
+    behind a gateway that does not count writes. Where every read is a multiple of the same power of two, that is its
+    step.
 
     Args:
         cache: The cache that is usual for the model.
