@@ -215,7 +215,7 @@ class SessionMemory:
             kinds[block.kind.label] = kinds.get(block.kind.label, 0.0) + tokens
             if block.kind is BlockKind.TOOL_RESULT:
                 tools[block.tool_name] = tools.get(block.tool_name, 0.0) + tokens
-        kinds["system prompt, tools and envelopes"] = context.rest
+        kinds[NOT_RECORDED] = context.rest
         results = [index for index in sent if session.all_blocks[index].kind is BlockKind.TOOL_RESULT]
         heaviest = sorted(results, key=lambda index: -sent[index])[:HEAVIEST]
         repeats = repeats_in(replay.history, context)
