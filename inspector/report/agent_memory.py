@@ -195,6 +195,7 @@ class SessionMemory:
         if not session.calls:
             raise MemoryQueryError(f"session {session.identifier} has no call yet")
         from inspector.replay.analysis.context_blocks import context_at, repeats_in
+        from inspector.replay.analysis.unrecorded import NOT_RECORDED
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed
         from inspector.strategies.history.history import History
