@@ -29,6 +29,7 @@ BENCHMARKS = {
     "presets": "presets",
     "tuning": "tuning",
     "folder": "folder",
+    "fleet": "fleet",
     "recorded-usage": "recorded_usage",
     "hook": "hook",
 }

@@ -55,14 +55,14 @@ class Taken(NamedTuple):
 def measure(bench: Workbench) -> Iterator[Measurement]:
     """The ratios, and what they are made of."""
     home = bench.folder / "claude"
-    paths = _copies(home, 1 if bench.is_quick else MEGABYTES)
+    paths = copies(home, 1 if bench.is_quick else MEGABYTES)
     own, counted, planned, again, alone = [], [], [], [], []
     counter = _counter()
     for run in range(bench.runs(RUNS)):
         own.append(_report(bench, home, f"folder {run}", "--no-kept-results"))
         if counter:
             environment = bench.environment("counter") | {"CLAUDE_CONFIG_DIR": str(home)}
-            counted.append(_taken((*counter, "session", "--offline", "--json"), environment))
+            counted.append(taken((*counter, "session", "--offline", "--json"), environment))
         planned.append(_report(bench, home, f"folder planned {run}", *PLAN))
         alone.append(_tiktoken_on_two(paths))
         again.append(_report(bench, home, f"folder planned {run}", *PLAN))
@@ -94,7 +94,7 @@ def _one_session(bench: Workbench) -> Iterator[Measurement]:
     yield at_most(ONE, "again", Runs(warm).median, 0.6, " s", digits=2)
 
 
-def _copies(home: Path, megabytes: float) -> list[Path]:
+def copies(home: Path, megabytes: float) -> list[Path]:
     """Copies of real sessions in a home of Claude Code.
 
     Raises:
@@ -139,10 +139,10 @@ def _counter() -> tuple[str, ...]:
 
 
 def _report(bench: Workbench, path: Path, home: str, *options: str) -> Taken:
-    return _taken((*INSPECTOR, "report", str(path), "--format", "json", *options), bench.environment(home))
+    return taken((*INSPECTOR, "report", str(path), "--format", "json", *options), bench.environment(home))
 
 
-def _taken(command: Sequence[str], environment: dict[str, str]) -> Taken:
+def taken(command: Sequence[str], environment: dict[str, str]) -> Taken:
     """What a program takes.
 
     Raises:

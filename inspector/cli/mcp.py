@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mcp.server.mcpserver import MCPServer
 
-    from inspector.report.agent_memory import SessionMemory
+    from inspector.report.mcp_tools import SessionMemory
 
 INSTALL = "pip install 'session-inspector[mcp]'"
 
@@ -67,7 +67,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Serve until standard input ends."""
-    from inspector.report.agent_memory import SessionMemory
+    from inspector.report.mcp_tools import SessionMemory
 
     for path in options.paths:
         if not path.exists():

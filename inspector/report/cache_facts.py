@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import sum_of
 from inspector.replay.analysis.next_call import next_call_cost
-from inspector.replay.explain.cache_misses import told
+from inspector.replay.explain.miss_wording import told
 from inspector.replay.figure import Figure, HowKnown, weakest
 from inspector.report.cache_document import (
     CacheMissesFacts,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.cache_misses import duration
+from inspector.replay.explain.miss_wording import duration
 from inspector.report.cache_document import CacheMissesFacts, MissCauseFacts
 from inspector.report.catalogue import quantity
 from inspector.report.numbers import IN_TEXT

@@ -12,7 +12,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.report.secret_rules import NAMED_RULES, Found, apart, masked, secrets_in
+from inspector.report.secret_masks import Found, apart, masked
+from inspector.report.secret_rules import NAMED_RULES, secrets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

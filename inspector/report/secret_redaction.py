@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
 from inspector.report.path_redaction import homes, user_names, without_home
-from inspector.report.secret_rules import ALL_RULES, Found, apart, masked, secrets_in
+from inspector.report.secret_masks import Found, apart, masked
+from inspector.report.secret_rules import ALL_RULES, secrets_in
 from inspector.report.secret_values import is_random_word
 from inspector.session.model import TextUnavailableError
 

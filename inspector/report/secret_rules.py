@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from inspector.report.readings import readings
+from inspector.report.secret_masks import Found
 from inspector.report.secret_values import (
     is_card_number,
     is_code,
@@ -25,18 +26,7 @@ from inspector.report.secret_values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-MASK = "[{kind} masked]"
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Found:
-    """A secret in a text: its first character, the one behind its last, and its kind."""
-
-    start: int
-    stop: int
-    kind: str
+    from collections.abc import Callable, Iterator, Sequence
 
 
 class Finder(Protocol):
@@ -463,29 +453,3 @@ def secrets_in(text: str, finders: Sequence[Finder]) -> Iterator[Found]:
             for finder in finders:
                 for place in finder.spans(reading.text, *part):
                     yield Found(*reading.span(*place), finder.kind)
-
-
-def apart(found: Iterable[Found]) -> list[Found]:
-    """Secrets in the order of the text; those that overlap are one, of the kind of the first."""
-    joined: list[Found] = []
-    for one in sorted(found):
-        if joined and one.start < joined[-1].stop:
-            last = joined.pop()
-            one = Found(last.start, max(last.stop, one.stop), last.kind)
-        joined.append(one)
-    return joined
-
-
-def masked(text: str, found: Iterable[Found]) -> str:
-    """A text with a mask for each secret in it.
-
-    Args:
-        text: Any text.
-        found: The secrets, as `apart` gives them.
-    """
-    parts: list[str] = []
-    end = 0
-    for one in found:
-        parts += (text[end : one.start], MASK.format(kind=one.kind))
-        end = one.stop
-    return "".join((*parts, text[end:]))

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inspector.session.decompression import ZSTANDARD, is_zstd, unpacked_beginning
 from inspector.session.discovery import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.registry import detect
+from inspector.session.zstd import ZSTANDARD, is_zstd, unpacked_beginning
 from inspector.session.zstd_reader import ZstdReader
 
 if TYPE_CHECKING:

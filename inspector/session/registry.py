@@ -11,11 +11,11 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from inspector.session.decompression import is_zstd
 from inspector.session.errors import SessionError, UnreadableFileError
 from inspector.session.files import Locator
 from inspector.session.format import Detection
 from inspector.session.sniff import Sample
+from inspector.session.zstd import is_zstd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.decompression import is_zstd, unpacked_beginning
 from inspector.session.errors import SessionError
 from inspector.session.files import is_folder, open_for_reading, why_not_opened
 from inspector.session.json.codec import BLANKS, decode_json
 from inspector.session.json.lines import line_bounds
+from inspector.session.zstd import is_zstd, unpacked_beginning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

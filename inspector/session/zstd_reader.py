@@ -11,10 +11,10 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from inspector.session.decompression import DamagedError, unpacked
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, open_for_reading, temporary_folder
 from inspector.session.reader import FileChange, ReadingProgress
+from inspector.session.zstd import DamagedError, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

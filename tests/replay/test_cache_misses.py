@@ -17,7 +17,7 @@ from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay, replay_session
-from inspector.replay.explain.cache_misses import duration, told
+from inspector.replay.explain.miss_wording import duration, told
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in

@@ -16,7 +16,7 @@ from inspector.replay.analysis.unrecorded import EARLIER, NOT_RECORDED, blank_pr
 from inspector.replay.engine.replay import Replay, replay_session
 from inspector.replay.pricing.prices import Pricing
 from inspector.session.discovery import sessions_in
-from inspector.session.growth import growth_difference
+from inspector.session.follow_check import difference_when_followed
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.session.plain_usage import COUNTED, plain_totals, totals_of
@@ -121,7 +121,7 @@ def test_a_session_that_ends_otherwise_when_it_is_followed_is_seen(
 ) -> None:
     path = tmp_path / "s.jsonl"
     GROWING["pi"].write(path, 3)
-    assert growth_difference(path) == ""
-    monkeypatch.setattr(invariants, "growth_difference", lambda _: "messages")
+    assert difference_when_followed(path) == ""
+    monkeypatch.setattr(invariants, "difference_when_followed", lambda _: "messages")
     (broken,) = broken_in_file(open_session(path))
     assert (broken.invariant, broken.detail) == (Invariant.GROWTH, "messages differ")

@@ -27,12 +27,17 @@ from inspector.ui.actions.menus import MENUS
 from inspector.ui.actions.parts import FIGURE_TABLE
 from inspector.ui.actions.registry import BY_NAME, PLACES
 from inspector.ui.actions.screens import DIVISIONS, SECTIONS
+from inspector.ui.compare import best as compare_best
+from inspector.ui.compare import rows as compare_rows
+from inspector.ui.cost import answers as cost_answers
 from inspector.ui.cost.rows import CostSection
 from inspector.ui.help.commands import PaletteCommand, found
 from inspector.ui.help.key_listing import HelpRow, HelpSection, help_groups, key_hints
 from inspector.ui.help.keymap_check import problems_with_keymap
-from inspector.ui.menu.items import MenuItem, columns_of, lines_of
+from inspector.ui.menu.items import MenuItem, columns_of, lines_of, shown_key
+from inspector.ui.plan import hint_drawing
 from inspector.ui.settings import Settings
+from inspector.ui.tune import ranking as tune_ranking
 from tests.conftest import ROOT
 
 
@@ -265,6 +270,7 @@ from inspector.ui.headless import running_session
 from inspector.ui.help.keymap_check import problems_with_keymap
 from inspector.ui.help.key_listing import help_sections
 from inspector.ui.settings import Settings
+from inspector.ui.tune import ranking as tune_ranking
 
 async def look(session):
     async with running_session(session, None, (300, 50), Settings()) as pilot:
@@ -315,3 +321,21 @@ def test_a_row_added_to_the_table_is_a_key_a_hint_a_line_of_help_a_command_a_lin
     assert told in seen["documents"]
     assert seen["keymap"] == [[], ["call.five-back: z did menu.view until now; give that another key"]]
     assert re.match(r"call \d+ of \d+", seen["done"])
+
+
+def test_keys_that_panes_name_are_those_of_the_actions_they_name():
+    named = {
+        "plan.best": (cost_answers.KEY_OF_TAKING,),
+        "cost.carried": (cost_answers.KEY_OF_CARRIED,),
+        "study.open-compare": (cost_answers.KEY_OF_COMPARE,),
+        "study.open-misses": (cost_answers.KEY_OF_MISSES,),
+        "compare.best": (compare_best.KEY_OF_BEST,),
+        "compare.front": (compare_best.KEY_OF_FRONT,),
+        "compare.fold": (compare_rows.KEY_OF_FOLD,),
+        "tune.most": (tune_ranking.KEY_OF_MOST,),
+        "timeline.next-risk": (hint_drawing.KEY_OF_RISKS.removeprefix(" · "),),
+    }
+    for name, keys in named.items():
+        action = BY_NAME[name]
+        pressed = {shown_key(key) for key in action.each_key} | {action.menu}
+        assert pressed.issuperset(keys), f"{name} is pressed by {pressed}"

@@ -88,6 +88,7 @@ def test_a_module_that_knows_no_screen_is_named_in_the_contract_that_keeps_it_so
     ]
 
     assert not unnamed
+    assert named <= {name for source in SOURCES for name in (source.stem, source.parent.name)}
 
 
 def _knows_screen(source: Path) -> bool:

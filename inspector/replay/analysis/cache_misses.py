@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.analysis.miss_evidence import MissEvidence
-from inspector.replay.analysis.resend_cost import prompt_rates
 from inspector.replay.cache.cache_models import NO_PREFIX
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCause
 from inspector.replay.engine.recorded_calls import recorded_calls
@@ -186,7 +185,7 @@ def cache_misses(replay: Replay) -> CacheMisses:
     missed = is_miss(could_read, read)
     first_unread = first & caches_at_all(replay) & (unread > 0)
     evidence = MissEvidence(replay, _missed_anyway(replay))
-    read_rate, other_rate = prompt_rates(replay)
+    read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     known = replay.figures.cache_read_tokens.known
 
     def miss_at(call: int) -> CacheMiss:

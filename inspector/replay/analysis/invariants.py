@@ -19,7 +19,7 @@ from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
-from inspector.session.growth import growth_difference
+from inspector.session.follow_check import difference_when_followed
 from inspector.session.plain_usage import plain_totals, totals_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def broken_in_file(session: Session) -> tuple[Broken, ...]:
         TemporaryFolderError: There is no place for a copy that grows.
     """
     found: list[Broken] = []
-    if differs := growth_difference(session.path):
+    if differs := difference_when_followed(session.path):
         found.append(Broken(Invariant.GROWTH, -1, f"{differs} differ"))
     try:
         plain = plain_totals(session)

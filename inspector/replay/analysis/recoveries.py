@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.plan_outcome import NOTHING, savings_of
-from inspector.replay.analysis.resend_cost import prompt_rates
 from inspector.replay.analysis.reuse import NeedKind
 from inspector.replay.engine.plan_edits import recorded_clearing
 from inspector.replay.pricing.rates import RateColumn
@@ -219,7 +218,7 @@ def recovery_costs(replay: Replay, needs: Sequence[Need]) -> dict[int, float]:
     history, ledger, ratio = replay.history, replay.ledger, replay.inputs.sizes.ratio
     if not needs:
         return {}
-    read, other = prompt_rates(replay)
+    read, other = replay.inputs.rates.read_and_other(replay.ledger)
     rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
     is_cached = (ledger.cache_read + ledger.cache_write) > 0
     output = usual_output(replay)

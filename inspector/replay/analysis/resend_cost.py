@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.prefix_sums_2d import prefix_sums
-from inspector.replay.pricing.rates import RateColumn
 from inspector.strategies.core.rendition import Action
 
 if TYPE_CHECKING:
@@ -44,24 +43,10 @@ def resend_cost(replay: Replay) -> ResendCost:
     """What each block costs to carry under a replay's plan."""
     count = len(replay.history.kind)
     result = ResendCost(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count))
-    read_rate, other_rate = prompt_rates(replay)
+    read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     for context in replay.inputs.layout.contexts:
         _add_context(replay, context, read_rate, other_rate, result)
     return result
-
-
-def prompt_rates(replay: Replay) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Per call, dollars of a token that was read from the cache, and of one that was not."""
-    ledger = replay.ledger
-    rate = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
-    plain, read = rate[:, RateColumn.UNCACHED], rate[:, RateColumn.CACHE_READ]
-    other = ledger.uncached + ledger.cache_write_5m + ledger.cache_write_1h
-    dollars = (
-        ledger.uncached * plain
-        + ledger.cache_write_5m * rate[:, RateColumn.CACHE_WRITE_5M]
-        + ledger.cache_write_1h * rate[:, RateColumn.CACHE_WRITE_1H]
-    )
-    return read, np.where(other > 0, dollars / np.maximum(other, 1), plain)
 
 
 def _add_context(

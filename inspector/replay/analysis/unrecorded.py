@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.resend_cost import prompt_rates
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -81,6 +79,6 @@ def lacks_beginning(inputs: ReplayInputs, call: int) -> bool:
 def system_cost(replay: Replay) -> float:
     """Dollars of them over all calls, NaN without a price. What a cache reads of a prompt, it reads of them first."""
     tokens = system_by_call(replay.inputs)[:-1]
-    read_rate, other_rate = prompt_rates(replay)
+    read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     read = np.minimum(tokens, replay.ledger.cache_read)
     return float((read * read_rate + (tokens - read) * other_rate).sum())

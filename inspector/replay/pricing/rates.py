@@ -279,6 +279,19 @@ class CallRates:
         cost += rate[:, RateColumn.PER_CALL]
         return cost
 
+    def read_and_other(self, served: ServedPrompts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Per call, dollars of a token that was read from the cache, and of one that was not, on average."""
+        uncached, write_5m, write_1h = served.uncached, served.cache_write_5m, served.cache_write_1h
+        other = uncached + write_5m + write_1h
+        rate = self.of_prompts(other + served.cache_read)
+        dollars = (
+            uncached * rate[:, RateColumn.UNCACHED]
+            + write_5m * rate[:, RateColumn.CACHE_WRITE_5M]
+            + write_1h * rate[:, RateColumn.CACHE_WRITE_1H]
+        )
+        each = np.where(other > 0, dollars / np.maximum(other, 1), rate[:, RateColumn.UNCACHED])
+        return rate[:, RateColumn.CACHE_READ], each
+
 
 class RatesError(InspectorError, ValueError):
     """Rates are written otherwise than `parse_rates` takes them; the message says how they are written."""

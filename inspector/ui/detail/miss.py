@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.explain.cache_misses import provider_said, told
+from inspector.replay.explain.miss_wording import provider_said, told
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line

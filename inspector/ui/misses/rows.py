@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.explain.cache_misses import duration, told
+from inspector.replay.explain.miss_wording import duration, told
 from inspector.replay.figure import Figure, weakest
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line

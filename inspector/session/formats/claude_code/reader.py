@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from inspector.session.billing_terms import BillingTerms, uses_of, word_of
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.claude_code.blocks import blocks_of_line
 from inspector.session.formats.claude_code.compactions import Branches, compaction_of, kept_messages, sends_kept_first
@@ -17,8 +15,9 @@ from inspector.session.formats.claude_code.lineage import ClaudeCodeLineage, Fam
 from inspector.session.formats.claude_code.records import DECODER, REPEATED, RecordKind, count_name, kind_of
 from inspector.session.formats.claude_code.related import UUID, is_copy
 from inspector.session.formats.claude_code.side_runs import SideRuns
+from inspector.session.formats.claude_code.usage import later, miss_of, terms_of, usage_of, with_placeholder_noted
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, ReportedMiss, Role, Usage
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role
 from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
@@ -27,99 +26,8 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import OpenContext, SessionBuilder
-    from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord
     from inspector.session.model import Block, Session
-
-
-PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
-"""From the first to the second version, `output_tokens` is what the API says when a response begins, 1 to 8."""
-
-PLACEHOLDER_LIMIT = 8
-
-HIGHEST_RATIO = 6.0
-"""More characters than this to a token and the count was not of the response: healthy ones have 1 to 5."""
-
-LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-
-
-def usage_of(reported: ReportedUsage | None) -> Usage | None:
-    """Reported usage as ours; None where there is none, or only zeros (servers that do not count say so like this).
-
-    Prompt tokens written to the cache without a lifetime count as five-minute ones, the API's default.
-    """
-    if reported is None:
-        return None
-    written = _count(reported.cache_creation_input_tokens)
-    detail = reported.cache_creation
-    hour = _count(detail.ephemeral_1h_input_tokens) if detail is not None else 0
-    minutes = _count(detail.ephemeral_5m_input_tokens) if detail is not None else 0
-    return Usage(
-        uncached=_count(reported.input_tokens),
-        cache_read=_count(reported.cache_read_input_tokens),
-        cache_write_5m=max(written - hour, minutes),
-        cache_write_1h=hour,
-        output=_count(reported.output_tokens),
-    ).unless_zero()
-
-
-def later(before: Usage | None, now: Usage | None) -> Usage | None:
-    """Of what two lines of one response report, what counts: the later, as long as it is not less.
-
-    Counts never fall from line to line in sound files; where one does, an interrupted stream wrote zeros.
-    """
-    if before is None or now is None:
-        return before or now
-    return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
-
-
-def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
-    """The usage, with its output marked where it cannot be the response's size.
-
-    Args:
-        usage: As reported.
-        characters: Length of everything visible in the response.
-        version: The program's version.
-        is_printed: It was printed by a run without a screen, which only ever says what the API does at the beginning.
-    """
-    is_placeholder = (
-        is_printed
-        or characters > HIGHEST_RATIO * usage.output
-        or (usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version))
-    )
-    if is_placeholder == usage.output_is_placeholder:
-        return usage
-    return structs.replace(usage, output_is_placeholder=is_placeholder)
-
-
-def _terms_of(record: ClaudeCodeRecord) -> str:
-    reported = record.message.usage if record.message is not None else None
-    if reported is None:
-        return ""
-    tools = reported.server_tool_use
-    searches, runs = (tools.web_search_requests, tools.code_execution_requests) if tools is not None else (0, 0)
-    speed, tier, region = map(word_of, (reported.speed, reported.service_tier, reported.inference_geo))
-    return BillingTerms(speed, tier, region, uses_of(searches), uses_of(runs)).code
-
-
-def _miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
-    """Why the cache missed, by the API's own account; None where it gives none."""
-    diagnostics = record.message.diagnostics if record.message is not None else None
-    miss = diagnostics.miss if diagnostics is not None else None
-    return ReportedMiss(miss.type, miss.missed) if miss is not None and miss.type else None
-
-
-def _is_placeholder_version(version: str) -> bool:
-    match = LEADING_VERSION.match(version)
-    if match is None:
-        return False
-    first, last = PLACEHOLDER_VERSIONS
-    return first <= (int(match[1]), int(match[2]), int(match[3])) <= last
-
-
-def _count(value: int | None) -> int:
-    """A count of tokens. Interrupted streams leave null; a negative one would be nonsense."""
-    return value if value is not None and 0 < value < 1 << 53 else 0
-
 
 NONE = -1
 
@@ -392,7 +300,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             usage = with_placeholder_noted(
                 usage, response.characters, record.version or "", is_printed=record.is_printed
             )
-        miss, terms = _miss_of(record) or call.miss, _terms_of(record) or call.terms
+        miss, terms = miss_of(record) or call.miss, terms_of(record) or call.terms
         if usage is not call.usage or miss != call.miss or terms != call.terms:
             self.builder.calls[response.call] = structs.replace(call, usage=usage, miss=miss, terms=terms)
 

@@ -32,7 +32,7 @@ LONG_AGO = 1_000_000_000
 """A time of change at which a file has been left alone."""
 
 
-def growth_difference(path: Path) -> str:
+def difference_when_followed(path: Path) -> str:
     """What of a session differs when its file, or its folder of events, is written bit by bit while it is followed.
 
     A copy in a temporary folder grows. Documents and databases, which are read anew when they change, are not tried.

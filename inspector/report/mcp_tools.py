@@ -18,6 +18,7 @@ from inspector.file_history.history import file_history
 from inspector.recall.find import RecalledText, find_in, sessions_at
 from inspector.recall.originals import original_of
 from inspector.report.file_listings import changelog_document, state_document, state_notes, state_text
+from inspector.report.secret_masks import MASK
 from inspector.report.secret_redaction import SecretRedactor
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind
@@ -318,7 +319,7 @@ class SessionMemory:
         for secret in self._redactor.secrets_in_place(text[first : end + MARGIN_CHARACTERS]):
             start, stop = max(at, first + secret.start), min(end, first + secret.stop)
             if start < stop:
-                parts += [text[at:start], f"[masked: {secret.kind}]"]
+                parts += [text[at:start], MASK.format(kind=secret.kind)]
                 at = stop
         return "".join([*parts, text[at:end]])
 

@@ -1,0 +1,46 @@
+"""Where secrets stand in a text, and the text with a mask in place of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MASK = "[{kind} masked]"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Found:
+    """A secret in a text: its first character, the one behind its last, and its kind."""
+
+    start: int
+    stop: int
+    kind: str
+
+
+def apart(found: Iterable[Found]) -> list[Found]:
+    """Secrets in the order of the text; those that overlap are one, of the kind of the first."""
+    joined: list[Found] = []
+    for one in sorted(found):
+        if joined and one.start < joined[-1].stop:
+            last = joined.pop()
+            one = Found(last.start, max(last.stop, one.stop), last.kind)
+        joined.append(one)
+    return joined
+
+
+def masked(text: str, found: Iterable[Found]) -> str:
+    """A text with a mask for each secret in it.
+
+    Args:
+        text: Any text.
+        found: The secrets, as `apart` gives them.
+    """
+    parts: list[str] = []
+    end = 0
+    for one in found:
+        parts += (text[end : one.start], MASK.format(kind=one.kind))
+        end = one.stop
+    return "".join((*parts, text[end:]))

@@ -1,0 +1,104 @@
+"""What a response is billed for as Claude Code records it: tokens, terms, the reason of a cache miss."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from inspector.session.billing_terms import BillingTerms, uses_of, word_of
+from inspector.session.model import ReportedMiss, Usage
+
+if TYPE_CHECKING:
+    from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
+
+PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
+"""From the first to the second version, `output_tokens` is what the API says when a response begins, 1 to 8."""
+
+PLACEHOLDER_LIMIT = 8
+
+HIGHEST_RATIO = 6.0
+"""More characters than this to a token and the count was not of the response: healthy ones have 1 to 5."""
+
+LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+def usage_of(reported: ReportedUsage | None) -> Usage | None:
+    """Reported usage as ours; None where there is none, or only zeros (servers that do not count say so like this).
+
+    Prompt tokens written to the cache without a lifetime count as five-minute ones, the API's default.
+    """
+    if reported is None:
+        return None
+    written = _count(reported.cache_creation_input_tokens)
+    detail = reported.cache_creation
+    hour = _count(detail.ephemeral_1h_input_tokens) if detail is not None else 0
+    minutes = _count(detail.ephemeral_5m_input_tokens) if detail is not None else 0
+    return Usage(
+        uncached=_count(reported.input_tokens),
+        cache_read=_count(reported.cache_read_input_tokens),
+        cache_write_5m=max(written - hour, minutes),
+        cache_write_1h=hour,
+        output=_count(reported.output_tokens),
+    ).unless_zero()
+
+
+def later(before: Usage | None, now: Usage | None) -> Usage | None:
+    """Of what two lines of one response report, what counts: the later, as long as it is not less.
+
+    Counts never fall from line to line in sound files; where one does, an interrupted stream wrote zeros.
+    """
+    if before is None or now is None:
+        return before or now
+    return now if (now.output, now.prompt) >= (before.output, before.prompt) else before
+
+
+def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
+    """The usage, with its output marked where it cannot be the response's size.
+
+    Args:
+        usage: As reported.
+        characters: Length of everything visible in the response.
+        version: The program's version.
+        is_printed: It was printed by a run without a screen, which only ever says what the API does at the beginning.
+    """
+    is_placeholder = (
+        is_printed
+        or characters > HIGHEST_RATIO * usage.output
+        or (usage.output <= PLACEHOLDER_LIMIT and _is_placeholder_version(version))
+    )
+    if is_placeholder == usage.output_is_placeholder:
+        return usage
+    return structs.replace(usage, output_is_placeholder=is_placeholder)
+
+
+def terms_of(record: ClaudeCodeRecord) -> str:
+    """What besides tokens sets a response's price, as `BillingTerms.code` writes it; empty where nothing is said."""
+    reported = record.message.usage if record.message is not None else None
+    if reported is None:
+        return ""
+    tools = reported.server_tool_use
+    searches, runs = (tools.web_search_requests, tools.code_execution_requests) if tools is not None else (0, 0)
+    speed, tier, region = map(word_of, (reported.speed, reported.service_tier, reported.inference_geo))
+    return BillingTerms(speed, tier, region, uses_of(searches), uses_of(runs)).code
+
+
+def miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
+    """Why the cache missed, by the API's own account; None where it gives none."""
+    diagnostics = record.message.diagnostics if record.message is not None else None
+    miss = diagnostics.miss if diagnostics is not None else None
+    return ReportedMiss(miss.type, miss.missed) if miss is not None and miss.type else None
+
+
+def _is_placeholder_version(version: str) -> bool:
+    match = LEADING_VERSION.match(version)
+    if match is None:
+        return False
+    first, last = PLACEHOLDER_VERSIONS
+    return first <= (int(match[1]), int(match[2]), int(match[3])) <= last
+
+
+def _count(value: int | None) -> int:
+    """A count of tokens. Interrupted streams leave null; a negative one would be nonsense."""
+    return value if value is not None and 0 < value < 1 << 53 else 0
