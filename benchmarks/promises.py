@@ -30,7 +30,7 @@ PROMISES: Final = {
         "without a plan at most 1.5 times what the field's counter takes; with one at most 1.2 times what tiktoken "
         "needs on two processes, again within 4 s"
     ),
-    "many sessions at once": "nothing in seconds; the same figures to the bit whatever works on them",
+    "many sessions at once": "the same figures to the bit whatever works on them; no time is promised",
     "the report on a session of 18 MB under a plan": "within 1.5 s for the first time, 0.6 s again",
     "an answer of the hook": "at most 50 ms beyond Python's own start where that takes 20 ms: 3.5 times it",
     "memory for a 100 MB file": "at most 250 MB",

@@ -1,8 +1,8 @@
 """Install a built wheel as strangers do, and use it: `python scripts/try_installs.py dist/X.whl PYTHON …`.
 
-By pip, by pipx and by `uv tool`, with each Python named, in a home where nothing is. Then, in a bare home: the version,
-a report of a sample, and a page of the newest session, each timed. `pipx` and `uv` are taken from the PATH, and those
-that are not there are left out.
+By pip, by pipx and by `uv tool`, with each Python named, in a home where nothing is; and without an installation, by
+the one line that README begins with. Then, in a bare home: the version, a report of a sample, and a page of the newest
+session, each timed. `pipx` and `uv` are taken from the PATH, and those that are not there are left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TypeAlias
+
+Program: TypeAlias = "tuple[str | Path, ...]"
+
+ONCE = {"pipx run": ("pipx", "run", "--spec"), "uvx": ("uvx", "--from")}
+"""How a program is started without installing it, up to where it comes from."""
 
 HEAD = ("Python", "by", "installed", "--version", "report", "page of the newest session")
 
@@ -25,15 +31,21 @@ def timed(*command: str | Path, env: dict[str, str]) -> tuple[float, str]:
     return time.monotonic() - began, done.stdout
 
 
-def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str]) -> tuple[float, Path]:
-    """Seconds of an installation, and the program."""
+def installed(way: str, python: str, wheel: Path, home: Path, env: dict[str, str]) -> tuple[float, Program]:
+    """Seconds of an installation, and how the program is started then.
+
+    Without an installation these are the seconds of a first start, which fetches what it needs.
+    """
+    if way in ONCE:
+        program = (*ONCE[way], wheel, "--python", python, "session-inspector")
+        return timed(*program, "--version", env=env)[0], program
     if way == "pip":
         seconds, _ = timed(python, "-m", "venv", home / "venv", env=env)
         more, _ = timed(home / "venv" / "bin" / "pip", "install", "--quiet", wheel, env=env)
-        return seconds + more, home / "venv" / "bin" / "inspector"
+        return seconds + more, (home / "venv" / "bin" / "inspector",)
     tool = ("pipx", "install") if way == "pipx" else ("uv", "tool", "install")
     seconds, _ = timed(*tool, "--python", python, wheel, env=env)
-    return seconds, home / "bin" / "inspector"
+    return seconds, (home / "bin" / "inspector",)
 
 
 def tried(way: str, python: str, wheel: Path) -> list[str]:
@@ -45,16 +57,16 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
         places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": programs, "UV_TOOL_BIN_DIR": programs}
         env = {**kept, "HOME": folder, "LANG": "C.UTF-8", **places}
         seconds, program = installed(way, python, wheel, home, env)
-        version, said = timed(program, "--version", env=env)
-        _, listed = timed(program, "demo", "--list", env=env)
+        version, said = timed(*program, "--version", env=env)
+        _, listed = timed(*program, "demo", "--list", env=env)
         sample = next(line.split()[1] for line in listed.splitlines() if line.startswith("coding-agent "))
         if not Path(sample).is_relative_to(home.resolve()):
             raise SystemExit(f"{way}: the samples are not its own: {sample}")
-        report, _ = timed(program, "report", sample, env=env)
+        report, _ = timed(*program, "report", sample, env=env)
         sessions = home / ".claude" / "projects" / "project"
         sessions.mkdir(parents=True)
         shutil.copy(sample, sessions)
-        page, _ = timed(program, "report", "--last", "--format", "html", "-o", home / "page.html", env=env)
+        page, _ = timed(*program, "report", "--last", "--format", "html", "-o", home / "page.html", env=env)
         if "<svg" not in (home / "page.html").read_text(encoding="utf-8"):
             raise SystemExit(f"{way}: the page has no charts")
         _, number = timed(python, "-c", "import platform; print(platform.python_version())", env=env)
@@ -66,7 +78,7 @@ def tried(way: str, python: str, wheel: Path) -> list[str]:
 def main() -> None:
     """Try every way with every Python."""
     wheel, *pythons = sys.argv[1:]
-    ways = ["pip", *(name for name in ("pipx", "uv") if shutil.which(name))]
+    ways = ["pip", *(way for way in ("pipx", "pipx run", "uv", "uvx") if shutil.which(way.split()[0]))]
     print("| " + " | ".join(HEAD) + " |\n" + "| --- | --- " + "| ---: " * (len(HEAD) - 2) + "|")
     for python in pythons or [sys.executable]:
         for way in ways:

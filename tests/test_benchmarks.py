@@ -13,17 +13,30 @@ from tests.program import environment
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 
 
-def test_benchmarks_without_a_screen_run_and_write_their_document(tmp_path: Path):
-    document = tmp_path / "benchmarks.md"
-    command = [sys.executable, "-m", "benchmarks", "replay", "recorded-usage", "--quick"]
-    done = subprocess.run(
-        [*command, "--write", str(document)], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
-    )
+def told_by(name: str, document: Path) -> str:
+    """What a benchmark prints that writes a document too."""
+    command = [sys.executable, "-m", "benchmarks", name, "--quick", "--write", str(document)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
 
     assert done.returncode in (0, 1), done.stderr  # 1 says that a promise is not kept, which a loaded machine decides
     assert "Traceback" not in done.stderr
-    for name in ("replay of a plan over every call", "calibrated prompt size", "baseline cost"):
-        assert name in done.stdout
+    return done.stdout
+
+
+def test_a_benchmark_without_a_screen_runs_and_writes_its_document(tmp_path: Path):
+    document = tmp_path / "benchmarks.md"
+
+    assert "replay of a plan over every call" in told_by("replay", document)
+    assert "| replay of a plan over every call |" in document.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("corpus")
+def test_a_benchmark_of_real_sessions_runs_and_writes_its_document(tmp_path: Path):
+    document = tmp_path / "benchmarks.md"
+
+    told = told_by("recorded-usage", document)
+    for name in ("calibrated prompt size", "baseline cost"):
+        assert name in told
         assert f"| {name} |" in document.read_text(encoding="utf-8")
 
 

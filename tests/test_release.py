@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -66,3 +68,18 @@ def test_the_program_is_started_by_the_name_of_the_package_too() -> None:
     lines = re.findall(r"^ {4}(\S.*)$", readme, re.MULTILINE)
     assert lines[0].startswith(f"uvx {project['name']} demo")
     assert lines[1].startswith("python3 -m venv .venv && .venv/bin/pip install . &&")
+
+
+def lint_of_workflow(path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_release_workflow_is_as_github_takes_it_and_one_that_is_not_is_told(tmp_path: Path) -> None:
+    workflow = ROOT / ".github" / "workflows" / "release.yml"
+    wrong = tmp_path / "release.yml"
+    wrong.write_text(workflow.read_text(encoding="utf-8").replace("runs-on:", "run-on:"), encoding="utf-8")
+
+    sound = lint_of_workflow(workflow)
+    assert sound.returncode == 0, sound.stdout + sound.stderr
+    assert "run-on" in lint_of_workflow(wrong).stdout
