@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from inspector.cli.executors import (
@@ -50,7 +50,10 @@ WITHOUT_WORKERS_SECONDS: Final = 60.0
 """So long a cluster may have no worker before the work ends: one that ended comes back within a few."""
 
 DEATHS: Final = 1
-"""So often a worker of a cluster of our own may end under a job before that is tried once more, alone."""
+"""So often a worker of a cluster of our own may end under a job before that is tried alone."""
+
+TRIES_ALONE: Final = 2
+"""So often is it tried alone: a worker that another job ended may still look alive when the first of these begins."""
 
 OWN_CLUSTER: Final = {
     "distributed.scheduler.allowed-failures": DEATHS,
@@ -127,7 +130,7 @@ class ClusterExecutor(SessionExecutor):
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
     ) -> Iterator[tuple[int, Worked | Lost | Raised]]:
         waiting, alone = deque(range(len(jobs))), deque[int]()
-        suspected: set[int] = set()
+        tried_alone: Counter[int] = Counter()
         running: dict[Any, _Sent] = {}
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         try:
@@ -137,7 +140,9 @@ class ClusterExecutor(SessionExecutor):
                     self._submit(jobs, waiting.popleft(), running, done, stays=stays)
                 # Whoever was at work where a worker ended has to show by itself that it was not the reason.
                 if alone and not running:
-                    self._submit(jobs, alone.popleft(), running, done, stays=False)
+                    index = alone.popleft()
+                    tried_alone[index] += 1
+                    self._submit(jobs, index, running, done, stays=False)
                 future = _next(done, min(until - time.monotonic(), LOOK_SECONDS))
                 if future is None or future not in running:
                     continue
@@ -151,10 +156,9 @@ class ClusterExecutor(SessionExecutor):
                     continue
                 if found is not None:
                     yield index, found[0]
-                elif index in suspected:
+                elif tried_alone[index] == TRIES_ALONE:
                     yield index, ENDED
                 else:
-                    suspected.add(index)
                     alone.append(index)
         finally:
             self._client.cancel(list(running), force=True)
