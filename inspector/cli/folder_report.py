@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -85,8 +85,8 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
             option = f"--{name.replace('_', '-')}"
             message = f"{option} is for one session; {options.path} is a folder of them"
             raise CommandError(message, ExitCode.WRONG_USAGE)
-    terms = SessionTerms.of(options)
     results = kept_results(options)
+    terms = replace(SessionTerms.of(options), is_kept=results.is_on)
     known = results.looked_into(options.path)
     before = len(known)
     found = list(found_in(options.path, known))
@@ -166,7 +166,7 @@ def replayed(task: SessionTask) -> Done:
     """A session replayed, or why it could not be. Its tokens are counted only where a figure needs them."""
     began = time.time_ns()
     try:
-        whole = read_session(task.path)
+        whole = read_session(task.path, keeps_texts=True)
         session = without_calls(counted_here(whole), task.elsewhere)
         plans = [plan_of(request, session) for request in task.terms.plans]
         terms = task.terms
@@ -179,5 +179,5 @@ def replayed(task: SessionTask) -> Done:
     except CommandError as error:
         return Done(problem=shown_name(error.message))
     ended = max((call.time for call in session.calls if call.time is not None), default=0.0)
-    source = source_of(whole, began, task.terms.pricing.today)
+    source = source_of(whole, began, task.terms.pricing.today) if task.terms.is_kept else None
     return Done(msgspec.json.encode(row), "", ended, call_keys(session), source)

@@ -169,6 +169,11 @@ class KeptResults:
         self._wrote = False
         self._today = int(time.time() // _DAY)
 
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is kept."""
+        return self._folder is not None
+
     def kept(self, path: Path, key: bytes) -> bytes | None:
         """A result an earlier run kept, where the session is as it was; else None."""
         entry = self._entry(path)

@@ -39,8 +39,16 @@ def detect_format(path: Path) -> Detection:
         raise CommandError(error.message) from None
 
 
-def read_session(path: Path) -> Session:
+KEPT_CHARACTERS = 16_000_000
+"""Texts kept of a session that is counted and searched at once: those of a file of some 80 MB."""
+
+
+def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
     """The session in a file or folder.
+
+    Args:
+        path: What to read.
+        keeps_texts: Keep its texts, up to `KEPT_CHARACTERS`: it is counted and searched at once, and forgotten then.
 
     Raises:
         CommandError: It cannot be read, or is no session.
@@ -50,7 +58,7 @@ def read_session(path: Path) -> Session:
 
     with ProgressLine("reading") as progress:
         try:
-            return open_session(path, progress=progress)
+            return open_session(path, progress=progress, kept_characters=KEPT_CHARACTERS if keeps_texts else 0)
         except SessionError as error:
             raise CommandError(error.message) from None
 

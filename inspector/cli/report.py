@@ -83,7 +83,7 @@ def run(options: Namespace) -> int:
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
     refuse_fleet_options(options)
-    session = read_session(options.path)
+    session = read_session(options.path, keeps_texts=True)
     plans = [plan_of(request, session) for request in options.plans]
     inputs = priced_inputs(session, options)
     wanted = replace(_report_options(options), switch_at=switch_call(inputs, options))

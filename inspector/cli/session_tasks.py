@@ -30,12 +30,14 @@ class SessionTerms:
         cache: Name of the prompt cache that serves every call; None for each model's own.
         window: The context window in tokens; None for what the file or the model's listing says.
         plans: The plans that were asked for.
+        is_kept: Whether results are kept between runs.
     """
 
     pricing: Pricing
     cache: str | None = None
     window: int | None = None
     plans: tuple[PlanRequest, ...] = ()
+    is_kept: bool = True
 
     @classmethod
     def of(cls, options: Namespace) -> SessionTerms:

@@ -67,6 +67,11 @@ class JsonlReader:
         self._before_offset = b""
         self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
 
+    def keep_texts(self, characters: int) -> None:
+        """Keep so many characters of the texts that are read, for whoever will read all of them more than once."""
+        self._texts.keep(characters)
+        self._interpreter.takes_texts = self._texts.remember
+
     def load(self) -> Iterator[ReadingProgress]:
         """Read all there is, in slices of about a megabyte."""
         total = os.fstat(self._file.fileno()).st_size

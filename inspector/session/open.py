@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.session.discovery import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
+from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.registry import detect
 from inspector.session.zstd import ZSTANDARD, is_zstd, unpacked_beginning
 from inspector.session.zstd_reader import ZstdReader
@@ -46,17 +47,23 @@ def _is_compressed(path: Path) -> bool:
     return begins_so and bool(unpacked_beginning(path, 1))  # a damaged line may begin with anything
 
 
-def open_session(path: Path | str, *, progress: Callable[[int, int], None] | None = None) -> Session:
+def open_session(
+    path: Path | str, *, progress: Callable[[int, int], None] | None = None, kept_characters: int = 0
+) -> Session:
     """Read a session.
 
     Args:
         path: Its file or folder.
         progress: Called while reading, with the bytes read and the bytes there are.
+        kept_characters: So many characters of its texts are kept where it has a line a record, so that they need not be
+            read again: for one that is counted and searched at once, and forgotten then.
 
     Raises:
         SessionError: It cannot be read as a session.
     """
     reader = open_reader(path)
+    if kept_characters and isinstance(reader, JsonlReader):
+        reader.keep_texts(kept_characters)
     for done, total in reader.load():
         if progress is not None:
             progress(done, total)

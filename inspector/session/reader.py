@@ -17,7 +17,7 @@ from inspector.session.json.nodes import objects_among
 from inspector.session.model import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
@@ -135,10 +135,13 @@ class RecordInterpreter(Interpreter):
     Attributes:
         decoder: Reads lines.
         record_name: What a record is called in diagnostics, with its article.
+        takes_texts: Takes the texts of a record that was just read, so that it is not read for them again; None where
+            nobody wants them. An interpreter may leave it alone.
     """
 
     decoder: ClassVar[LineDecoder] = ObjectDecoder()
     record_name: ClassVar[str] = "a record"
+    takes_texts: Callable[[Origin, Sequence[TextBlock]], object] | None = None
 
     @abstractmethod
     def add(self, record: Record) -> None:

@@ -40,6 +40,7 @@ class CachedTexts(ABC):
             blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
         """
         self._blocks_of_record = blocks_of_record
+        self._most_characters = CACHED_CHARACTERS
         self._recent: OrderedDict[Place, Texts] = OrderedDict()
         self._recent_characters = 0
         self._lock = threading.Lock()
@@ -66,25 +67,30 @@ class CachedTexts(ABC):
                 self._recent.move_to_end(self._key(origin))
         if known is not None and place in known and known[place][0] == block.digest:
             return known[place][1]
-        texts: Texts = {}
-        for made in self._blocks_of_record(self.record(block), origin):
-            own = made.block.origin
-            texts[own.part, own.locator] = (made.block.digest, made.text)
-        self._remember(self._key(origin), texts)
+        texts = self.remember(origin, self._blocks_of_record(self.record(block), origin))
         digest, text = texts.get(place, (b"", ""))
         if digest != block.digest:
             raise TextUnavailableError(f"{self._name(origin)} was rewritten since it was read")
         return text
 
-    def _remember(self, key: Place, texts: Texts) -> None:
+    def keep(self, characters: int) -> None:
+        """Keep so many characters of texts from now on, for a session whose texts will all be read, more than once."""
+        self._most_characters = characters
+
+    def remember(self, origin: Origin, made: Iterable[TextBlock]) -> Texts:
+        """Keep the texts of a record, which were just made; they are given back by their place in it."""
+        key, texts = self._key(origin), {}
+        for block, text in made:
+            texts[block.origin.part, block.origin.locator] = (block.digest, text)
         with self._lock:
             before = self._recent.pop(key, {})  # of another thread that was faster, or of the record as it was
             self._recent_characters -= sum(len(text) for _, text in before.values())
             self._recent[key] = texts
             self._recent_characters += sum(len(text) for _, text in texts.values())
-            while self._recent_characters > CACHED_CHARACTERS and len(self._recent) > 1:
+            while self._recent_characters > self._most_characters and len(self._recent) > 1:
                 _, oldest = self._recent.popitem(last=False)
                 self._recent_characters -= sum(len(text) for _, text in oldest.values())
+        return texts
 
 
 class FileTexts(CachedTexts):

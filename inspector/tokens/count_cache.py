@@ -11,6 +11,7 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,38 +101,53 @@ class CountCache:
         return self.folder / f"{blake2b(os.fsencode(place), digest_size=16).hexdigest()}.npz"
 
 
+@dataclass
+class SharedLengths:
+    """What is remembered of texts.
+
+    Attributes:
+        lengths: The lengths of a text's tokens, a byte each, by the text's digest.
+        size: Bytes of all of them.
+    """
+
+    lengths: dict[bytes, bytes] = field(default_factory=dict)
+    size: int = 0
+
+
 @dataclass(frozen=True)
 class SharedCountCache(CountCache):
     """One for many sessions, one after another: what one of them counted, none counts again. Keeps no texts either.
 
     Attributes:
-        shared: Lengths of tokens, by the digest of their text.
-        shared_bytes: What these may take; at more, all are forgotten.
+        shared: What was counted.
+        shared_bytes: What that may take; at more, all is forgotten.
     """
 
-    shared: dict[bytes, NDArray[np.uint8]] = field(default_factory=dict)
+    shared: SharedLengths = field(default_factory=SharedLengths)
     shared_bytes: int = SHARED_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
         """Add what an earlier run counted of this session, and what was counted of others."""
         super().load(session, texts)
         digests = dict.fromkeys(block.digest for block in session.blocks)
-        known = {digest: self.shared[digest] for digest in digests if digest in self.shared and texts.row(digest) < 0}
+        shared = self.shared.lengths
+        known = {digest: shared[digest] for digest in digests if digest in shared and texts.row(digest) < 0}
         if known:
-            texts.add_counted(
-                [*known], np.array([*map(len, known.values())], np.int64), np.concatenate([*known.values()])
-            )
+            tokens = np.array([*map(len, known.values())], np.int64)
+            texts.add_counted([*known], tokens, np.frombuffer(b"".join(known.values()), np.uint8))
 
     def save(self, session: Session, texts: CountedTexts) -> None:
         """Keep what was counted of this session, for others too."""
         super().save(session, texts)
-        columns = texts.columns()
-        if sum(map(len, self.shared.values())) + int(columns.first_token[-1]) > self.shared_bytes:
-            self.shared.clear()
-        starts = columns.first_token.tolist()
-        for digest, start, stop in zip(texts.digests(), starts[:-1], starts[1:], strict=False):
-            if stop > start and digest not in self.shared:
-                self.shared[digest] = columns.lengths[start:stop].copy()
+        columns, shared = texts.columns(), self.shared
+        if shared.size + int(columns.first_token[-1]) > self.shared_bytes:
+            shared.lengths.clear()
+            shared.size = 0
+        lengths = columns.lengths.tobytes()
+        for digest, (start, stop) in zip(texts.digests(), pairwise(columns.first_token.tolist()), strict=False):
+            if stop > start and digest not in shared.lengths:
+                shared.lengths[digest] = lengths[start:stop]
+                shared.size += stop - start
 
 
 def _check(digests: NDArray[np.generic], tokens: NDArray[np.generic], lengths: NDArray[np.generic]) -> None:

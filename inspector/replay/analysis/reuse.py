@@ -19,12 +19,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from posixpath import basename
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from inspector.replay.analysis.old_texts import PATCH, bare_lines, find_text, old_texts, strings_of
+from inspector.replay.analysis.old_texts import PATCH, find_text, old_texts, strings_of
+from inspector.replay.analysis.shown_once import Overlay, ShownOnce
 from inspector.session.model import BlockKind, TextUnavailableError
 from inspector.session.snapshot_list import unchanged
 from inspector.strategies.history.arguments import PATH_ARGUMENTS, decoded
@@ -32,10 +33,10 @@ from inspector.strategies.history.tools import Meaning, meaning_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from collections.abc import Set as AbstractSet
 
     from numpy.typing import NDArray
 
+    from inspector.replay.analysis.shown_once import Map
     from inspector.session.model import Message
     from inspector.strategies.history.history import History
 
@@ -127,29 +128,13 @@ def find_reuse(history: History) -> ReuseEvidence:
     return ReuseScan(history).run_to_the_end()
 
 
-_WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,300}")
-
-_PARTED = re.compile(r"[./:@\-]+")
-"""What parts a word into words."""
-
-_TELLING = re.compile(r"[0-9_./:\-]|.[A-Z]")
-"""What tells an identifier, a path or a number from an ordinary word, which may begin with a capital."""
-
 _ANCHOR = re.compile(r"[A-Za-z_$@./~][A-Za-z0-9_$@./~\-]*(?::\d+)?")
 """A path or a symbol, perhaps with the number of a line."""
 
-_LINE_SHOWN = re.compile(r'File "([^"\n]{3,300})", line (\d{1,7})')
-"""How a traceback names a line."""
-
 _LINE_ARGUMENTS = ("offset", "start_line", "startLine", "line", "start_line_one_indexed", "view_range", "line_range")
-
-_WORDS_PER_RESULT = 4_000
-_LINES_PER_RESULT = 4_000
 
 _LONGEST_ARGUMENT = 400
 """Characters: a longer argument, or one of several lines, is a text that is written, not what a tool is told."""
-
-_LEAST_WORD: Final = 8
 
 _MOST_PARTS = 12
 """Of a path."""
@@ -182,35 +167,7 @@ _WRITING_COMMAND = re.compile(
 )
 """A command that writes files; `>` too, unless what it writes is thrown away."""
 
-_ANYWHERE: Final = -1
-"""Stands for a word that is no evidence: it occurs in several places, or was used already."""
-
-_PLACE_BITS: Final = 40
-"""A place is a number: a result's block, and in so many bits below it where in its text."""
-
 _Row = tuple[int, int, int, int, int, int, int, int]
-
-
-class _Map(Protocol):
-    """What is needed of a dictionary here."""
-
-    def get(self, key: Any, default: Any = None, /) -> Any: ...
-
-    def __setitem__(self, key: Any, value: Any, /) -> None: ...
-
-
-class _Overlay:
-    """A dictionary over another that is not changed."""
-
-    def __init__(self, below: _Map) -> None:
-        self._below = below
-        self._above: dict[Any, Any] = {}
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        return self._above[key] if key in self._above else self._below.get(key, default)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self._above[key] = value
 
 
 @dataclass
@@ -218,31 +175,18 @@ class _Notes:
     """What is noted on the way through a session.
 
     Attributes:
-        words: The place of a word that stands in one result alone, or `_ANYWHERE`, by the word's hash.
-        lines: The result that alone has a line, by the line's hash, -1 for several places.
+        shown: What one result alone has shown.
         asked: The block of the newest call that fetches, by thread, tool and arguments.
         written: The newest block that writes a file, by the last part of its path, and by "" whatever it writes.
-        settled: Hashes of words, as they stand in texts, of which nothing will ever be noted: those that tell nothing,
-            and those that stand in several places.
-        settled_before: Such hashes from before what comes next, where that may still change.
     """
 
-    words: _Map = field(default_factory=dict)
-    lines: _Map = field(default_factory=dict)
-    asked: _Map = field(default_factory=dict)
-    written: _Map = field(default_factory=dict)
-    settled: set[int] = field(default_factory=set)
-    settled_before: AbstractSet[int] = frozenset()
+    shown: ShownOnce = field(default_factory=ShownOnce)
+    asked: Map = field(default_factory=dict)
+    written: Map = field(default_factory=dict)
 
     def aside(self) -> _Notes:
         """The same to go on with where what comes next may still change."""
-        return _Notes(
-            _Overlay(self.words),
-            _Overlay(self.lines),
-            _Overlay(self.asked),
-            _Overlay(self.written),
-            settled_before=self.settled,
-        )
+        return _Notes(self.shown.aside(), Overlay(self.asked), Overlay(self.written))
 
 
 class _Gathering:
@@ -341,42 +285,38 @@ class _Reader:
         if block.kind is BlockKind.TOOL_CALL:
             self._look_at_call(index, call, text)
             return
-        result = index if block.kind is BlockKind.TOOL_RESULT else -1
-        if call >= 0 and result < 0:
-            for word, source, start in _used(text, notes.words):
+        if block.kind is BlockKind.TOOL_RESULT:
+            notes.shown.note_result(text, index)
+            return
+        words = notes.shown.unsettled(text)
+        if call >= 0:
+            for word, source, start in notes.shown.take_all(words):
                 self._add(NeedKind.CITATION, source, (start, start + len(word)), call, index, _span_of(word, text))
-        _note_words(text, result, notes)
-        _note_lines(text, result, notes.lines)
-        if result >= 0:
-            _note_line_numbers(text, result, notes.words)
+        notes.shown.note_other(text, words)
 
     def _look_at_call(self, index: int, call: int, text: str) -> None:
         notes, tool = self._notes, self._blocks[index].tool_name
         arguments = decoded(text)
         if not isinstance(arguments, dict):
             arguments = {"": text}
-        values = [value for _, value in strings_of(arguments)]
+        values = [(value, notes.shown.unsettled(value)) for _, value in strings_of(arguments)]
         meaning = meaning_of(tool)
         if call >= 0:
             if meaning is Meaning.EDIT or PATCH in text:
                 self._look_for_old_texts(index, call, text, arguments)
             self._look_for_places(index, call, text, arguments)
             self._look_for_words(index, call, text, values)
-        writes = _written(meaning, arguments, values)
+        writes = _written(meaning, arguments, [value for value, _ in values])
         if meaning in _FETCHES and not writes:
             self._look_for_repeats(index, call, meaning, arguments)
         for path in writes:
             notes.written[path] = index
-        for value in values:
-            _note_words(value, -1, notes)
-            _note_lines(value, -1, notes.lines)
+        for value, words in values:
+            notes.shown.note_other(value, words)
 
     def _look_for_old_texts(self, index: int, call: int, text: str, arguments: dict[str, Any]) -> None:
         for old in old_texts(arguments):
-            lines, words = self._notes.lines, self._notes.words
-            showing = {lines.get(hash(line), -1) for line in bare_lines(old)}
-            showing |= {words.get(hash(word), _ANYWHERE) >> _PLACE_BITS for word, _ in _words(old)}
-            for result in sorted(showing - {-1}):
+            for result in sorted(self._notes.shown.results_showing(old)):
                 found = find_text(old, _text(self._history, result))
                 if found is not None:
                     said = msgspec.json.encode(old).decode()[1:-1]
@@ -390,28 +330,25 @@ class _Reader:
             return
         parts = path.split("/")
         ends = ["/".join(parts[at:]) for at in range(len(parts)) if parts[at]][:_MOST_PARTS]
-        words = self._notes.words
         for number in filter(None, (_line_number(arguments.get(name)) for name in _LINE_ARGUMENTS)):
             self._look_for_first([f"{end}:{number}" for end in (path, *ends)], str(number), index, call, text)
-        if words.get(hash(path)) is None:
+        if not self._notes.shown.knows(path):
             self._look_for_first(ends, path, index, call, text)
 
     def _look_for_first(self, ways: list[str], said: str, index: int, call: int, text: str) -> None:
         """Find which result alone showed something that can be said in several ways, the longest known way counting."""
-        words = self._notes.words
+        shown = self._notes.shown
         for way in ways:
-            place = words.get(hash(way)) if len(way) >= _LEAST_WORD else None
-            if place is not None:
-                if place >= 0:
-                    words[hash(way)] = _ANYWHERE
-                    source, start = _result_and_start(place)
+            if shown.knows(way):
+                if found := shown.take(way):
+                    source, start = found
                     self._add(NeedKind.ANCHOR, source, (start, start + len(way)), call, index, _span_of(said, text))
                 return
 
-    def _look_for_words(self, index: int, call: int, text: str, values: list[str]) -> None:
-        for value in values:
+    def _look_for_words(self, index: int, call: int, text: str, values: list[tuple[str, list[str]]]) -> None:
+        for value, words in values:
             told = len(value) <= _LONGEST_ARGUMENT and "\n" not in value
-            for word, source, start in _used(value, self._notes.words):
+            for word, source, start in self._notes.shown.take_all(words):
                 kind = NeedKind.ANCHOR if told and _ANCHOR.fullmatch(word) else NeedKind.CITATION
                 self._add(kind, source, (start, start + len(word)), call, index, _span_of(word, text))
 
@@ -443,95 +380,6 @@ def _span_of(said: str, text: str) -> tuple[int, int]:
     """Where something stands in a text; all of it where it is written there otherwise."""
     start = text.find(said)
     return (start, start + len(said)) if start >= 0 else (0, len(text))
-
-
-def _words(text: str) -> Iterator[tuple[str, int]]:
-    """The words of a text that may be evidence, and where each begins."""
-    for match in _WORD.finditer(text):
-        word = match[0].strip(".:-/")
-        yield word, match.start() + match[0].index(word)
-
-
-def _used(text: str, words: _Map) -> list[tuple[str, int, int]]:
-    """The words of a response that stand in one tool result and nowhere else before, each once."""
-    found = []
-    for word, _ in _words(text):
-        place = words.get(hash(word), _ANYWHERE)
-        if place >= 0:
-            found.append((word, *_result_and_start(place)))
-            words[hash(word)] = _ANYWHERE
-    return found
-
-
-def _result_and_start(place: int) -> tuple[int, int]:
-    return place >> _PLACE_BITS, place & ((1 << _PLACE_BITS) - 1)
-
-
-def _note_words(text: str, result: int, notes: _Notes) -> None:
-    words, settled, settled_before = notes.words, notes.settled, notes.settled_before
-    source = result if result >= 0 else _ANYWHERE
-    noted = 0
-    seen: set[str] = set()
-    for match in _WORD.finditer(text):
-        said = match[0]
-        if said in seen or (number := hash(said)) in settled or number in settled_before:
-            continue
-        seen.add(said)
-        word = said.strip(".:-/")
-        if len(word) < _LEAST_WORD or not _TELLING.search(word):
-            settled.add(number)
-            continue
-        known = words.get(hash(word))
-        if known == _ANYWHERE:
-            settled.add(number)
-            continue
-        if known is None and result >= 0:
-            if noted >= _WORDS_PER_RESULT:
-                continue
-            noted += 1
-        elif known is not None and known >> _PLACE_BITS == source:
-            continue
-        offset = match.start() + said.index(word)
-        _note(word, source, offset, words)
-        # `this.view.show` shows `view.show` as well, and `tests/ui/facade.py` shows `tests/ui`.
-        for part, start in _ends(word):
-            if len(part) >= _LEAST_WORD and _TELLING.search(part):
-                _note(part, source, offset + start, words)
-
-
-def _note(word: str, source: int, offset: int, words: _Map) -> None:
-    key = hash(word)
-    known = words.get(key)
-    if known is None:
-        words[key] = source << _PLACE_BITS | offset if source >= 0 else _ANYWHERE
-    elif known >> _PLACE_BITS != source:
-        words[key] = _ANYWHERE
-
-
-def _ends(word: str) -> Iterator[tuple[str, int]]:
-    """What a word with signs in it begins and ends with, and where in it."""
-    for match in _PARTED.finditer(word):
-        yield word[: match.start()].rstrip(".:-/"), 0
-        yield word[match.end() :], match.end()
-
-
-def _note_line_numbers(text: str, result: int, words: _Map) -> None:
-    for match in _LINE_SHOWN.finditer(text):
-        _note(f"{match[1]}:{match[2]}", result, match.start(), words)
-
-
-def _note_lines(text: str, result: int, lines: _Map) -> None:
-    noted = 0
-    for line in bare_lines(text):
-        key = hash(line)
-        known = lines.get(key)
-        if known is None:
-            if result >= 0 and noted >= _LINES_PER_RESULT:
-                continue
-            noted += 1
-            lines[key] = result
-        elif known != result:
-            lines[key] = -1
 
 
 def _paths_of(arguments: dict[str, Any]) -> set[str]:

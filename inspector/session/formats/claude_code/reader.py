@@ -127,6 +127,8 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             return
         kind = kind_of(line)
         made = blocks_of_line(line, kind, record.data, record.offset, self._tool_names)
+        if made and self.takes_texts is not None:
+            self.takes_texts(record.origin, made)
         self._note_family(line, made)
         blocks = [block for block, _ in made]
         thread = self._thread(line, kind)
