@@ -329,7 +329,7 @@ def test_the_list_of_sessions_opens_whatever_the_home_is(place: str, tmp_path: P
         chdir(tmp_path),
         TerminalProgram(folder, str(SAMPLE.parent), size=(100, 30), command=command, first=first, **homes) as program,
     ):
-        program.until(lambda: " shown of " in program.text, "a list")
+        program.until(lambda: "Close the SQL" in program.text, "a list")
         leave(program, "\x11")
     if place in ("read-only", "of another user", "no whole path"):
         assert list(folder.iterdir()) == []
