@@ -137,6 +137,17 @@ def not_laid_out(screen: Any) -> list[str]:
     return [str(each) for each in asking if all(above.display for above in each.ancestors_with_self)]
 
 
+def is_frame_due(screen: Any) -> bool:
+    """Whether a screen is to be laid out or painted with its next frame."""
+    return bool(
+        screen._layout_required
+        or screen._scroll_required
+        or screen._repaint_required
+        or screen._recompose_required
+        or screen._dirty_widgets
+    )
+
+
 def happening(message: Message) -> str:
     """What a message tells, in a word of `HAPPENINGS`; empty for nothing."""
     if isinstance(message, Worker.StateChanged):
@@ -562,9 +573,14 @@ class Running:
         """Wait until nothing is left to do: no thread works, every session's newest plan is replayed and shown."""
 
         for _ in range(3):
-            if not await until(self._pilot, lambda: not self.unfinished(), patience):
-                raise AssertionError(f"it never came to rest: {self.unfinished()}; the screen shows\n{self.text()}")
+            await self._come_to_rest(patience)
             await self._pilot.pause(0.06)
+        # What came meanwhile is not to be told of a moment before it is shown.
+        await self._come_to_rest(patience)
+
+    async def _come_to_rest(self, patience: float) -> None:
+        if not await until(self._pilot, lambda: not self.unfinished(), patience):
+            raise AssertionError(f"it never came to rest: {self.unfinished()}; the screen shows\n{self.text()}")
 
     def unfinished(self) -> list[str]:
         """What is still to be done before nothing changes any more; nothing where the program was left."""
@@ -588,6 +604,8 @@ class Running:
             *(f"{self._top.size} is shown of {self._app.size}" for _ in range(self._top.size != self._app.size)),
             *("keys wait" for _ in range(bool(self._app._kept_input))),
             *(f"{widget} is not laid out" for screen in self._shown_screens() for widget in not_laid_out(screen)),
+            *(["a frame is due"] if is_frame_due(self._top) else ()),
+            *(f"{each} has messages" for each in self._top.walk_children(with_self=True) if each.message_queue_size),
         ]
 
     async def close_while_commands_are_looked_up(self) -> None:
