@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.atomic_files import cache_folder
-from inspector.cli.kept_results import FileSeen, KeptResults, ReadFrom, source_of
+from inspector.cli.kept_results import FileSeen, KeptResults, ReadFrom, is_as_seen, source_of
 from inspector.session.open import open_session
 from tests.program import run_here
 from tests.test_cli_tune import FEW, write_sessions
@@ -118,6 +118,65 @@ def test_a_file_that_was_only_touched_is_compared_and_its_result_counts(
     assert not names
 
 
+@pytest.mark.parametrize("form", ["text", "json", "md", "csv", "html"])
+def test_the_report_on_one_session_is_kept_as_it_is_written(
+    form: str, capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    asked = ("report", folder / "0.jsonl", "--strategy", "tiered-stale", "--format", form)
+    first = run_here(capsys, *asked)
+    with watched(folder) as names:
+        again = run_here(capsys, *asked)
+    assert not names
+    assert first.code == 0
+    assert again == first
+    assert run_here(capsys, *asked, "--no-kept-results") == first
+    with watched(folder) as names:
+        other = run_here(capsys, *asked, "--factor", "0.5")
+    assert names == {"0.jsonl"}
+    assert other.raw != first.raw
+
+
+def test_the_report_on_one_session_is_made_anew_when_the_session_has_changed(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    path = folder / "2.jsonl"
+    first = run_here(capsys, "report", path, "--format", "json")
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[: len(lines) // 2]), encoding="utf-8")
+    until_settled(folder)
+    second = run_here(capsys, "report", path, "--format", "json")
+    assert second.raw != first.raw
+    assert run_here(capsys, "report", path, "--format", "json", "--no-kept-results") == second
+
+
+def test_what_a_session_says_is_not_kept(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    pytest.importorskip("detect_secrets")
+    for _ in range(2):
+        with watched(folder) as names:
+            assert run_here(capsys, "report", folder / "0.jsonl", "--include-text").code == 0
+        assert names == {"0.jsonl"}
+    assert not cache_folder("results").exists()
+
+
+def test_requests_beside_a_session_that_came_since_are_read(tmp_path: Path) -> None:
+    identifier = "0cf3db51-1c73-43bb-8d05-dc02739514a5"
+    path, beside = tmp_path / f"{identifier}.jsonl", tmp_path / identifier / "subagents"
+    line = {"type": "user", "uuid": "1", "sessionId": identifier, "message": {"role": "user", "content": "go"}}
+    path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+    until_settled(tmp_path)
+    source = source_of(open_session(path), time.time_ns(), 0.0)
+    assert source is not None
+    assert is_as_seen(source)
+    beside.mkdir(parents=True)
+    assert not is_as_seen(source)
+    until_settled(beside.parent)
+    source = source_of(open_session(path), time.time_ns(), 0.0)
+    assert source is not None
+    assert is_as_seen(source)
+    (beside / "agent-acompact-1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert not is_as_seen(source)
+
+
 def test_other_plans_and_prices_are_worked_out_anew(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     run(capsys, "report", folder)
     for more in (("--factor", "0.5"), ("--strategy", "token-budget"), ("--cache", "none"), ("--model", "gpt-5")):
@@ -188,7 +247,7 @@ def test_the_oldest_results_of_a_session_go_where_there_are_many(tmp_path: Path)
     status = path.stat()
     seen = FileSeen(os.fsencode(path), 4, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
     results = KeptResults(tmp_path / "results")
-    source = ReadFrom((seen,), b"content", (), 0)
+    source = ReadFrom((seen,), b"content", (), (), 0)
     for number in range(20):
         results.keep(path, bytes([number]), b"result", source)
     assert [results.kept(path, bytes([number])) for number in (0, 7)] == [None, None]

@@ -11,6 +11,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Collection
 
     from inspector.cli.executors import SessionExecutor
     from inspector.cli.kept_results import KeptResults
@@ -86,14 +87,18 @@ def executor_of(options: Namespace, sessions: int, size: float = math.inf) -> Se
     return ProcessExecutor(min(options.processes or processors(), sessions))
 
 
-def refuse_fleet_options(options: Namespace) -> None:
+def refuse_fleet_options(options: Namespace, allowed: Collection[str] = ()) -> None:
     """Tell that one session is not worked on like many.
+
+    Args:
+        options: What was asked for.
+        allowed: Names of those of `FLEET_OPTIONS` that mean something for one session as well.
 
     Raises:
         CommandError: It was asked for.
     """
     for name in FLEET_OPTIONS:
-        if getattr(options, name) is not None:
+        if name not in allowed and getattr(options, name) is not None:
             message = f"--{name.replace('_', '-')} is for folders of sessions; {options.path} is one"
             raise CommandError(message, ExitCode.WRONG_USAGE)
 

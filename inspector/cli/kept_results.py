@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from inspector.session.discovery import SniffedFiles
     from inspector.session.model import Session
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Part of every file's name: files of another layout are not looked at, and go when room is needed."""
 
 ROOM_BYTES: Final = 512 << 20
@@ -80,12 +80,14 @@ class ReadFrom(NamedTuple):
     Attributes:
         files: Every file the session was read from.
         content: Digest of all of them.
+        beside: Where requests beside the session have files of their own; what is not there is of size -1.
         needs: What else has to be there, as the system writes paths.
         day: The day its calls without a time are priced at, in days since the epoch; 0 where there are none.
     """
 
     files: tuple[FileSeen, ...]
     content: bytes
+    beside: tuple[FileSeen, ...]
     needs: tuple[bytes, ...]
     day: int
 
@@ -116,8 +118,8 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
-        files = tuple(_seen(session.files))
-        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in files):
+        files, beside = tuple(_seen(session.files)), _standing(session.beside)
+        if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *beside)):
             return None
         content = _content(files)
         if tuple(_seen(session.files)) != files:
@@ -125,13 +127,13 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
     except OSError:
         return None
     is_undated = any(call.time is None for call in session.calls)
-    return ReadFrom(files, content, tuple(needs), int(today // _DAY) if is_undated else 0)
+    return ReadFrom(files, content, beside, tuple(needs), int(today // _DAY) if is_undated else 0)
 
 
 def is_as_seen(source: ReadFrom) -> bool:
     """Whether nothing was written to the files since."""
     try:
-        return _seen_again(source) == source.files
+        return _seen_again(source) == source.files and _beside_again(source) == source.beside
     except OSError:
         return False
 
@@ -145,7 +147,7 @@ def made_by() -> tuple[str, ...]:
     for path in sorted(PACKAGE.rglob("*.py")):
         with contextlib.suppress(OSError):
             package.update(blake2b(path.read_bytes(), digest_size=_DIGEST).digest())
-    libraries = (f"{name} {_version_of(name)}" for name in LIBRARIES)
+    libraries = (f"{name} {version_of(name)}" for name in LIBRARIES)
     python = f"Python {platform.python_version()}"
     return (f"inspector {inspector.__version__} ({package.hexdigest()})", python, *libraries, load_counter().name)
 
@@ -246,7 +248,8 @@ class KeptResults:
         return entry
 
     def _is_valid(self, source: ReadFrom) -> bool:
-        return source.day in (0, self._today) and all(exists(Path(os.fsdecode(path))) for path in source.needs)
+        has_needed = all(exists(Path(os.fsdecode(path))) for path in source.needs)
+        return source.day in (0, self._today) and has_needed and _beside_again(source) == source.beside
 
     def _file(self, kind: str, path: Path | None) -> Path:
         place = b"" if path is None else os.fsencode(os.path.realpath(path))
@@ -295,6 +298,21 @@ def _seen_again(source: ReadFrom) -> tuple[FileSeen, ...]:
     return tuple(dict.fromkeys(_seen(Path(os.fsdecode(each.path)) for each in source.files)))
 
 
+def _standing(paths: Iterable[Path]) -> tuple[FileSeen, ...]:
+    """The state of files and folders alone, which need not be there."""
+    found = []
+    for path in paths:
+        try:
+            found.append(_state(path))
+        except OSError:
+            found.append(FileSeen(os.fsencode(path), -1, 0, 0, 0))
+    return tuple(found)
+
+
+def _beside_again(source: ReadFrom) -> tuple[FileSeen, ...]:
+    return _standing(Path(os.fsdecode(each.path)) for each in source.beside)
+
+
 def _state(path: Path) -> FileSeen:
     status = path.stat()
     size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
@@ -319,7 +337,8 @@ def _content(files: Sequence[FileSeen]) -> bytes:
     return digest.digest()
 
 
-def _version_of(library: str) -> str:
+def version_of(library: str) -> str:
+    """The version of an installed library; empty where it is not there."""
     try:
         return version(library)
     except PackageNotFoundError:

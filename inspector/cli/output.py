@@ -266,14 +266,31 @@ def check_output(options: Namespace) -> None:
 
 def deliver(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> ExitCode:
     """Print the report, or save it where it was asked to go."""
-    to_file = options.output is not None
-    if options.format != "json":
-        text = as_text(report, color=not to_file and wants_color(sys.stdout))
-    else:
-        from inspector.report.json_document import document_json
+    return hand_over(text_of(report, options, as_text), options)
 
-        text = document_json(report, ascii_only=not to_file and not encodes_everything(sys.stdout))
-    if to_file:
+
+def text_of(report: Delivered, options: Namespace, as_text: TextWriter[Delivered]) -> str:
+    """The report in the form that was asked for, as its target takes it."""
+    if options.format != "json":
+        return as_text(report, color=is_colored(options))
+    from inspector.report.json_document import document_json
+
+    return document_json(report, ascii_only=is_ascii_only(options))
+
+
+def is_colored(options: Namespace) -> bool:
+    """Whether a text for people is coloured where it goes."""
+    return options.output is None and wants_color(sys.stdout)
+
+
+def is_ascii_only(options: Namespace) -> bool:
+    """Whether what it goes to takes nothing but ASCII."""
+    return options.output is None and not encodes_everything(sys.stdout)
+
+
+def hand_over(text: str, options: Namespace) -> ExitCode:
+    """Print a report's text, or save it where it was asked to go."""
+    if options.output is not None:
         save(options.output, text)
     else:
         write(text)

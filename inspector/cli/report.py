@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from argparse import BooleanOptionalAction
 from dataclasses import replace
 from functools import partial
@@ -9,19 +10,37 @@ from typing import TYPE_CHECKING
 
 from inspector.cli.arguments import add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.fleet import add_fleet_arguments, refuse_fleet_options
+from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
+from inspector.cli.kept_results import source_of, version_of
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
-from inspector.cli.output import ProgressLine, check_detector, check_output, deliver, narrate
+from inspector.cli.output import (
+    ProgressLine,
+    check_detector,
+    check_output,
+    deliver,
+    hand_over,
+    is_ascii_only,
+    is_colored,
+    narrate,
+    text_of,
+)
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list, newest
+from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from inspector.report.document import Report
     from inspector.report.options import ReportOptions
+    from inspector.session.model import Session
+
+
+DRAWS_CHARTS = "vl-convert-python"
+"""What decides how a page looks, beside this program and what works figures out."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -63,8 +82,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     """Print or save the report."""
-    from inspector.report.session_report import report_of
-
     for request in options.plans:
         plan_of(request)  # a wrong plan is told before a big file is read
     if options.last:
@@ -82,15 +99,38 @@ def run(options: Namespace) -> int:
             message = f"{options.path} holds many sessions, and --switch is about one: name it"
             raise CommandError(message, ExitCode.WRONG_USAGE)
         return _report_on_folder(options)
-    refuse_fleet_options(options)
+    refuse_fleet_options(options, allowed=("no_kept_results",))
+    return hand_over(_text_on_session(options), options)
+
+
+def _text_on_session(options: Namespace) -> str:
+    """The report on one session as it is written: an earlier run's, where nothing changed that it says."""
+    results, wanted = kept_results(options), _report_options(options)
+    task = SessionTask(options.path, SessionTerms.of(options))
+    form = (options.format, options.rows, options.no_script, is_colored(options), is_ascii_only(options))
+    key = task.key("text", wanted, options.at, form, version_of(DRAWS_CHARTS))
+    if (kept := results.kept(options.path, key)) is not None:
+        return kept.decode("utf-8", "surrogatepass")
+    began = time.time_ns()
     session = read_session(options.path, keeps_texts=True)
+    report = _worked_out(session, options, wanted)
+    as_text = partial(written, form=options.format, rows=options.rows, answers_pointer=not options.no_script)
+    text = text_of(report, options, as_text)
+    # What a session says is not kept, nor what would have found more with more time.
+    if results.is_on and not wanted.texts and (report.best_plan is None or report.best_plan.is_complete):
+        source = source_of(session, began, task.terms.pricing.today)
+        results.keep(options.path, key, text.encode("utf-8", "surrogatepass"), source)
+        results.close()
+    return text
+
+
+def _worked_out(session: Session, options: Namespace, wanted: ReportOptions) -> Report:
+    from inspector.report.session_report import report_of
+
     plans = [plan_of(request, session) for request in options.plans]
     inputs = priced_inputs(session, options)
-    wanted = replace(_report_options(options), switch_at=switch_call(inputs, options))
     with ProgressLine("comparing strategies") as progress:
-        report = report_of(inputs, plans, wanted, progress)
-    form = partial(written, form=options.format, rows=options.rows, answers_pointer=not options.no_script)
-    return deliver(report, options, form)
+        return report_of(inputs, plans, replace(wanted, switch_at=switch_call(inputs, options)), progress)
 
 
 def _report_on_folder(options: Namespace) -> int:

@@ -65,11 +65,16 @@ class SessionTask:
     terms: SessionTerms
     elsewhere: frozenset[bytes] = frozenset()
 
-    def key(self, kind: str) -> bytes:
-        """What tells one kind of result from others of the session, for `KeptResults`."""
+    def key(self, kind: str, *asked: object) -> bytes:
+        """What tells one kind of result from others of the session, for `KeptResults`.
+
+        Args:
+            kind: What result.
+            asked: What else decides it, by what it is written as.
+        """
         terms, pricing = self.terms, self.terms.pricing
         prices = (pricing.own, pricing.factor, pricing.model, pricing.given, terms.cache, terms.window)
-        return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere))
+        return key_of(kind, shown_path(self.path), prices, terms.plans, sorted(self.elsewhere), *asked)
 
     def inputs(self, session: Session, *, is_counted: bool = True) -> ReplayInputs:
         """What replays of the session start from.

@@ -37,6 +37,7 @@ class SessionBuilder:
         title, agent, identifier, working_directory, window: As in `Session`.
         links: Other sessions that belong to this one, each once, by kind, call and id.
         side_calls: Requests that are not the conversation's, each once, by what tells them apart.
+        beside: As in `Session`, each once.
     """
 
     def __init__(self) -> None:
@@ -52,6 +53,7 @@ class SessionBuilder:
         self.window: int | None = None
         self.links: dict[tuple[str, str, str], SessionLink] = {}
         self.side_calls: dict[str, SideCall] = {}
+        self.beside: dict[Path, None] = {}
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
@@ -156,6 +158,7 @@ class SessionBuilder:
             files=files,
             links=tuple(self.links.values()),
             side_calls=tuple(self.side_calls.values()),
+            beside=tuple(self.beside),
         )
         # What `Session` would work out from all messages is known here from the snapshot before.
         vars(session)["all_blocks"] = self._blocks.snapshot()

@@ -90,8 +90,8 @@ SETTINGS = {
             "keep_results",
             "true",
             "`true` or `false`",
-            "Whether `tune` and reports on folders keep each session's results in the cache folder: a second run reads "
-            "only what is new.",
+            "Whether `tune` and reports keep each session's results in the cache folder: a second run reads only what is "
+            "new.",
             _is_switch,
         ),
         Described(
@@ -118,7 +118,7 @@ class Settings(NamedTuple):
         runs_per_day: Such sessions a day.
         log_scale: Equal lengths of the timeline's token bars are equal ratios, not equal amounts.
         keep_list: What the list of sessions says of each is kept for the next time.
-        keep_results: What `tune` and reports on folders find in each session is kept for the next time.
+        keep_results: What `tune` and reports find in each session is kept for the next time.
         keymap: Keys by binding name.
         problems: What was wrong with the file, one line each.
         path: Where they were read from and are written to; None to keep them nowhere.

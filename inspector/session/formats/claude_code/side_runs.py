@@ -42,6 +42,7 @@ class SideRuns:
         """Bring the session's side calls up to date with the runs there are."""
         if self._folder is None:
             return
+        builder.beside[self._folder] = None
         try:
             with os.scandir(self._folder) as entries:
                 names = sorted(entry.name for entry in entries if entry.name.startswith(COPIES))
@@ -51,6 +52,7 @@ class SideRuns:
             state = FileState.at(self._folder / name)
             if state is not None and state != self._known.get(name) and name.endswith(".jsonl"):
                 self._known[name] = state.settled()
+                builder.beside[self._folder / name] = None
                 self._take(name, builder)
 
     def _take(self, name: str, builder: SessionBuilder) -> None:
