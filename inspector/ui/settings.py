@@ -90,8 +90,8 @@ SETTINGS = {
             "keep_results",
             "true",
             "`true` or `false`",
-            "Whether `tune` and reports keep each session's results in the cache folder: a second run reads only what is "
-            "new.",
+            "Whether `tune` and reports keep each session's results in the cache folder: a second run reads only what "
+            "is new.",
             _is_switch,
         ),
         Described(
