@@ -10,7 +10,6 @@ The one difference that was found, and what tiktoken itself reads otherwise when
 from __future__ import annotations
 
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,6 +64,8 @@ class FastTokenizer:
 
 def fast_tokenizer(vocabulary: Vocabulary) -> FastTokenizer | None:
     """One for a vocabulary; None where none is installed that was found equal to tiktoken."""
+    from importlib.metadata import PackageNotFoundError, version  # which rows on a screen need not wait for
+
     try:
         if vocabulary.encoding != ENCODING or not version(DISTRIBUTION).startswith(RELEASES):
             return None

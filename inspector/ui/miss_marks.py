@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.cache_misses import caches_at_all
+from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN
 

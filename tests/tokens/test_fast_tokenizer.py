@@ -95,7 +95,7 @@ def test_an_encoding_it_does_not_read_is_left_to_tiktoken() -> None:
 
 
 def test_a_release_that_was_not_compared_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_tokenizer, "version", lambda name: "0.23.0")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.23.0")
     assert fast_tokenizer.fast_tokenizer(find_vocabulary("o200k_base")) is None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.cache_misses import is_miss, readable_tokens
+from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
 from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, HOUR
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, readable_tokens
 from inspector.replay.analysis.miss_evidence import MissEvidence
-from inspector.replay.cache.cache_models import NO_PREFIX
-from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS, MissCause
-from inspector.replay.engine.recorded_calls import recorded_calls
+from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay as replay_of
 from inspector.replay.figure import Figure, HowKnown, weakest
 from inspector.strategies.plan import Plan
@@ -226,49 +225,6 @@ def _missed_anyway(replay: Replay) -> NDArray[np.bool_]:
         return np.zeros(len(replay.ledger.cache_read), dtype=np.bool_)
     baseline = replay_of(replay.inputs, Plan())
     return is_miss(readable_tokens(baseline), baseline.ledger.cache_read)
-
-
-def readable_tokens(replay: Replay) -> Integers:
-    """Per call, prompt tokens that the cache held after the call before it in its thread; -1 where that is unknown.
-
-    It is unknown for a thread's first call, and where one of the two reported usage and the other did not. What is
-    expected of a read by its chance is no read that could have missed.
-    """
-    inputs, ledger = replay.inputs, replay.ledger
-    prompt, caches, previous = ledger.prompt_tokens, inputs.caches, inputs.previous_call
-    if not len(prompt):
-        return np.zeros(0, dtype=np.int64)
-    may_read = caches_at_all(replay)
-    # Where writes are counted, what was neither read nor written is not kept; elsewhere whole prompts are.
-    kept = np.where(caches.writes, prompt - ledger.uncached, prompt)
-    # A prompt below the minimum is not kept, though the next one would have read it.
-    short = (prompt < caches.minimum_prefix) & (kept == 0)
-    held = np.where(short, prompt, np.where(kept >= np.minimum(caches.minimum_prefix, prompt), kept, 0))
-    held = np.where(may_read, held, 0)
-    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) & ~inputs.served_by_odds
-    could_read = np.where(may_read, np.minimum(held[previous], prompt), 0)
-    return np.where(known, could_read, -1).astype(np.int64)
-
-
-def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
-    """Per call, whether it could have read from a cache, by what the session's calls read and wrote at all, bool.
-
-    A model whose cache nobody knows has one where its provider reported so for a call of it.
-    """
-    ledger, inputs = replay.ledger, replay.inputs
-    uses = (ledger.cache_read > 0) | (ledger.cache_write > 0)
-    models = recorded_calls(replay.history).models
-    of_model = np.bincount(models.code, uses, len(models.names)) > 0
-    is_known = inputs.caches.minimum_prefix < NO_PREFIX
-    found: NDArray[np.bool_] = np.where(is_known, uses.any(), of_model[models.code] & inputs.anchored)
-    return found
-
-
-def is_miss(could_read: Integers, read: Integers) -> NDArray[np.bool_]:
-    """Per call, whether it read so much less than it could have that it counts as a miss, bool."""
-    lost = could_read - read
-    missed: NDArray[np.bool_] = (lost >= MISS_TOKENS) & (lost >= MISS_SHARE * could_read)
-    return missed
 
 
 _REPORTED = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.cache_misses import caches_at_all
+from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.cache.cache_models import cache_model_for
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.replay.analysis.cache_misses import is_miss, readable_tokens
+from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.cache_misses import caches_at_all
+from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
