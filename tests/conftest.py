@@ -39,6 +39,18 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return cores + 1
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the long tests where all are run; whoever names files, or says `-m` or `-k`, gets what is asked for."""
+    is_all = all(
+        Path(config.invocation_params.dir, argument).resolve() in (ROOT, ROOT / "tests") for argument in config.args
+    )
+    if not is_all or config.option.markexpr or config.option.keyword:
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
 def pytest_collection_finish() -> None:
     """Keep the collector from going through all tests and modules again and again: they stay to the end."""
     gc.collect()

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "agent.md"
 
 
+@pytest.mark.long
 def test_the_page_does_what_it_says(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
     (program,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

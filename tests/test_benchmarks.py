@@ -23,6 +23,7 @@ def told_by(name: str, document: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_a_benchmark_without_a_screen_runs_and_writes_its_document(tmp_path: Path):
     document = tmp_path / "benchmarks.md"
 
@@ -30,6 +31,7 @@ def test_a_benchmark_without_a_screen_runs_and_writes_its_document(tmp_path: Pat
     assert "| replay of a plan over every call |" in document.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("corpus")
 def test_a_benchmark_of_real_sessions_runs_and_writes_its_document(tmp_path: Path):
     document = tmp_path / "benchmarks.md"
@@ -40,6 +42,7 @@ def test_a_benchmark_of_real_sessions_runs_and_writes_its_document(tmp_path: Pat
         assert f"| {name} |" in document.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_what_benchmarks_of_the_screen_wait_for_comes(tmp_path: Path):
     names = ("plan-change", "session-list")
     command = [sys.executable, "-m", "benchmarks", *names, "--quick"]

@@ -103,6 +103,7 @@ def test_a_process_that_is_killed_costs_another_try_of_its_session(tmp_path: Pat
         assert dict(executor.finished(jobs, stays=True)) == {0: None, 1: None, 2: None, 3: ENDED, 4: None}
 
 
+@pytest.mark.long
 def test_reports_are_the_same_to_the_bit_in_this_process_and_in_others(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
     assert (tmp_path / f"{ONCE}.jsonl.was-tried").exists()
 
 
+@pytest.mark.long
 def test_a_search_goes_on_without_a_session_that_ends_every_process(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +233,7 @@ def works_on(monkeypatch: pytest.MonkeyPatch) -> Callable[[SessionExecutor], Non
     return use
 
 
+@pytest.mark.long
 def test_a_cluster_gives_the_same_to_the_bit_though_workers_are_killed_midway(
     capsys: pytest.CaptureFixture[str],
     folder: Path,
@@ -257,6 +260,7 @@ def test_a_cluster_gives_the_same_to_the_bit_though_workers_are_killed_midway(
     assert not cluster.ended
 
 
+@pytest.mark.long
 def test_a_session_that_ends_every_worker_of_a_cluster_is_lost_and_no_other(
     tmp_path: Path, cluster: ClusterExecutor
 ) -> None:
@@ -267,6 +271,7 @@ def test_a_session_that_ends_every_worker_of_a_cluster_is_lost_and_no_other(
     assert found == {0: None, 1: None, 2: None, 3: ENDED, 4: None}
 
 
+@pytest.mark.long
 def test_a_result_that_went_with_its_worker_is_worked_out_again(
     cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,6 +292,7 @@ def test_a_result_that_went_with_its_worker_is_worked_out_again(
     assert lost
 
 
+@pytest.mark.long
 def test_work_meant_for_workers_that_all_ended_is_done_by_those_that_come_after_them(
     tmp_path: Path, cluster: ClusterExecutor
 ) -> None:
@@ -300,6 +306,7 @@ def test_work_meant_for_workers_that_all_ended_is_done_by_those_that_come_after_
     assert not cluster.ended
 
 
+@pytest.mark.long
 def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_certificate(
     cluster: ClusterExecutor, capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -312,6 +319,7 @@ def test_a_cluster_of_ones_own_is_reached_from_this_machine_alone_and_with_its_c
     assert "no scheduler of dask answers there" in outcome.err
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     distributed = pytest.importorskip("distributed")
     asked = {"n_workers": 1, "threads_per_worker": 2, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}

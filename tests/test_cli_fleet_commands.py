@@ -19,6 +19,8 @@ from tests.session.claude_lines import Script
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.long
+
 OPUS, SONNET = "claude-opus-4-8", "claude-sonnet-4-5"
 SESSIONS = 6
 JSON = ("--format", "json", "--no-kept-results")

@@ -123,6 +123,7 @@ def test_no_sample_names_the_machine_it_was_made_on() -> None:
         assert roots <= {"/home/sam"}, name
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="shell tools elsewhere write other spaces and other messages")
 def test_making_the_samples_again_gives_the_same_bytes(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

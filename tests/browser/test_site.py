@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("mkdocs")
 
 PAGES = ("index", "start", "walk-debug", "strategies", "readme")

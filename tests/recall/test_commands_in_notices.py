@@ -68,6 +68,7 @@ def test_the_command_run_as_written_prints_the_original(name: str, private_home:
     assert outcome.raw == session.text(session.blocks[block]).encode()
 
 
+@pytest.mark.long
 def test_every_command_in_every_notice_of_ours_leads_to_the_original_in_real_sessions(corpus: Path) -> None:
     seen: Counter[str] = Counter()
     formats: Counter[str] = Counter()

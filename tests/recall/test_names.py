@@ -110,6 +110,7 @@ def assert_said_leads_back(sessions: list[Session]) -> Counter[str]:
     return seen
 
 
+@pytest.mark.long
 def test_every_id_and_file_in_a_notice_leads_to_the_result_in_the_samples() -> None:
     sessions = [open_session(path) for path in sorted((ROOT / "sample_sessions").glob("*.json*"))]
     seen = assert_said_leads_back(sessions)
@@ -117,6 +118,7 @@ def test_every_id_and_file_in_a_notice_leads_to_the_result_in_the_samples() -> N
     assert assert_notes_of_edits_lead_back(sessions)["claude-code"]
 
 
+@pytest.mark.long
 def test_every_id_and_file_in_a_notice_leads_to_the_result_in_real_sessions(corpus: Path) -> None:
     kept: dict[str, Session] = {}
     for found in sessions_in(corpus):

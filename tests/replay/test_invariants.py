@@ -32,6 +32,7 @@ def baseline_of(session: Session) -> Replay:
     return replay_session(session, Plan(), pricing=PRICING)
 
 
+@pytest.mark.long
 def test_they_hold_of_every_real_session(corpus: Path) -> None:
     counted: set[str] = set()
     for header in sessions_in(corpus):

@@ -69,6 +69,7 @@ def session_path(request: pytest.FixtureRequest) -> Path:
     return ROOT / name
 
 
+@pytest.mark.long
 async def test_equal_names_have_equal_values_on_every_screen_and_in_every_report(running, session_path: Path) -> None:
     figures = Figures()
     async with running(session_path, size=(200, 60)) as run:

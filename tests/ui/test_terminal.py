@@ -228,6 +228,7 @@ def test_every_key_of_the_main_screen_is_tried() -> None:
     assert keys - tried - opened - set(ELSEWHERE) == set()
 
 
+@pytest.mark.long
 def test_every_key_does_what_the_help_says_in_a_real_terminal(terminal: Terminal) -> None:
     for keys, shown in STEPS:
         fact = moved(terminal.text) if shown is None else shown

@@ -16,6 +16,8 @@ from inspector.ui.actions.screens import DIVISION_LETTERS, SECTION_LETTERS
 from tests.conftest import ROOT
 from tests.terminal import KEYS, TerminalProgram
 
+pytestmark = pytest.mark.long
+
 ROW = r"▶.*"
 """The row the cursor is on."""
 IN_USE = r"▶.*\S +current .*"

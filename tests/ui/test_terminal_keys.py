@@ -10,6 +10,8 @@ from tests.hostile import hostile_copy
 from tests.terminal import TerminalProgram
 from tests.ui.recordings import recording
 
+pytestmark = pytest.mark.long
+
 ESCAPES = re.compile(
     rb"\x1b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_].*?\x1b\\|[ -/]*[0-~])", re.DOTALL
 )
