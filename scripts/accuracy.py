@@ -14,8 +14,6 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay_session
@@ -46,10 +44,10 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     after = rest.partition(END)[2]
-    PAGE.write_text(f"{before}{BEGIN}\n{results(sessions)}\n{END}{after}", encoding="utf-8")
+    PAGE.write_text(f"{before}{BEGIN}\n{results(sessions, found['providers'])}\n{END}{after}", encoding="utf-8")
 
 
-def results(sessions: list[Session]) -> str:
+def results(sessions: list[Session], providers: list[dict[str, Any]]) -> str:
     """All tables."""
     fitted = [each for each in sessions if each["prompt_median"] is not None]
     within = sum(each["verdict"] == "within" for each in fitted)
@@ -58,7 +56,7 @@ def results(sessions: list[Session]) -> str:
             f"{len(sessions)} sessions that report usage, {sum(each['calls'] for each in sessions):,} calls.\n"
             f"Of the {len(fitted)} with enough calls to fit, {within} are within the promise."
         ),
-        *_by_provider(sessions),
+        *_by_provider(providers),
         "### Sizes of prompts",
         table(
             ("#", "session", "calls", "half within", "nine of ten", "held out: half", "nine of ten", "responses by"),
@@ -142,24 +140,16 @@ def _prompts(each: Session) -> tuple[Any, ...]:
     )
 
 
-def _by_provider(sessions: list[Session]) -> list[str]:
+def _by_provider(providers: list[dict[str, Any]]) -> list[str]:
     """One row for every format and provider: how prompts and costs are met, by rules alone and by what was learned."""
-    groups: dict[tuple[str, str], list[Session]] = {}
-    for each in sessions:
-        groups.setdefault((each["format"], _provider(each["models"])), []).append(each)
-    rows = [(*key, *_summary(groups[key])) for key in sorted(groups)]
-    by_provider: dict[str, list[Session]] = {}
-    for each in sessions:
-        by_provider.setdefault(_provider(each["models"]), []).append(each)
-    rows += [("all", provider, *_summary(by_provider[provider])) for provider in sorted(by_provider)]
     return [
         "### By format and provider",
         (
             "Prompts: of the middle session, what nine of ten calls are met within. Costs are predicted without the\n"
             "recorded reads and writes: *before*, by the rules of the provider's cache alone; *after*, each half of a\n"
-            "session's calls by what the other half shows. How far single sessions are off (half of them, nine of\n"
-            "ten), and all of them together; and of how many the recorded cost lies between those that nine of ten\n"
-            "such sessions are said to have."
+            "session's calls by what the other half shows; *later*, the same without the first call of every\n"
+            "conversation. How far single sessions are off (half of them, nine of ten), and all of them together; and\n"
+            "of how many the recorded cost lies between those that nine of ten such sessions are said to have."
         ),
         table(
             (
@@ -167,48 +157,33 @@ def _by_provider(sessions: list[Session]) -> list[str]:
                 "provider",
                 "sessions",
                 "prompts, nine of ten",
-                "before: half",
-                "nine of ten",
-                "together",
-                "after: half",
-                "nine of ten",
-                "together",
+                *("before: half", "nine of ten", "together"),
+                *("after: half", "nine of ten", "together"),
+                *("later: half", "nine of ten", "together"),
                 "in the band",
             ),
-            rows,
+            [
+                (
+                    each["format"],
+                    each["provider"],
+                    each["sessions"],
+                    percent(each["prompt_p90"]),
+                    *_errors(each["by_rules"]),
+                    *_errors(each["learned"]),
+                    *_errors(each["later"]),
+                    f"{each['in_band']} of {each['learned']['sessions']}" if each["learned"] else "",
+                )
+                for each in providers
+            ],
         ),
     ]
 
 
-_PROVIDERS = {"claude": "Anthropic", "gpt": "OpenAI", "gemini": "Google", "deepseek": "DeepSeek"}
-
-
-def _provider(models: list[str]) -> str:
-    """Whose model answered most of a session; what a gateway's models are called tells it, too."""
-    return next((name for part, name in _PROVIDERS.items() if models and part in models[0]), "others")
-
-
-def _summary(sessions: list[Session]) -> tuple[Any, ...]:
-    prompts = [each["prompt_p90"] for each in sessions if each["prompt_p90"] is not None]
-    learned = [each["learned"] for each in sessions if each["learned"] and each["learned"]["cost"]["recorded"]]
-    costs = [each["cost"] for each in sessions if each["learned"] and each["cost"]["recorded"]]
-    within = sum(each["within"] is True for each in learned)
-    return (
-        len(sessions),
-        percent(float(np.median(prompts))) if prompts else percent(None),
-        *_errors(costs),
-        *_errors([each["cost"] for each in learned]),
-        f"{within} of {len(learned)}" if learned else "",
-    )
-
-
-def _errors(costs: list[dict[str, float]]) -> tuple[str, str, str]:
+def _errors(errors: dict[str, float] | None) -> tuple[str, str, str]:
     """How far predicted costs are off: half of them, nine of ten, and their sum."""
-    if not costs:
+    if errors is None:
         return "", "", ""
-    off = np.abs([each["predicted"] / each["recorded"] - 1 for each in costs])
-    together = sum(each["predicted"] for each in costs) / sum(each["recorded"] for each in costs) - 1
-    return percent(float(np.median(off)), 1), percent(float(np.quantile(off, 0.9)), 1), _off(together)
+    return percent(errors["median"], 1), percent(errors["p90"], 1), _off(errors["together"])
 
 
 def _learned(each: Session) -> tuple[Any, ...]:

@@ -114,6 +114,27 @@ def test_the_text_shows_the_figures_of_the_data(corpus: Path, capsys):
         assert f"{shift['tokens']:+,} at call {shift['call']:,}" in words
 
 
+def test_a_folder_is_summed_up_by_format_and_provider(folder: Path, corpus: Path, capsys):
+    _, check = checked(capsys, folder, corpus / COMPACTED)
+
+    rows = {(each["format"], each["provider"]): each for each in check["providers"]}
+    told = [each for each in check["sessions"] if each["verdict"] != "no usage"]
+    assert rows[("all", "Anthropic")]["sessions"] == len(told) == 2
+    costs = [(each["learned"]["cost"]["recorded"], each["learned"]["cost"]["predicted"]) for each in told]
+    recorded, predicted = (sum(column) for column in zip(*costs, strict=True))
+    assert rows[("all", "Anthropic")]["learned"]["together"] == pytest.approx(predicted / recorded - 1, abs=1e-5)
+    off = sorted(abs(guess / real - 1) for real, guess in costs)
+    assert rows[("all", "Anthropic")]["learned"]["median"] == pytest.approx(sum(off) / 2, abs=1e-5)
+    assert rows[("all", "Anthropic")]["in_band"] == sum(each["learned"]["within"] for each in told)
+    later = [each["learned"]["later_cost"]["recorded"] for each in told]
+    assert all(0 < without < whole for without, (whole, _) in zip(later, costs, strict=True))
+
+    lines = run_here(capsys, "check", folder, corpus / COMPACTED).out.splitlines()
+    (row,) = [line for line in lines if line.startswith("  all, Anthropic")]
+    assert row.endswith("2 of 2")
+    assert max(map(len, lines[lines.index(row) - 6 :])) <= 80
+
+
 def test_no_line_is_wider_than_eighty_columns_but_for_names(corpus: Path, tmp_path: Path, capsys):
     path = tmp_path / "s.jsonl"
     shutil.copy(corpus / COMPACTED, path)

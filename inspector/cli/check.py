@@ -45,7 +45,8 @@ def run(options: Namespace) -> int:
     import msgspec
 
     import inspector
-    from inspector.report.validation import Thresholds, ValidationReport, validation_text
+    from inspector.report.validation import Thresholds, ValidationReport, provider_facts
+    from inspector.report.validation_text import validation_text
 
     share = options.threshold / 100
     thresholds = Thresholds(median=share, p90=2 * share)
@@ -57,6 +58,7 @@ def run(options: Namespace) -> int:
         thresholds=thresholds,
         passed=all(session.verdict != "beyond" and not session.broken for session in sessions),
         sessions=sessions,
+        providers=provider_facts(sessions),
     )
     if options.format == "json":
         write_json(msgspec.to_builtins(check))

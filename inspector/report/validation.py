@@ -1,16 +1,14 @@
-"""The validation of sessions as data and as text: what `inspector check` prints."""
+"""The validation of sessions as data: of each, and by format and provider."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import numpy as np
 from msgspec import Struct
-from rich.text import Text
 
 from inspector.report.catalogue import Count, about
-from inspector.report.layout import HEADING, WARNING, WIDTH, Page
-from inspector.report.numbers import DOLLAR_DIGITS, IN_TEXT, NOTHING, UNKNOWN, rounded
+from inspector.report.numbers import DOLLAR_DIGITS, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +20,19 @@ if TYPE_CHECKING:
 
 SHARE_DIGITS = 6
 
-_MOST_SHIFTS = 6
+ALL_FORMATS: Final = "all"
+"""Stands for the format where sessions of every one count."""
+
+OTHERS: Final = "others"
+
+_PROVIDERS: Final = {
+    "claude": "Anthropic",
+    "gpt": "OpenAI",
+    "codex": "OpenAI",
+    "gemini": "Google",
+    "deepseek": "DeepSeek",
+}
+"""By a part of the name of the model that answered, whatever gateway it went through."""
 
 
 class ValidationReport(Struct, frozen=True, kw_only=True):
@@ -38,6 +48,7 @@ class ValidationReport(Struct, frozen=True, kw_only=True):
         ),
     ]
     sessions: Annotated[list[SessionValidation], about("In the order they were checked.")]
+    providers: Annotated[list[ProviderFacts], about("How they are met, by format and provider.")] = []
 
 
 class Thresholds(Struct, frozen=True, kw_only=True):
@@ -113,9 +124,34 @@ class LearnedFacts(Struct, frozen=True, kw_only=True):
     cache_read: Annotated[ComparedFacts, about("Tokens read from the cache.")]
     cache_write: Annotated[ComparedFacts, about("Tokens written to the cache.")]
     cost: Annotated[ComparedFacts, about("Dollars.")]
+    later_cost: Annotated[ComparedFacts, about("Dollars of all calls but the first of every conversation.")]
     low: Annotated[float | None, about("Dollars that nine of ten such sessions would cost at least.")]
     high: Annotated[float | None, about("Dollars that they would cost at most.")]
     within: Annotated[bool | None, about("Whether what was recorded lies between.")]
+
+
+class CostErrors(Struct, frozen=True, kw_only=True):
+    """How far predicted costs are off, as shares; 0.01 is one percent."""
+
+    sessions: Annotated[Count, about("Sessions with a price.")]
+    median: Annotated[float, about("Half of the sessions are met within this.")]
+    p90: Annotated[float, about("Nine of ten are.")]
+    together: Annotated[float, about("How far all of them together are off; positive is too much.")]
+
+
+class ProviderFacts(Struct, frozen=True, kw_only=True):
+    """Sessions of one format and provider, or of one provider and every format (`all`)."""
+
+    format: str
+    provider: str
+    sessions: Annotated[Count, about("Sessions that report usage.")]
+    prompt_p90: Annotated[
+        float | None, about("Nine of ten prompts of the middle session are met within this share; null for too few.")
+    ]
+    by_rules: Annotated[CostErrors | None, about("Costs by the rules of the provider's cache alone.")]
+    learned: Annotated[CostErrors | None, about("Costs of each half of the calls by what the other half shows.")]
+    later: Annotated[CostErrors | None, about("The same without the first call of every conversation.")]
+    in_band: Annotated[Count, about("Sessions whose cost lies between those that nine of ten are said to have.")]
 
 
 class OutlierFacts(Struct, frozen=True, kw_only=True):
@@ -265,6 +301,7 @@ def _learned_facts(found: LearnedCaches | None) -> LearnedFacts | None:
         cache_read=_compared_facts(found.cache_read),
         cache_write=_compared_facts(found.cache_write),
         cost=_compared_facts(found.cost),
+        later_cost=_compared_facts(found.later_cost),
         low=rounded(found.low, DOLLAR_DIGITS),
         high=rounded(found.high, DOLLAR_DIGITS),
         within=found.is_within,
@@ -275,170 +312,49 @@ def _share_of(value: float) -> float | None:
     return None if np.isnan(value) else round(value, SHARE_DIGITS)
 
 
-def validation_text(check: ValidationReport, width: int = WIDTH, *, color: bool = False) -> str:
-    """Every session, and what it all comes to."""
-    page = Page(width, color=color)
-    for session in check.sessions:
-        _write_session(page, session)
-        page.line()
-    _summary(page, check)
-    return page.text()
+def provider_facts(sessions: Sequence[SessionValidation]) -> list[ProviderFacts]:
+    """A row for every format and provider, then one for every provider; sessions without usage are left out."""
+    groups: dict[tuple[bool, str, str], list[SessionValidation]] = {}
+    for each in sessions:
+        if each.verdict == "no usage":
+            continue
+        provider = provider_of(each.models)
+        groups.setdefault((False, each.format, provider), []).append(each)
+        groups.setdefault((True, ALL_FORMATS, provider), []).append(each)
+    return [_facts(key[1], key[2], groups[key]) for key in sorted(groups)]
 
 
-def _write_session(page: Page, session: SessionValidation) -> None:
-    page.line(session.path, HEADING)
-    rows = [
-        (
-            "session",
-            ", ".join(
-                (session.format, ", ".join(session.models) or "model not named", IN_TEXT.plural(session.calls, "call"))
-            ),
-        )
-    ]
-    if session.verdict == "no usage":
-        said = f"{session.format}: it reports no usage, so there is nothing to check against"
-        page.pairs([("session", said), *_broken_rows(session)])
-        return
-    rows += [("prompts", _prompts(session))]
-    if session.prompt_median is not None:
-        rows += [
-            ("  held out", f"{_within(session.held_out_median, session.held_out_p90)}, of calls the fit did not see")
-        ]
-    if session.prompt_median is not None:
-        rows.append(("  responses", "; ".join(dict.fromkeys(session.readings.values()))))
-    rows += [(f"  call {each.call:,}", _outlier(each.off, each.reported, each.brought)) for each in session.outliers]
-    if session.counted_twice:
-        prompts = IN_TEXT.plural(session.counted_twice, "prompt")
-        rows.append(("  twice", f"{prompts} reported with what is new in them counted twice: judged by it once"))
-    if session.shifts:
-        named = ", ".join(f"{each.tokens:+,} at call {each.call:,}" for each in session.shifts[:_MOST_SHIFTS])
-        more = f" and {len(session.shifts) - _MOST_SHIFTS} more" if len(session.shifts) > _MOST_SHIFTS else ""
-        rows.append(("  unseen", f"what the file does not show came or went: {named}{more} (tokens)"))
-    if session.results is not None:
-        met = _within(session.results.median, session.results.p90)
-        rows.append(
-            ("results", f"{met}, of {IN_TEXT.plural(session.results.results, 'result')} two reports tell the size of")
-        )
-    rows += [
-        ("cache", f"{'; '.join(session.caches)}: {_percent(session.reads_met)} of calls read what was predicted"),
-        ("  read", _tokens(session.cache_read)),
-        *_gaps(session),
-        ("  written", _tokens(session.cache_write)),
-        ("cost", _cost(session)),
-        *_learned_rows(session),
-    ]
-    rows += [(f"compaction, call {cut.call:,}", _cut_words(cut)) for cut in session.cuts]
-    if session.unknown_prompts:
-        prompts = IN_TEXT.plural(session.unknown_prompts, "prompt")
-        rows.append(("  unknown", f"{prompts} reported of which the file shows nothing"))
-    page.pairs([*rows, *_broken_rows(session)])
+def provider_of(models: Sequence[str]) -> str:
+    """Whose model answered first, of those a session names: `Anthropic`, or `others`."""
+    name = models[0].lower() if models else ""
+    return next((provider for part, provider in _PROVIDERS.items() if part in name), OTHERS)
 
 
-def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
-    """What does not hold, the first few of it."""
-    rows = [
-        ("does not hold", f"{each.invariant}{'' if each.call is None else f', call {each.call:,}'}: {each.detail}")
-        for each in session.broken[:_MOST_SHIFTS]
-    ]
-    left = len(session.broken) - len(rows)
-    return [*rows, ("", f"and {left:,} more")] if left > 0 else rows
-
-
-def _prompts(session: SessionValidation) -> str:
-    if session.prompt_median is None:
-        return "too few calls to fit local estimates to: typical ratios of the model's family are used"
-    met = _within(session.prompt_median, session.prompt_p90)
-    judged = f"{met} ({IN_TEXT.plural(session.judged_calls, 'call')})"
-    if session.verdict == "within":
-        return judged
-    return f"{judged}: beyond the threshold; {IN_TEXT.plural(session.beyond, 'prompt')} off by more than 1 %"
-
-
-def _within(median: float | None, nine_of_ten: float | None) -> str:
-    return f"half within {_percent(median, 2)}, nine of ten within {_percent(nine_of_ten, 2)}"
-
-
-def _outlier(off: float, reported: int, brought: str) -> str:
-    came = f", which brought {brought}" if brought else ""
-    return f"{_signed(off)} of {reported:,}{came}"
-
-
-def _tokens(compared: ComparedFacts | None) -> str:
-    if compared is None or (not compared.recorded and not compared.predicted):
-        return NOTHING
-    return f"{IN_TEXT.whole(compared.recorded)} recorded, {IN_TEXT.whole(compared.predicted)} predicted{_off(compared)}"
-
-
-def _gaps(session: SessionValidation) -> list[tuple[str, str]]:
-    gaps = (
-        (session.read_elsewhere, "read from what other sessions had left"),
-        (session.read_missed, "missed though still held by the rules"),
-        (session.read_found, "read though held no more by the rules"),
+def _facts(format_: str, provider: str, sessions: list[SessionValidation]) -> ProviderFacts:
+    prompts = [each.prompt_p90 for each in sessions if each.prompt_p90 is not None]
+    learned = [each.learned for each in sessions if each.learned is not None]
+    rules = [each.cost for each in sessions if each.learned is not None and each.cost is not None]
+    return ProviderFacts(
+        format=format_,
+        provider=provider,
+        sessions=len(sessions),
+        prompt_p90=round(float(np.median(prompts)), SHARE_DIGITS) if prompts else None,
+        by_rules=_errors(rules),
+        learned=_errors([each.cost for each in learned]),
+        later=_errors([each.later_cost for each in learned]),
+        in_band=sum(each.within is True for each in learned),
     )
-    named = "; ".join(f"{tokens:,} {what}" for tokens, what in gaps if tokens)
-    return [("  of these", named)] if named else []
 
 
-def _cost(session: SessionValidation) -> str:
-    cost, baseline = session.cost, session.baseline_cost
-    if cost is None or baseline is None or cost.recorded is None:
-        return UNKNOWN
-    same = f"{IN_TEXT.dollars(cost.recorded)} recorded, {IN_TEXT.dollars(baseline.predicted)} as the baseline has it"
-    return f"{same}, {IN_TEXT.dollars(cost.predicted)} predicted{_off(cost)}"
-
-
-def _learned_rows(session: SessionValidation) -> list[tuple[str, str]]:
-    """What is predicted of each half by the other, where there is a price."""
-    learned = session.learned
-    if learned is None or learned.cost.recorded is None:
-        return []
-    between = f"{IN_TEXT.dollars(learned.low)} to {IN_TEXT.dollars(learned.high)}"
-    said = f"{IN_TEXT.dollars(learned.cost.predicted)} predicted{_off(learned.cost)}, {between} nine times of ten"
-    return [("  learned", f"{said}, each half of the calls by the caches of the other")]
-
-
-def _cut_words(cut: CutFacts) -> str:
-    off = "" if cut.off is None else f" ({_signed(cut.off)})"
-    if cut.what == "tokens saved":
-        absent = f", {cut.missing} of them not recorded" if cut.missing else ""
-        own = f"{cut.recorded:,} tokens saved by the agent's own estimate, {cut.replayed:,} by the same rule here{off}"
-        results, measured = IN_TEXT.plural(cut.results, "result"), IN_TEXT.whole(cut.measured)
-        return f"{results} blanked{absent}: {own}; {measured} on the provider's scale"
-    if cut.what == "results blanked":
-        named = f"{IN_TEXT.plural(cut.recorded, 'result')} blanked, {cut.replayed:,} by the same rule here"
-        return f"{named}; the same {IN_TEXT.plural(cut.alike or 0, 'result')} in both"
-    if cut.what == "context after":
-        left = f"{cut.recorded:,} tokens left by the provider's report of the next call"
-        return f"{left}; by what the file shows of them {cut.replayed:,}{off}"
-    return f"at {cut.recorded:,} tokens as the agent has it; our replay of the longer prompt {cut.replayed:,}{off}"
-
-
-def _summary(page: Page, check: ValidationReport) -> None:
-    counts = {
-        verdict: sum(session.verdict == verdict for session in check.sessions)
-        for verdict in ("within", "beyond", "too few calls", "no usage")
-    }
-    limits = f"{_percent(check.thresholds.median, 2)} (half) and {_percent(check.thresholds.p90, 2)} (nine of ten)"
-    page.line(f"Prompts within {limits}: {_counted(counts)}", HEADING)
-    not_held = sum(bool(session.broken) for session in check.sessions)
-    if not_held:
-        page.line(f"What has to hold of every session does not of {not_held}", HEADING)
-    for session in check.sessions:
-        if session.verdict == "beyond" or session.broken:
-            page.table(None, [(Text("!", WARNING), session.path)], "<~", gap=1)
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) or "no session"
-
-
-def _off(compared: ComparedFacts) -> str:
-    return "" if compared.off is None else f" ({_signed(compared.off)})"
-
-
-def _signed(share: float) -> str:
-    return f"{100 * share:+.1f} %"
-
-
-def _percent(share: float | None, digits: int = 0) -> str:
-    return UNKNOWN if share is None else f"{100 * share:.{digits}f} %"
+def _errors(costs: list[ComparedFacts]) -> CostErrors | None:
+    known = [(each.recorded, each.predicted) for each in costs if each.recorded and each.predicted is not None]
+    if not known:
+        return None
+    recorded, predicted = np.array(known, dtype=np.float64).T
+    off = np.abs(predicted / recorded - 1)
+    return CostErrors(
+        sessions=len(known),
+        median=round(float(np.median(off)), SHARE_DIGITS),
+        p90=round(float(np.quantile(off, 0.9)), SHARE_DIGITS),
+        together=round(float(predicted.sum() / recorded.sum() - 1), SHARE_DIGITS),
+    )

@@ -35,7 +35,7 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.figure import Band
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.projection_terms import RunsPerDay
-from inspector.session.model import BlockKind, Role, Session, Usage
+from inspector.session.model import BlockKind, Call, Context, Message, Role, Session, Usage
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from tests.examples import examples
@@ -54,15 +54,20 @@ class Row(NamedTuple):
     is_first: bool = False
     is_restart: bool = False
     written: int = 0
+    kept: int | None = None
+    is_sibling: bool = False
 
 
 def seen(rows: list[Row]) -> CacheSeen:
-    read, shared, gap, first, restart, written = zip(*rows, strict=True) if rows else ((),) * 6
+    read, shared, gap, first, restart, written, kept, sibling = zip(*rows, strict=True) if rows else ((),) * 8
+    most = [every if left is None else min(left, every) for left, every in zip(kept, shared, strict=True)]
     return CacheSeen(
         read=np.array(read, dtype=np.int64),
         shared=np.array(shared, dtype=np.int64),
+        most_kept=np.array(most, dtype=np.int64),
         gap=np.array(gap, dtype=np.float64),
         is_first=np.array(first, dtype=np.bool_),
+        is_sibling=np.array(sibling, dtype=np.bool_),
         is_restart=np.array(restart, dtype=np.bool_),
         writes=np.array(written, dtype=np.int64),
     )
@@ -85,12 +90,15 @@ def test_nothing_seen_is_what_is_typical():
     odds = CacheOdds.of(ANTHROPIC, seen([]))
 
     assert odds.chances == pytest.approx(TYPICAL["anthropic"].chances)
-    assert (odds.after_miss, odds.first, odds.restart) == TYPICAL["anthropic"][1:2] + TYPICAL["anthropic"][3:]
+    typical = TYPICAL["anthropic"]
+    assert (odds.after_miss, odds.after_expiry) == (typical.after_miss, typical.after_expiry)
+    assert (odds.first, odds.sibling, odds.restart) == (typical.first, typical.sibling, typical.restart)
     assert odds.doubts[0] == pytest.approx((0.995 * 0.005 / 5) ** 0.5)
 
 
-def by_hand(cache: CacheModel, rows: list[Row]) -> tuple[list[Fraction], Fraction, Fraction, Fraction, Fraction]:
-    """Chances, what is left after a miss and an expiry, first calls, restarts: one row at a time, in fractions."""
+def by_hand(cache: CacheModel, rows: list[Row]) -> tuple[list[Fraction], list[Fraction]]:
+    """Chances; what is left after a miss and an expiry, what first calls, those of subagents beside others and restarts
+    find: one row at a time, in fractions."""
     typical = TYPICAL.get(cache.name, OTHERS)
     kept = [row for row in rows if row.shared >= cache.minimum_prefix]
     grown = [row for row in kept if not row.is_first and not row.is_restart]
@@ -121,21 +129,27 @@ def by_hand(cache: CacheModel, rows: list[Row]) -> tuple[list[Fraction], Fractio
         min(max(average(first, last) for last in range(at, count)) for first in range(at + 1)) for at in range(count)
     ]
 
-    def share(mine: list[Row], usually: float) -> Fraction:
-        if not mine:
+    def share(of: list[tuple[int, int]], usually: float) -> Fraction:
+        if not of:
             return Fraction(usually)
-        shared = Fraction(sum(row.shared for row in mine))
-        prior = Fraction(PRIOR_MISSES) * shared / len(mine)
-        return (sum(min(row.read, row.shared) for row in mine) + Fraction(usually) * prior) / (shared + prior)
+        most = Fraction(sum(left for _, left in of))
+        prior = Fraction(PRIOR_MISSES) * most / len(of)
+        return (sum(min(each) for each in of) + Fraction(usually) * prior) / max(most + prior, Fraction(1))
+
+    def whole(mine: list[Row]) -> list[tuple[int, int]]:
+        return [(row.read, row.shared) for row in mine]
+
+    def left(mine: list[Row]) -> list[tuple[int, int]]:
+        return [(row.read, row.shared if row.kept is None else min(row.kept, row.shared)) for row in mine]
 
     failed = [row for row in grown if missed(row)]
-    return (
-        falling,
-        share([row for row in failed if row.gap <= cache.lifetime], typical.after_miss),
-        share([row for row in failed if row.gap > cache.lifetime], typical.after_expiry),
-        share([row for row in kept if row.is_first], typical.first),
-        share([row for row in kept if row.is_restart and not row.is_first], typical.restart),
-    )
+    return falling, [
+        share(left([row for row in failed if row.gap <= cache.lifetime]), typical.after_miss),
+        share(left([row for row in failed if row.gap > cache.lifetime]), typical.after_expiry),
+        share(whole([row for row in kept if row.is_first and not row.is_sibling]), typical.first),
+        share(whole([row for row in kept if row.is_first and row.is_sibling]), typical.sibling),
+        share(whole([row for row in kept if row.is_restart and not row.is_first]), typical.restart),
+    ]
 
 
 drawn_rows = st.lists(
@@ -147,6 +161,8 @@ drawn_rows = st.lists(
         is_first=st.booleans(),
         is_restart=st.booleans(),
         written=st.just(0),
+        kept=st.none() | st.integers(0, 50_000),
+        is_sibling=st.booleans(),
     ),
     max_size=40,
 )
@@ -156,13 +172,13 @@ drawn_rows = st.lists(
 @given(st.sampled_from([OPENAI, ANTHROPIC, CACHE_MODELS["gemini"], CACHE_MODELS["automatic"]]), drawn_rows)
 def test_what_is_learned_equals_a_count_by_hand(cache: CacheModel, rows: list[Row]):
     odds = CacheOdds.of(cache, seen(rows))
-    chances, after_miss, after_expiry, first, restart = by_hand(cache, rows)
+    chances, shares = by_hand(cache, rows)
+    found = (odds.after_miss, odds.after_expiry, odds.first, odds.sibling, odds.restart)
 
     assert odds.chances == pytest.approx([float(each) for each in chances])
-    assert (odds.after_miss, odds.after_expiry) == pytest.approx((float(after_miss), float(after_expiry)))
-    assert (odds.first, odds.restart) == pytest.approx((float(first), float(restart)))
+    assert found == pytest.approx([float(each) for each in shares])
     assert all(earlier >= later for earlier, later in zip(odds.chances, odds.chances[1:], strict=False))
-    assert all(0 <= share <= 1 for share in (*odds.chances, odds.after_miss, odds.after_expiry, odds.first))
+    assert all(0 <= share <= 1 for share in (*odds.chances, *found))
 
 
 def test_values_that_rise_are_averaged_by_their_weights():
@@ -197,7 +213,16 @@ def test_no_read_is_larger_than_what_is_shared_and_every_token_is_served_once(ca
 
 def read_odds(cache: CacheModel, odds: CacheOdds, gap: np.ndarray) -> ReadOdds:
     never = np.zeros(len(gap), dtype=np.bool_)
-    asked = CallsAsked(gap, gap > cache.lifetime, is_first=never, is_restart=never, same_model=~never)
+    asked = CallsAsked(
+        gap=gap,
+        most_kept=np.full(len(gap), 1 << 40),
+        is_expired=gap > cache.lifetime,
+        is_changed=never,
+        is_first=never,
+        is_sibling=never,
+        is_restart=never,
+        same_model=~never,
+    )
     return ReadOdds.of([odds], np.zeros(len(gap), dtype=np.int64), asked)
 
 
@@ -359,3 +384,113 @@ def test_more_calls_of_the_kind_are_as_unsure_as_so_many_by_chance_and_by_doubt(
     spread = ReadSpread(np.full(50, 0.2), np.full(50, 0.01))
 
     assert spread.deviation(times=4) == pytest.approx((200 * 0.2**2 + 2.0**2) ** 0.5)
+
+
+def test_what_the_file_shows_to_break_a_cache_teaches_nothing_of_pauses_and_is_expected_to_miss():
+    """Every tenth call thinks at another level, and misses for it."""
+    session = made_session(60, lambda turn, shared: 0 if turn % 10 == 0 else shared)
+    calls = tuple(
+        structs.replace(call, thinking="high" if at // 10 % 2 else "low") for at, call in enumerate(session.calls)
+    )
+    session = dataclasses.replace(session, calls=calls)
+
+    inputs = inputs_of(without_reports(session, range(30, 60)))
+    found = learned_caches(inputs_of(session))
+
+    assert inputs.cache_odds["anthropic"].chances[0] > 0.995
+    assert inputs.read_odds.chance[[30, 40, 50]].tolist() == [0, 0, 0]
+    assert found.cost.off == pytest.approx(0, abs=0.02)
+
+
+def test_a_miss_leaves_system_prompt_and_tools_however_long_the_conversation_is():
+    """What a miss leaves stays the same while prompts grow threefold."""
+    start = 12_000
+
+    def read(turn: int, shared: int) -> int:
+        return min(start, shared) if turn % 4 == 0 else shared
+
+    session = made_session(80, read)
+    calls = tuple(
+        structs.replace(
+            call,
+            usage=structs.replace(
+                call.usage,
+                cache_read=call.usage.cache_read + (start if at % 4 else 0),
+                cache_write_5m=max(call.usage.cache_write_5m + (start if at % 4 == 0 else 0), 0),
+            ),
+        )
+        for at, call in enumerate(session.calls)
+    )
+    inputs = inputs_of(dataclasses.replace(session, calls=calls))
+
+    odds = inputs.cache_odds["anthropic"]
+
+    # The texts' own envelopes are measured with what stands before them.
+    assert inputs.start_tokens[0] == pytest.approx(start, rel=0.06)
+    assert odds.after_miss == pytest.approx(0.95, abs=0.05)
+    assert inputs.read_odds.most_kept.max() == inputs.start_tokens[0]
+
+
+def with_subagents(starts: list[float], read_of) -> Session:
+    """A conversation whose subagents send their first prompt at these seconds and read what `read_of(number)` says."""
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "goal" * 500))
+    usage = Usage(cache_write_5m=20_000, output=5)
+    builder.respond(builder.block(BlockKind.ASSISTANT_TEXT, "yes"), usage=usage, model="claude-opus-4-8", time=0.0)
+    session = builder.session()
+    messages, calls, contexts = list(session.messages), list(session.calls), list(session.contexts)
+    for number, start in enumerate(starts):
+        asked = builder.block(BlockKind.USER_TEXT, f"task {number}")
+        answer = builder.block(BlockKind.ASSISTANT_TEXT, f"done {number}")
+        at = len(messages)
+        messages += [
+            Message(Role.USER, (asked,), time=start, thread=number + 1),
+            Message(Role.ASSISTANT, (answer,), time=start, thread=number + 1),
+        ]
+        read = read_of(number)
+        told = Usage(cache_read=read, cache_write_5m=12_000 - read, output=5)
+        calls.append(
+            Call(
+                response=at + 1, context=len(contexts), prompt_messages=1, model=calls[0].model, time=start, usage=told
+            )
+        )
+        contexts.append(Context(members=(at, at + 1), thread=number + 1))
+    return dataclasses.replace(session, messages=tuple(messages), calls=tuple(calls), contexts=tuple(contexts))
+
+
+def test_a_subagent_finds_what_another_left_while_the_cache_lives_and_nothing_of_one_that_starts_with_it():
+    starts = [10.0, 10.2, 30.0, 30.1, 2_000.0]
+    warm = [False, False, True, True, False]
+    inputs = inputs_of(with_subagents(starts, lambda number: 11_000 if warm[number] else 0))
+
+    odds = inputs.cache_odds["anthropic"]
+
+    first = inputs.start_tokens[1]
+    # Of two that find 11,000 each, and one like others that finds 0.9 of as much.
+    assert odds.sibling == pytest.approx((2 * 11_000 + 0.9 * first) / (3 * first), rel=0.01)
+    # The other four find nothing, and one like them half.
+    assert odds.first == pytest.approx(0.5 / 5)
+    chances = inputs.read_odds.chance[1:]
+    assert chances.tolist() == [odds.sibling if each else odds.first for each in warm]
+
+
+def test_no_more_is_read_than_the_prompt_before_held_where_something_came_unseen():
+    """A note of 4,000 tokens that the file does not show comes with the sixth call, and stays."""
+    session = made_session(12, lambda turn, shared: shared)
+    calls = [
+        structs.replace(
+            call,
+            usage=structs.replace(
+                call.usage,
+                cache_read=call.usage.cache_read + (4_000 if at > 6 else 0),
+                cache_write_5m=call.usage.cache_write_5m + (4_000 if at == 6 else 0),
+            ),
+        )
+        for at, call in enumerate(session.calls)
+    ]
+    inputs = inputs_of(dataclasses.replace(session, calls=tuple(calls)))
+
+    odds = inputs.cache_odds["anthropic"]
+
+    assert odds.lag == 0
+    assert odds.chances[0] == pytest.approx((4 * 0.995 + 11) / 15, abs=1e-3), "none of eleven reads missed"

@@ -61,11 +61,14 @@ def read_spread(replay: Replay) -> ReadSpread:
     recorded = inputs.recorded
     is_changed = (ledger.first_changed >= 0) & (ledger.cache_read != recorded.cache_read)
     open_ = ~inputs.anchored | is_changed
-    expected = odds.chance + (1 - odds.chance) * odds.kept
-    # Of a call whose expected read is told, what it reads where it succeeds.
-    high = np.where(inputs.served_by_odds & (expected > 0), ledger.cache_read / np.maximum(expected, 1e-9), 0.0)
+    # Of a call whose expected read is told, what it reads where it succeeds: a miss leaves a share of that, or of less.
+    chance = np.maximum(odds.chance, 1e-9)
+    high = np.maximum(ledger.cache_read - (1 - odds.chance) * odds.kept * odds.most_kept, 0.0) / chance
+    if_less = ledger.cache_read / np.maximum(odds.chance + (1 - odds.chance) * odds.kept, 1e-9)
+    high = np.where(if_less <= odds.most_kept, if_less, high)
     high = np.where(inputs.served_by_odds, np.minimum(high, ledger.prompt_tokens), ledger.cache_read)
-    at_stake = np.where(open_, (1 - odds.kept) * high, 0.0) * _dollars_more(replay)
+    left = odds.kept * np.minimum(high, odds.most_kept)
+    at_stake = np.where(open_, high - left, 0.0) * _dollars_more(replay)
     return ReadSpread(np.sqrt(odds.chance * (1 - odds.chance)) * at_stake, odds.doubt * at_stake)
 
 

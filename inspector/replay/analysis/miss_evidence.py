@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.cache.cache_models import NO_PREFIX
-from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.cache.miss_causes import MissCause, setting_changed
 from inspector.replay.engine.edits import RECORDED
 from inspector.session.model import BlockKind, ContextCause
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.engine.prompt_layout import ContextLayout
     from inspector.replay.engine.replay import Replay
-    from inspector.session.model import Call, Context
+    from inspector.session.model import Context
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 """The two lifetimes that Anthropic offers, in seconds."""
@@ -99,7 +99,7 @@ class MissEvidence:
         if 0 < lifetime < self._gaps[call]:
             return _expired(lifetime), nothing, ""
         messages, calls = replay.history.session.messages, replay.history.session.calls
-        settings = _setting_changed(calls[previous], calls[call])
+        settings = setting_changed(calls[previous], calls[call])
         # Of caches that keep what they choose nobody says that they tell such requests apart.
         if settings is not None and inputs.caches.writes[call]:
             return settings, nothing, ""
@@ -154,15 +154,6 @@ class MissEvidence:
 
 LOOK_BACK_POSITIONS = 20
 """Anthropic looks so many positions back from a breakpoint for an earlier entry."""
-
-
-def _setting_changed(before: Call, now: Call) -> MissCause | None:
-    """What a request asks for beside its prompt that the one before it asked otherwise; None where nothing shows."""
-    if before.betas is not None and now.betas is not None and before.betas != now.betas:
-        return MissCause.BETAS_CHANGED
-    if before.thinking and now.thinking and before.thinking != now.thinking:
-        return MissCause.THINKING_CHANGED
-    return None
 
 
 def _expired(lifetime: float) -> MissCause:

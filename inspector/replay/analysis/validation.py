@@ -164,6 +164,8 @@ class LearnedCaches:
         cache_read: Tokens read.
         cache_write: Tokens written.
         cost: Dollars.
+        later_cost: Dollars of all calls but the first of every conversation. What that one reads was left in the cache
+            by other sessions, or not, and no file of its own says so.
         low: Dollars that nine of ten such sessions would cost at least; None without a price.
         high: Dollars that they would cost at most.
     """
@@ -171,6 +173,7 @@ class LearnedCaches:
     cache_read: Prediction
     cache_write: Prediction
     cost: Prediction
+    later_cost: Prediction
     low: float | None
     high: float | None
 
@@ -278,12 +281,15 @@ def learned_caches(inputs: ReplayInputs) -> LearnedCaches | None:
         deviations.append(read_spread(found).deviation(hidden))
     recorded = inputs.recorded
     dollars = _dollars(cost[reported])
+    told = inputs.rates.cost(recorded, inputs.output)
+    later = inputs.reported & (inputs.previous_call >= 0)
     # What both halves are unsure of is fitted apart, so that they err apart.
     wide = NINE_OF_TEN * hypot(*deviations)
     return LearnedCaches(
         cache_read=Prediction(int(recorded.cache_read[reported].sum()), int(read.sum())),
         cache_write=Prediction(int(recorded.cache_write[reported].sum()), int(write.sum())),
-        cost=Prediction(_dollars(inputs.rates.cost(recorded, inputs.output)[reported]), dollars),
+        cost=Prediction(_dollars(told[reported]), dollars),
+        later_cost=Prediction(_dollars(told[later]), _dollars(cost[later])),
         low=None if dollars is None else dollars - wide,
         high=None if dollars is None else dollars + wide,
     )

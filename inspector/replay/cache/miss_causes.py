@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.model import Call
+
 MISS_SHARE, MISS_TOKENS = 0.05, 2_000
 """A call misses the cache where it read less than it could have by both: this share of it, and so many tokens.
 
@@ -124,3 +126,12 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
         MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
     }
 )
+
+
+def setting_changed(before: Call, now: Call) -> MissCause | None:
+    """What a request asks for beside its prompt that the one before it asked otherwise; None where nothing shows."""
+    if before.betas is not None and now.betas is not None and before.betas != now.betas:
+        return MissCause.BETAS_CHANGED
+    if before.thinking and now.thinking and before.thinking != now.thinking:
+        return MissCause.THINKING_CHANGED
+    return None

@@ -175,7 +175,8 @@ def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[In
         shared: What it shares with the prompt before.
     """
     high = np.maximum(read - np.rint(odds.lag).astype(np.int64), 0)
-    return high, np.minimum(np.rint(odds.kept * shared).astype(np.int64), high)
+    left = np.rint(odds.kept * np.minimum(shared, odds.most_kept)).astype(np.int64)
+    return high, np.minimum(left, high)
 
 
 def expected_read(odds: ReadOdds, high: Integers, low: Integers) -> Integers:

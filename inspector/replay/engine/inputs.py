@@ -10,6 +10,7 @@ import numpy as np
 
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheOdds, CacheSeen, CallsAsked, ReadOdds
+from inspector.replay.cache.miss_causes import setting_changed
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -20,6 +21,7 @@ from inspector.replay.engine.simulation import PromptSizes
 from inspector.replay.engine.token_scale import TokenScale
 from inspector.replay.pricing.context_window import context_window
 from inspector.replay.pricing.prices import Pricing
+from inspector.session.model import BlockKind
 from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
     from inspector.tokens.model_names import Categorical
     from inspector.tokens.token_table import TokenTable
+
+_LEAST_RESPONSE_SECONDS = 2.0
+"""Of a request sent less long before, nothing is in the cache yet: that happens once its response begins."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +148,8 @@ class ReplayInputs:
         shared = self._shared_tokens
         names = np.array([cache.name for cache in self._caches_of_calls])
         found: dict[str, CacheOdds] = {}
-        known = self.anchored & ((self.previous_call < 0) | self.same_model)
+        known = self.anchored & ((self.previous_call < 0) | self.same_model) & ~self._is_changed
+        start, siblings = self.start_tokens, self._has_sibling
         for cache in self._caches_of_calls:
             if cache.name not in found:
                 mine = np.flatnonzero(known & (names == cache.name))
@@ -152,8 +158,10 @@ class ReplayInputs:
                     CacheSeen(
                         read=self.recorded.cache_read[mine],
                         shared=shared[mine],
+                        most_kept=np.minimum(shared, start)[mine] if cache.writes else shared[mine],
                         gap=self.gap_seconds[mine],
                         is_first=self.previous_call[mine] < 0,
+                        is_sibling=siblings[mine],
                         is_restart=self.restarts[mine],
                         writes=self.recorded.cache_write[mine],
                     ),
@@ -173,8 +181,11 @@ class ReplayInputs:
         code = np.array([place[cache.name] for cache in self._caches_of_calls])
         asked = CallsAsked(
             gap=self.gap_seconds,
+            most_kept=np.where(self.caches.writes, self.start_tokens, self.sizes.whole[:-1]),
             is_expired=self.gap_seconds > self.caches.lifetime,
+            is_changed=self._is_changed,
             is_first=self.previous_call < 0,
+            is_sibling=self._has_sibling,
             is_restart=self.restarts,
             same_model=self.same_model,
         )
@@ -193,15 +204,86 @@ class ReplayInputs:
     def _caches_of_calls(self) -> list[CacheModel]:
         return [self.cache_models[call.model] for call in self.history.session.calls]
 
+    @cached_property
+    def start_tokens(self) -> NDArray[np.int64]:
+        """Per call, the tokens of system prompt and tools that its thread began with, shown in blocks or not, int64."""
+        start = self.before_blocks.copy()
+        for call in np.unique(self._first_of_thread).tolist():
+            blocks = self.history.prompt(call)
+            is_message = self.history.kind[blocks] != BlockKind.SYSTEM_TEXT
+            shown = blocks[: int(is_message.argmax()) if is_message.any() else len(blocks)]
+            start[call] += float(self.sizes.ratio[call]) * float(self.table.tokens[shown].sum())
+        found: NDArray[np.int64] = np.rint(np.maximum(start, 0))[self._first_of_thread].astype(np.int64)
+        return found
+
+    @cached_property
+    def _thread(self) -> NDArray[np.int64]:
+        """Per call, the thread it belongs to, int64."""
+        threads = np.array([context.thread for context in self.history.session.contexts], dtype=np.int64)
+        return threads[self.history.call_context[: len(self.previous_call)]]
+
+    @cached_property
+    def _first_of_thread(self) -> NDArray[np.int64]:
+        """Per call, its thread's first call, int64."""
+        _, firsts, place = np.unique(self._thread, return_index=True, return_inverse=True)
+        return firsts[place].astype(np.int64)
+
+    @cached_property
+    def _is_changed(self) -> NDArray[np.bool_]:
+        """Per call, whether it asks for something beside its prompt that its cache tells apart, bool.
+
+        Of caches that keep what they choose nobody says that they do.
+        """
+        calls, previous = self.history.session.calls, self.previous_call.tolist()
+        changed = [
+            before >= 0 and setting_changed(calls[before], call) is not None
+            for before, call in zip(previous, calls, strict=True)
+        ]
+        return np.array(changed, dtype=np.bool_) & np.asarray(self.caches.writes, dtype=np.bool_)
+
+    @cached_property
+    def _has_sibling(self) -> NDArray[np.bool_]:
+        """Per call, whether it is a subagent's first and another one of its model was at work while the cache lived.
+
+        Subagents begin alike. Requests that are sent together find nothing of one another.
+        """
+        found = np.zeros(len(self.previous_call), dtype=np.bool_)
+        thread, time = self._thread, self.history.call_time[:-1]
+        models = recorded_calls(self.history).models.code
+        for call in np.flatnonzero((self.previous_call < 0) & (thread > 0)).tolist():
+            since = time[call] - time[(thread > 0) & (thread != thread[call]) & (models == models[call])]
+            found[call] = bool(((since >= _LEAST_RESPONSE_SECONDS) & (since <= self.caches.lifetime[call])).any())
+        return found
+
     @property
     def _shared_tokens(self) -> NDArray[np.int64]:
         """Per call, tokens it shares with the prompt before it, on its own report's scale."""
         cleared = plan_edits(self.history, self.renderer, Plan(), self.sizes)
         prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
-        ratio = self.sizes.ratio[:-1]
+        ratio, whole = self.sizes.ratio[:-1], np.rint(self.sizes.whole[:-1])
         shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
-        shared = np.where(self.previous_call < 0, self.before_blocks, shared)
-        return np.clip(np.rint(shared), 0, np.rint(self.sizes.whole[:-1])).astype(np.int64)
+        shared = np.where(self.previous_call < 0, self.start_tokens, self.held_of(shared, whole))
+        # What the provider reported of the prompt before is nearer than what texts measure.
+        previous, kept = self.previous_call, self.recorded.prompt - self.recorded.uncached
+        held = np.where(self.caches.writes, kept, self.recorded.prompt)[previous]
+        is_told = (previous >= 0) & ~self.restarts & self.anchored[previous] & ~prefix.shortened[:-1] & (held > 0)
+        shared = np.where(is_told, held, shared)
+        return np.clip(np.rint(shared), 0, whole).astype(np.int64)
+
+    def held_of(self, shared: NDArray[np.float64], prompt: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per call, what a cache can hold of what two prompts share by their blocks.
+
+        What comes unseen in the course of a conversation stands in no block, and is taken for what begins it: it is
+        shared neither with a prompt that did not hold it yet, nor where a prompt begins anew.
+
+        Args:
+            shared: Per call, tokens before the first block and of blocks that the prompt before held alike.
+            prompt: Per call, tokens of its prompt.
+        """
+        previous = self.previous_call
+        later = np.maximum(self.before_blocks - self.before_blocks[self._first_of_thread], 0)
+        grown = np.minimum(shared, prompt[previous]) if len(prompt) else shared
+        return np.where(previous < 0, shared, np.where(self.restarts, shared - later, grown))
 
     def isolated(self, cancelled: Callable[[], bool] | None = None) -> ReplayInputs:
         """The same session with a memory of its own for what is worked out of its blocks.

@@ -127,7 +127,7 @@ def served_usage(
     """
     if not len(prompt):
         return inputs.recorded
-    caches, recorded = inputs.caches, inputs.recorded
+    caches, recorded, every_prompt = inputs.caches, inputs.recorded, prompt
     if calls is not None:
         caches, recorded, prompt = caches.rows(calls), recorded.rows(calls), prompt[calls]
     asked = slice(len(inputs.anchored)) if calls is None else calls
@@ -157,10 +157,14 @@ def served_usage(
         return anchored
     odds = inputs.read_odds if inputs.served_by_odds.any() else None
     static = np.maximum(np.rint(before_blocks), 0).astype(np.int64)
+    if odds is not None:
+        reusable = _held(inputs, prefix, every_prompt)[asked]
     simulated = simulated_usage(
         caches,
         prompt,
-        common_prefix_tokens=np.where(inputs.previous_call[asked] >= 0, reusable, 0 if odds is None else static),
+        common_prefix_tokens=np.where(
+            inputs.previous_call[asked] >= 0, reusable, 0 if odds is None else inputs.start_tokens[asked]
+        ),
         gap_seconds=inputs.gap_seconds[asked],
         same_model=inputs.same_model[asked],
         positions_after_prefix=inputs.layout.positions_after(prefix.blocks)[asked] if inputs.looks_back else None,
@@ -169,6 +173,13 @@ def served_usage(
         recorded=None if odds is None else recorded,
     )
     return anchored.where(is_anchored, simulated)
+
+
+def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Per call, what a cache could hold of its prompt under a plan."""
+    tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
+    held = inputs.held_of(inputs.before_blocks + tokens, prompt.astype(np.float64))
+    return np.maximum(np.rint(held), 0).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
