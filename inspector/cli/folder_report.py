@@ -28,12 +28,13 @@ from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.cli.executors import SessionExecutor
     from inspector.cli.kept_results import KeptResults, ReadFrom
     from inspector.report.folder import FolderReport
+    from inspector.session.discovery import Header
 
 OF_ONE_SESSION = ("ledger", "compare", "explain", "include_text", "next_calls", "runs_per_day")
 """Options that ask for something only the report on one session has."""
@@ -95,7 +96,7 @@ def report_on_folder(options: Namespace) -> tuple[FolderReport, bool]:
         raise CommandError(describe_folder(options.path))
     names = [_name(options, index) for index in range(len(options.plans))]
     with executor_of(options, len(found), sum(header.size for header in found)) as executor:
-        replays = _Replays({header.path: header.size for header in found}, terms, executor, results)
+        replays = _Replays(found, terms, executor, results)
         replays.run()
     results.close()
     done = replays.done
@@ -119,9 +120,11 @@ class _Replays:
     """The sessions of a folder, replayed as far as the work went."""
 
     def __init__(
-        self, sizes: Mapping[Path, int], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
+        self, found: Sequence[Header], terms: SessionTerms, executor: SessionExecutor, results: KeptResults
     ) -> None:
-        self._sizes, self._terms, self._executor, self._results = sizes, terms, executor, results
+        self._sizes = {header.path: header.size for header in found}
+        self._formats = {header.path: header.format for header in found}
+        self._terms, self._executor, self._results = terms, executor, results
         self.done: dict[Path, Done] = {}
 
     def run(self) -> None:
@@ -129,10 +132,11 @@ class _Replays:
         with ProgressLine("replaying sessions", estimates=True) as progress:
             # The largest first: none of them keeps everybody waiting at the end.
             order = sorted(self._sizes, key=lambda path: -self._sizes[path])
-            self._replay([SessionTask(path, self._terms) for path in order], progress)
+            tasks = {path: SessionTask(path, self._terms, format=self._formats[path]) for path in order}
+            self._replay([*tasks.values()], progress)
             read = [path for path in order if path in self.done and self.done[path].row]
             elsewhere = counted_elsewhere([(self.done[path].ended, self.done[path].keys) for path in read])
-            again = [SessionTask(path, self._terms, keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
+            again = [replace(tasks[path], elsewhere=keys) for path, keys in zip(read, elsewhere, strict=True) if keys]
             for task in again:
                 del self.done[task.path]
             self._replay(again, progress)
@@ -166,7 +170,7 @@ def replayed(task: SessionTask) -> Done:
     """A session replayed, or why it could not be. Its tokens are counted only where a figure needs them."""
     began = time.time_ns()
     try:
-        whole = read_session(task.path, keeps_texts=True)
+        whole = read_session(task.path, known=task.format, keeps_texts=True)
         session = without_calls(counted_here(whole), task.elsewhere)
         plans = [plan_of(request, session) for request in task.terms.plans]
         terms = task.terms

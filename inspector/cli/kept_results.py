@@ -141,7 +141,7 @@ def is_as_seen(source: ReadFrom) -> bool:
 @cache
 def made_by() -> tuple[str, ...]:
     """What works results out, down to what decides their last digit: programs of which it is equal agree to the bit."""
-    from inspector.tokens.counter import load_counter
+    from inspector.cli.reading import shared_counter
 
     package = blake2b(digest_size=_DIGEST)
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -149,7 +149,7 @@ def made_by() -> tuple[str, ...]:
             package.update(blake2b(path.read_bytes(), digest_size=_DIGEST).digest())
     libraries = (f"{name} {version_of(name)}" for name in LIBRARIES)
     python = f"Python {platform.python_version()}"
-    return (f"inspector {inspector.__version__} ({package.hexdigest()})", python, *libraries, load_counter().name)
+    return (f"inspector {inspector.__version__} ({package.hexdigest()})", python, *libraries, shared_counter().name)
 
 
 def key_of(*asked: object) -> bytes:

@@ -43,11 +43,12 @@ KEPT_CHARACTERS = 16_000_000
 """Texts kept of a session that is counted and searched at once: those of a file of some 80 MB."""
 
 
-def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
+def read_session(path: Path, *, known: str = "", keeps_texts: bool = False) -> Session:
     """The session in a file or folder.
 
     Args:
         path: What to read.
+        known: The name of its format, where a look into it has told it.
         keeps_texts: Keep its texts, up to `KEPT_CHARACTERS`: it is counted and searched at once, and forgotten then.
 
     Raises:
@@ -58,7 +59,8 @@ def read_session(path: Path, *, keeps_texts: bool = False) -> Session:
 
     with ProgressLine("reading") as progress:
         try:
-            return open_session(path, progress=progress, kept_characters=KEPT_CHARACTERS if keeps_texts else 0)
+            kept = KEPT_CHARACTERS if keeps_texts else 0
+            return open_session(path, progress=progress, known=known, kept_characters=kept)
         except SessionError as error:
             raise CommandError(error.message) from None
 
@@ -144,18 +146,23 @@ def counted_inputs(
     """
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.strategies.history.history import History
-    from inspector.tokens.counter import load_counter
     from inspector.tokens.token_table import count_session
 
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
-        table = deque(count_session(session, _counter(load_counter), progress=progress, cache=counts), maxlen=1).pop()
+        table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
     return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=cache, window=window)
+
+
+def shared_counter() -> Counter:
+    """One counter for all sessions of a command or of a worker: to build it takes longer than to count most of them."""
+    from inspector.tokens.counter import load_counter
+
+    return _counter(load_counter)
 
 
 @cache
 def _counter(load: Callable[[], Counter]) -> Counter:
-    """One counter for all sessions of a command or of a worker: to build it takes longer than to count most of them."""
     return load()
 
 

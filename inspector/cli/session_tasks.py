@@ -59,11 +59,13 @@ class SessionTask:
         path: What opens it.
         terms: What was asked for.
         elsewhere: Keys of calls that another session is counted with.
+        format: The name of its format, where a look into it has told it.
     """
 
     path: Path
     terms: SessionTerms
     elsewhere: frozenset[bytes] = frozenset()
+    format: str = ""
 
     def key(self, kind: str, *asked: object) -> bytes:
         """What tells one kind of result from others of the session, for `KeptResults`.

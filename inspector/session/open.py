@@ -10,7 +10,7 @@ from inspector.session.discovery import describe_folder
 from inspector.session.errors import SessionError
 from inspector.session.files import Locator, is_folder, open_for_reading
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.registry import detect
+from inspector.session.registry import detect, format_named
 from inspector.session.zstd import ZSTANDARD, is_zstd, unpacked_beginning
 from inspector.session.zstd_reader import ZstdReader
 
@@ -21,22 +21,26 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 
-def open_reader(path: Path | str) -> Reader:
+def open_reader(path: Path | str, known: str = "") -> Reader:
     """A reader for what stands at `path`, nothing read yet.
+
+    Args:
+        path: A file or folder.
+        known: The name of its format, where a look into it has told it; it is looked into where not given.
 
     Raises:
         SessionError: It cannot be read as a session.
     """
     path = Path(path)
     try:
-        found = detect(path)
+        format_ = format_named(known) or detect(path).format
     except SessionError:
         if os.path.isdir(path):  # noqa: PTH112  # never raises, whatever the path
             raise SessionError(describe_folder(path)) from None
         raise
     if _is_compressed(Locator.of(path).file):
-        return ZstdReader(path, found.format.reader, grows=found.format.grows_compressed)
-    return found.format.reader(path)
+        return ZstdReader(path, format_.reader, grows=format_.grows_compressed)
+    return format_.reader(path)
 
 
 def _is_compressed(path: Path) -> bool:
@@ -48,20 +52,25 @@ def _is_compressed(path: Path) -> bool:
 
 
 def open_session(
-    path: Path | str, *, progress: Callable[[int, int], None] | None = None, kept_characters: int = 0
+    path: Path | str,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+    known: str = "",
+    kept_characters: int = 0,
 ) -> Session:
     """Read a session.
 
     Args:
         path: Its file or folder.
         progress: Called while reading, with the bytes read and the bytes there are.
+        known: As of `open_reader`.
         kept_characters: So many characters of its texts are kept where it has a line a record, so that they need not be
             read again: for one that is counted and searched at once, and forgotten then.
 
     Raises:
         SessionError: It cannot be read as a session.
     """
-    reader = open_reader(path)
+    reader = open_reader(path, known)
     if kept_characters and isinstance(reader, JsonlReader):
         reader.keep_texts(kept_characters)
     for done, total in reader.load():

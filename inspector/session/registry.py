@@ -77,7 +77,7 @@ def _formats_in(module: str) -> tuple[Format, ...]:
 
 def format_named(name: str) -> Format | None:
     """The format of that name; None where there is none."""
-    return next((known for known in formats() if known.name == name), None)
+    return next((known for known in formats() if known.name == name), None) if name else None
 
 
 def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:

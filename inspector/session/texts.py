@@ -79,14 +79,16 @@ class CachedTexts(ABC):
 
     def remember(self, origin: Origin, made: Iterable[TextBlock]) -> Texts:
         """Keep the texts of a record, which were just made; they are given back by their place in it."""
-        key, texts = self._key(origin), {}
+        key, texts, characters = self._key(origin), {}, 0
         for block, text in made:
             texts[block.origin.part, block.origin.locator] = (block.digest, text)
+            characters += len(text)
         with self._lock:
-            before = self._recent.pop(key, {})  # of another thread that was faster, or of the record as it was
-            self._recent_characters -= sum(len(text) for _, text in before.values())
+            # Of another thread that was faster, or of the record as it was.
+            if (before := self._recent.pop(key, None)) is not None:
+                self._recent_characters -= sum(len(text) for _, text in before.values())
             self._recent[key] = texts
-            self._recent_characters += sum(len(text) for _, text in texts.values())
+            self._recent_characters += characters
             while self._recent_characters > self._most_characters and len(self._recent) > 1:
                 _, oldest = self._recent.popitem(last=False)
                 self._recent_characters -= sum(len(text) for _, text in oldest.values())

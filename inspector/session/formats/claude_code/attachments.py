@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from inspector.session.json.codec import compact_json, lenient_json
+from inspector.session.json.codec import compact_json, decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ TYPE = msgspec.json.Decoder(Typed)
 
 def attachment_fields(raw: bytes) -> Attachment:
     """The attachment object; empty when there is none."""
-    value, _ = lenient_json(raw)
+    value, _ = decode_json(raw)
     return value if isinstance(value, dict) else {}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.claude_code.attachments import attachment_fields, attachment_text, notice_text, plain
 from inspector.session.formats.claude_code.records import ContentBlock, RecordKind, Source
-from inspector.session.json.codec import clean_text, compact_json, lenient_json
+from inspector.session.json.codec import clean_text, compact_json, decode_json, lenient_json
 from inspector.session.media import media_of_all, media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 
@@ -147,7 +147,7 @@ def _record_without_message(record: ClaudeCodeRecord, kind: RecordKind, line: by
             text = clean_text(attachment_text(fields))
             return text_block(BlockKind.USER_TEXT, text, origin, media=media, media_data=data)
         return text_block(BlockKind.OTHER, clean_text(notice_text(fields)), origin)
-    content, _ = lenient_json(bytes(record.content))
+    content, _ = decode_json(record.content)
     if record.type == "system":
         text = clean_text(plain(content)) or _system_text(line, record.subtype or "")
         return text_block(BlockKind.USER_TEXT if kind is RecordKind.USER else BlockKind.OTHER, text, origin)

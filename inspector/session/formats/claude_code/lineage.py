@@ -10,7 +10,7 @@ from inspector.session.format import can_name_file
 from inspector.session.formats.claude_code.attachments import attachment_fields
 from inspector.session.formats.claude_code.records import EMPTY, StartedSubagent
 from inspector.session.formats.claude_code.related import SUBAGENTS, parent_file, running_identifier
-from inspector.session.json.codec import json_in, lenient_json
+from inspector.session.json.codec import decode_json, json_in, lenient_json
 from inspector.session.json.values import mapping, string
 from inspector.session.model import LinkKind, SessionLink
 
@@ -297,9 +297,9 @@ class Family:
             beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
         except OSError:
             return ""
-        fields = mapping(lenient_json(beside)[0])
+        fields = mapping(decode_json(beside)[0])
         return string(fields.get("description")) or string(fields.get("agentType"))
 
 
 def _text(raw: Raw) -> str:
-    return string(lenient_json(bytes(raw))[0])
+    return string(decode_json(raw)[0])
