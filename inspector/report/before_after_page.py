@@ -76,6 +76,7 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
             *_folded(report, figures),
             _method(report),
         ),
+        is_sheet=True,
     )
 
 

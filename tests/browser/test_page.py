@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,10 +101,31 @@ def test_the_receipt_of_two_sets_is_one_sheet_of_paper(chromium: Browser, tmp_pa
     target = tmp_path / "receipt.html"
     asked = ("--before", str(before), "--after", str(after), "--format", "html", "-o", str(target))
     assert main(["compare", *asked]) == 0
-    with visiting(chromium, target.as_uri()) as visit:
-        printed = visit.page.pdf(format=sheet)
+    assert sheets_of(target, chromium, sheet) == 1
 
-    assert re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", printed) == [b"1"]
+
+@pytest.mark.parametrize("sheet", ["A4", "Letter"])
+def test_the_receipt_of_sets_with_many_models_and_differences_is_one_sheet_too(
+    chromium: Browser, corpus: Path, tmp_path: Path, sheet: str
+):
+    paths = sorted((corpus / "claude-code").glob("*.jsonl"))
+    for at, path in enumerate(paths):
+        folder = tmp_path / ("before", "after")[at % 2]
+        folder.mkdir(exist_ok=True)
+        shutil.copy(path, folder)
+    target = tmp_path / "receipt.html"
+    sets = ("--before", str(tmp_path / "before"), "--after", str(tmp_path / "after"))
+    assert main(["compare", *sets, "--format", "html", "-o", str(target)]) == 0
+    assert target.read_text(encoding="utf-8").count("<tr") > 30
+    assert sheets_of(target, chromium, sheet) == 1
+
+
+def sheets_of(page: Path, chromium: Browser, size: str) -> int:
+    """How many sheets of paper a page is printed on."""
+    with visiting(chromium, page.as_uri()) as visit:
+        printed = visit.page.pdf(format=size)
+    (count,) = re.findall(rb"/Type /Pages\b[^>]*/Count (\d+)", printed)
+    return int(count)
 
 
 def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, page_file: Path):

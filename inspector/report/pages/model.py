@@ -17,6 +17,7 @@ class PageContent:
         lead: What matters most, in a sentence or two.
         figures: The figures to show large, each with what it is of.
         sections: In order.
+        is_sheet: It is to be printed on one sheet of paper.
     """
 
     title: str
@@ -24,6 +25,7 @@ class PageContent:
     lead: tuple[Line, ...]
     figures: tuple[tuple[str, Cell], ...]
     sections: tuple[Section, ...]
+    is_sheet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
