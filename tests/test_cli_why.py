@@ -43,8 +43,11 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "dearest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: at least ~$0.28" in said
     assert BELIEF in said
-    assert "1-hour cache would have cost ~$0.048 more: 1 miss fewer" in said
-    assert "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before" in said
+    assert "1-hour cache would have cost ~$0.10 more: 1 miss fewer" in said
+    assert (
+        "next call ~$0.21 once the cache is cold (from 2026-09-14 08:25 UTC), ~$0.017 before (97 of 100 read it)"
+        in said
+    )
 
 
 def test_the_parts_of_the_bill_add_up_as_they_are_printed(capsys) -> None:

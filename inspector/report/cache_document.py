@@ -189,7 +189,11 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
     ]
     lifetime_seconds: Annotated[float, about("How long the cache is kept after a call.")]
     expires: Annotated[str, about("When it goes cold, ISO 8601 in UTC; empty where the last call has no time.")]
-    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "The prompt while the cache is warm.")]
+    warm_usd: Annotated[float | None, figure("warm", Unit.DOLLARS, "The prompt where the warm cache is read.")]
+    warm_chance: Annotated[
+        float | None,
+        figure("reads that succeed", Unit.SHARE, "How likely that is of a call within five minutes, 0 to 1."),
+    ]
     cold_usd: Annotated[float | None, figure("cold", Unit.DOLLARS, "The prompt once it is cold.")]
     fresh_tokens: Annotated[
         int | None, figure("fresh prompt", Unit.TOKENS, "What a new conversation's first prompt would be.")

@@ -142,6 +142,7 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
         compacted_tokens=Figure(following.compacted_tokens, HowKnown.PROJECTED),
         compact_pays_after=Figure(following.compact_pays_after, HowKnown.PROJECTED),
         lifetime_seconds=following.lifetime,
+        warm_chance=Figure(following.warm_chance, HowKnown.PROJECTED),
         expires=utc_time(following.expires_at),
     )
 

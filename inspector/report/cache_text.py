@@ -186,7 +186,8 @@ def next_call_text(found: NextCallCostFacts) -> str:
     when = f" (from {found.expires.replace('T', ' ')[:16]} UTC)" if found.expires else ""
     if found.cold_usd is None:
         return f"{IN_TEXT.short(found.prompt_tokens)} tokens, and no price for them"
-    return f"{cold} once the cache is cold{when}, {warm} before"
+    often = "" if found.warm_chance is None else f" ({100 * found.warm_chance:.0f} of 100 read it)"
+    return f"{cold} once the cache is cold{when}, {warm} before{often}"
 
 
 def accounting_text(found: CacheMissesFacts) -> str:

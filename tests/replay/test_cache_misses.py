@@ -14,6 +14,7 @@ from msgspec import structs
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.next_call import next_call_cost
+from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.replay import Replay, replay, replay_session
@@ -437,8 +438,10 @@ def test_the_four_rewrites_of_a_long_session_are_a_model_an_effort_and_two_pause
 
 
 def by_hand(session: Session, *, to_hour: bool) -> float:
-    """What a session would have cost with the other lifetime, call by call, from the reports alone."""
+    """What a session is expected to have cost with the other lifetime, call by call, from the reports alone."""
     pricing, total = Pricing(), 0.0
+    odds = replayed(session).inputs.odds_of(CACHE_MODELS["anthropic-1h" if to_hour else "anthropic"])
+    assert odds is not None
     for number, call in enumerate(session.calls):
         rates = pricing.rates(call.model, call.time)
         assert rates is not None
@@ -449,12 +452,15 @@ def by_hand(session: Session, *, to_hour: bool) -> float:
         gap = call.time - before.time if before is not None else 0.0
         held = min(before.usage.prompt, call.usage.prompt) if before is not None else 0
         same = before is not None and before.model == call.model
+        chance = odds.chances[2 if gap <= 360 else 3]
         if "claude" not in call.model:
             written, plain = 0, written
         elif to_hour and same and 300 < gap <= 3600 and held - read >= max(2_000, 0.05 * held):
-            read, written = held, call.usage.prompt - held
+            read += round(chance * (held - read))
+            written = call.usage.prompt - read
         elif not to_hour and same and 300 < gap <= 3600 and held - read < max(2_000, 0.05 * held):
-            read, written = 0, call.usage.prompt
+            read -= round((1 - chance) * read)
+            written = call.usage.prompt - read
         price = row.cache_write_1h if to_hour else row.cache_write_5m
         total += plain * row.input + read * row.cache_read + written * price + call.usage.output * row.output
     return total / 1e6
@@ -491,7 +497,9 @@ def test_the_other_lifetime_costs_what_it_does_worked_out_call_by_call(drawn, to
     if to_hour:
         expired = [miss for miss in found.all if miss.cause is MissCause.TTL_EXPIRED_5M]
         prevented = [miss.extra_usd.value for miss in expired if miss.evidence.gap_seconds <= 3600]
-        assert (change.misses, change.miss_usd.value) == (len(prevented), pytest.approx(sum(prevented)))
+        assert change.misses == len(prevented)
+        # As is typical of an hour's cache, nine of ten of these reads succeed.
+        assert 0.85 * sum(prevented) <= change.miss_usd.value <= sum(prevented) + 1e-9
 
 
 def test_so_many_pauses_make_both_lifetimes_cost_the_same() -> None:
@@ -530,7 +538,8 @@ def test_the_next_call_is_priced_warm_cold_afresh_and_compacted() -> None:
     compact_first = prompt * write + summary * rates.output / 1e6 + found.compacted_tokens * write
     assert found.compact_first_usd.value == pytest.approx(compact_first)
     assert found.compact_pays_after is not None
-    saved = (prompt - found.compacted_tokens) * read
+    assert found.warm_chance == pytest.approx(0.96, abs=0.01)
+    saved = (prompt - found.compacted_tokens) * (found.warm_chance * read + (1 - found.warm_chance) * write)
     assert (found.compact_pays_after - 1) * saved < compact_first - prompt * write <= found.compact_pays_after * saved
 
 

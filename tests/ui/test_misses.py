@@ -164,7 +164,7 @@ async def test_what_could_have_been_is_projected_line_by_line(running, paused: P
         await Misses.opened(run)
         for amount in (change.usd, ahead.warm_usd, ahead.cold_usd, ahead.fresh_usd, ahead.compact_first_usd):
             assert f"~{ON_SCREEN.dollars(amount.value)}" in run.text()
-        assert "costs ~$0.048 more; " in run.text()
+        assert "costs ~$0.10 more; " in run.text()
         assert f"pays after {ahead.compact_pays_after} calls" in run.text()
         assert all(len(line) <= 76 for line in what_ifs(run.cache, 76))
 

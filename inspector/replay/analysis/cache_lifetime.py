@@ -1,8 +1,9 @@
 """What if the prompt cache had kept everything for an hour instead of five minutes, or the reverse: a projection.
 
 A longer life makes every write dearer and turns misses by pauses it covers into reads; a shorter one makes writes
-cheaper and turns reads after pauses it does not cover into writes. Everything else stays as it was: what was sent,
-what was answered, and every other miss.
+cheaper and turns reads after pauses it does not cover into writes. Neither is sure: after such a pause a read succeeds
+as often as the session shows of that life, or as is typical of it, and what is told is what that makes expected.
+Everything else stays as it was: what was sent, what was answered, and every other miss.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
 from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, HOUR
+from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.cache.prompt_usage import PromptUsage
 from inspector.replay.figure import Figure, HowKnown
@@ -34,8 +36,8 @@ class LifetimeChange:
         recorded_usd: What the session's calls cost as they were.
         usd: What they would have cost.
         write_usd: Of the difference, what all other writes would have cost more; negative where less.
-        misses: Misses there would not have been; negative where there would have been more.
-        miss_usd: What these cost beyond reading; negative where there would have been more.
+        misses: Misses by pauses that it covers, or, negative, reads after pauses that it does not.
+        miss_usd: What of these it is expected to save beyond reading; negative where it is expected to cost more.
         break_even: How many such pauses make both lifetimes cost the same, rounded up; None where it cannot be told.
     """
 
@@ -73,6 +75,9 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
         return None
     to_hour = bool(short.sum() >= long.sum())
     lifetime = HOUR if to_hour else FIVE_MINUTES
+    odds = inputs.odds_of(CACHE_MODELS["anthropic-1h" if to_hour else "anthropic"])
+    certain = np.full(len(ledger.cost), 1.0 if to_hour else 0.0)
+    chance = certain if odds is None else odds.chance_after(inputs.gap_seconds)
     could_read = readable_tokens(replay)
     read = ledger.cache_read
     if to_hour:
@@ -80,11 +85,11 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
         for miss in found.all:
             gap = miss.evidence.gap_seconds
             if miss.cause is MissCause.TTL_EXPIRED_5M and gap is not None and gap <= HOUR and mine[miss.call]:
-                moved[miss.call] = miss.tokens
+                moved[miss.call] = round(float(chance[miss.call]) * miss.tokens)
     else:
         paused = (inputs.gap_seconds > FIVE_MINUTES) & (inputs.gap_seconds <= HOUR)
         kept = mine & paused & inputs.same_model & ~inputs.restarts & (could_read > 0) & ~is_miss(could_read, read)
-        moved = -np.where(kept, read, 0)
+        moved = -np.rint(np.where(kept, (1 - chance) * read, 0)).astype(np.int64)
     written = ledger.cache_write
     from_writes = np.where(moved > 0, np.minimum(moved, written), moved)
     now_written = written - from_writes

@@ -1,8 +1,8 @@
 """What if the main conversation had gone to another model from some call on: a projection.
 
 Prompts and responses keep their tokens. The first call of the other model finds nothing in its cache; every later one
-reads what it read, at switches that were recorded after it what it could have read had there been none, and where there
-was no cache what the call before sent.
+reads what it read. At switches that were recorded after it, and where there was no cache, it reads what is expected of
+what it could have: as often as such a cache is read after such a pause, by what the session shows of it or is typical.
 """
 
 from __future__ import annotations
@@ -92,19 +92,23 @@ def model_switch(found: CacheMisses, call: int, model: str) -> ModelSwitch | Non
         ledger.uncached[mine], ledger.cache_read[mine], ledger.cache_write_5m[mine], ledger.cache_write_1h[mine]
     )
     prompt, read = ledger.prompt_tokens[mine], recorded.cache_read.copy()
+    cache, gaps = cache_model_for(model, rates=first), inputs.gap_seconds[mine]
+    odds = inputs.odds_of(cache)
+    chance = np.ones(len(mine)) if odds is None else odds.chance_after(gaps)
     for miss in found.all:
         if miss.cause is MissCause.MODEL_CHANGED and _is_in_time(miss.evidence):
-            read[mine == miss.call] = miss.could_read
+            here = mine == miss.call
+            expected = np.rint(chance[here] * miss.could_read).astype(np.int64)
+            read[here] = np.maximum(read[here], expected)
     before = session.calls[main[main < call][-1]].model if (main < call).any() else ""
     if _is_same(session.calls[call].model, model):
         read[0] = recorded.cache_read[0]
     elif not _is_same(before, model):
         read[0] = 0
-    cache = cache_model_for(model, rates=first)
-    # Nothing tells what a cache would have kept where there was none: all of the prompt before, while it lives.
-    gaps, previous = inputs.gap_seconds[mine], inputs.previous_call[mine]
+    previous = inputs.previous_call[mine]
     grows = (previous >= 0) & ~inputs.restarts[mine] & ~(gaps > cache.lifetime)
     kept = np.where(grows, np.minimum(ledger.prompt_tokens[previous], prompt), 0)
+    kept = np.rint(chance * kept).astype(np.int64)
     kept[0] = 0
     read = np.where(caches_at_all(replay)[mine], read, kept) if cache.lifetime else np.zeros_like(read)
     if cache.writes:

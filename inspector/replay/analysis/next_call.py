@@ -1,7 +1,8 @@
 """What the next call would cost: while the cache is warm, once it is cold, after starting afresh or compacting first.
 
 All of it is projected from the last call of the main conversation: the next prompt as it stands, without what the user
-will add, and without the response.
+will add, and without the response. How likely a warm cache is read, and what is left in a cold one, is what the session
+shows of its cache, with what is typical of it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.miss_evidence import lifetimes
+from inspector.replay.analysis.miss_evidence import FIVE_MINUTES, lifetimes
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.rates import RateColumn
@@ -34,13 +35,15 @@ class NextCallCost:
         cached_tokens: Of these, what the cache holds while it is warm.
         lifetime: Seconds the cache is kept after a call.
         expires_at: When it goes cold, seconds since the epoch; None where the last call has no time.
-        warm_usd: The prompt while the cache is warm.
+        warm_usd: The prompt where the cache is read while it is warm.
+        warm_chance: How likely that is of a call within five minutes, 0 to 1.
         cold_usd: The prompt once it is cold.
         fresh_tokens: What a new conversation's first prompt would be.
         fresh_usd: That prompt, nothing cached.
         compacted_tokens: What the prompt would be after a compaction.
         compact_first_usd: A cold prompt that asks for a summary, the summary, and the prompt after it.
-        compact_pays_after: Calls after which that costs less than going on as it is; None where it never does.
+        compact_pays_after: Calls after which that is expected to cost less than going on as it is; None where it never
+            does.
     """
 
     prompt_tokens: int
@@ -48,6 +51,7 @@ class NextCallCost:
     lifetime: float
     expires_at: float | None
     warm_usd: Figure
+    warm_chance: float
     cold_usd: Figure
     fresh_tokens: int
     fresh_usd: Figure
@@ -78,8 +82,14 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
     compacted = _compacted_tokens(replay, fresh)
     read, other, output = _rates_at(replay, last, prompt)
     summary = max(compacted - fresh, 0) or SUMMARY_TOKENS
-    compact_first = prompt * other + summary * output + compacted * other
-    more, less_each = compact_first - prompt * other, (prompt - compacted) * read
+    odds = inputs.odds_of(inputs.cache_models[session.calls[last].model])
+    chance = 1.0 if odds is None else float(odds.chance_after(np.array([FIVE_MINUTES]))[0])
+    most = int(inputs.start_tokens[last]) if inputs.caches.writes[last] else prompt
+    left = 0 if odds is None else min(round(odds.after_expiry * min(most, prompt)), prompt)
+    cold = left * read + (prompt - left) * other
+    each = chance * read + (1 - chance) * other
+    compact_first = cold + summary * output + compacted * other
+    more, less_each = compact_first - cold, (prompt - compacted) * each
     pays = ceil(more / less_each) if less_each > 0 and not np.isnan(more) else None
     time = session.calls[last].time
     return NextCallCost(
@@ -88,7 +98,8 @@ def next_call_cost(replay: Replay) -> NextCallCost | None:
         lifetime=lifetime,
         expires_at=None if time is None else time + lifetime,
         warm_usd=_projected(cached * read + (prompt - cached) * other),
-        cold_usd=_projected(prompt * other),
+        warm_chance=chance,
+        cold_usd=_projected(cold),
         fresh_tokens=fresh,
         fresh_usd=_projected(fresh * other),
         compacted_tokens=compacted,

@@ -115,6 +115,12 @@ class CacheSeen:
     is_restart: Booleans
     writes: Integers
 
+    @classmethod
+    def nothing(cls) -> CacheSeen:
+        """No call at all: what is known then is what is typical."""
+        none, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+        return cls(none, none, none, np.zeros(0), never, never, never, none)
+
 
 @dataclass(frozen=True, slots=True)
 class CacheOdds:
@@ -190,6 +196,11 @@ class CacheOdds:
             is_used=seen_used or could < _LEAST_UNREAD,
             calls=len(seen.read),
         )
+
+    def chance_after(self, seconds: Floats) -> Floats:
+        """How likely reads succeed so long after the call before; unknown pauses count as none."""
+        found: Floats = np.array(self.chances)[np.searchsorted(PAUSES, np.nan_to_num(seconds, nan=0.0))]
+        return found
 
 
 def never_rising(values: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:

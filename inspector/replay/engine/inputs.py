@@ -168,6 +168,12 @@ class ReplayInputs:
                 )
         return found
 
+    def odds_of(self, cache: CacheModel) -> CacheOdds | None:
+        """How a cache behaves that the session used, or might have: as it shows, else as is typical; None if named."""
+        if self.cache is not None:
+            return None
+        return self.cache_odds.get(cache.name) or CacheOdds.of(cache, CacheSeen.nothing())
+
     @cached_property
     def read_odds(self) -> ReadOdds | None:
         """Per call, how likely it reads what it shares with the one before; None where a cache was named.
