@@ -128,6 +128,14 @@ class NumberFormat(Struct, frozen=True):
         units[max(range(len(amounts)), key=lambda at: abs(amounts[at]))] += left
         return [self._signed(each, f"{abs(each) / scale:,.{decimals}f}", "$") for each in units]
 
+    def sum_of_dollars(self, parts: Sequence[float | None]) -> float | None:
+        """Dollars that amounts come to as they are written; None where one of them is not known.
+
+        For a total that stands only beside its parts, each of which is written elsewhere too and stays as it is.
+        """
+        known = [part for part in parts if part is not None and not math.isnan(part)]
+        return sum(round(part, _cents(abs(part))) for part in known) if len(known) == len(parts) else None
+
     def whole_dollars(self, value: float) -> str:
         """Money without cents: `$1,400`, `-$30`."""
         return self._signed(value, f"{abs(value):,.0f}", "$")
@@ -205,8 +213,10 @@ ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False, at_least="≥")
 
 
 def window_size(tokens: int) -> str:
-    """The size of a context window, rounded as providers name it: `200k`, `1M`."""
-    return f"{tokens / 1e6:g}M" if tokens >= 1_000_000 else f"{tokens / 1e3:g}k"
+    """A size in tokens, the way people say it: `7.5k`, `33k`, `200k`, `262k`, `1M`, `2.5M`."""
+    if tokens >= 999_500:
+        return f"{round(tokens / 1e6, 1):g}M"
+    return f"{round(tokens / 1e3, 1 if tokens < 20_000 else None):g}k"
 
 
 def age(seconds: float) -> str:

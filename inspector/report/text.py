@@ -112,7 +112,7 @@ def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> s
     page.line()
     _totals(page, report)
     model_costs_table(page, report)
-    beside_table(page, report.beside, report.altogether_usd)
+    beside_table(page, report.beside, None if report.recorded is None else report.recorded.cost_usd)
     marks = legend(marks_used(report))
     page.line()
     page.line(BELIEF, LABEL, indent=2)
@@ -189,7 +189,7 @@ def _totals(page: Page, report: Report) -> None:
         )
 
 
-def beside_table(page: Page, beside: Sequence[SideCallFacts], altogether: float | None = None) -> None:
+def beside_table(page: Page, beside: Sequence[SideCallFacts], recorded: float | None = None) -> None:
     """Write the requests that are not the conversation's, and what everything cost together where that is known."""
     if not beside:
         return
@@ -205,8 +205,9 @@ def beside_table(page: Page, beside: Sequence[SideCallFacts], altogether: float 
     ]
     page.line()
     page.table(["Beside the conversation", "calls", "prompt tokens", "output", "cost"], rows, LEFT + RIGHT * 4)
-    together = "" if altogether is None else f"; with the calls as recorded, {IN_TEXT.dollars(altogether)}"
-    page.line(f"In no other figure{together}.", LABEL, indent=2)
+    together = IN_TEXT.sum_of_dollars([recorded, *(each.cost_usd for each in beside)])
+    said = "" if together is None else f"; with the calls as recorded, {IN_TEXT.dollars(together)}"
+    page.line(f"In no other figure{said}.", LABEL, indent=2)
 
 
 def _totals_line(row: TotalsRow) -> list[str | Text]:

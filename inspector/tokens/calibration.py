@@ -7,9 +7,6 @@ The provider reports what every prompt measured. A prompt's tokens are taken to 
 with one set of coefficients for every model, and an overhead (system prompt, tool definitions, what the agent adds
 unseen) for every context. Sessions do not show everything: reminders, cleared results and re-injected files shift the
 overhead in the middle of a context; `inspector.tokens.model_fit` says how that is found.
-
-A model with too few calls to be fitted borrows the coefficients of the fitted one of its family that has most calls, a
-subagent those of its parent; its ratio differs from that one's as is typical of the two.
 """
 
 from __future__ import annotations
@@ -20,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.tokens.model_fit import LEAST_CALLS, ModelCalibration, Shift, calibrate_model, growth_error
+from inspector.tokens.model_fit import Shift, calibrate_model, growth_error
 from inspector.tokens.model_names import Categorical
-from inspector.tokens.typical_ratios import Coefficients, family, typical_coefficients
+from inspector.tokens.typical_ratios import Coefficients, typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -137,29 +134,21 @@ def calibrate(
     distance = np.full(len(values), np.nan)
     overhead = np.zeros(len(values))
     shifts: list[Shift] = []
-    usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
-    parts: dict[int, ModelCalibration] = {}
-    for number in np.argsort(-usable, kind="stable").tolist():
-        model, own = names[number], np.flatnonzero(code == number)
-        mine = {reading: each[own] for reading, each in features.items()}
-        lender = next((each for each in parts if parts[each].is_fitted and family(names[each]) == family(model)), None)
-        if usable[number] < LEAST_CALLS and lender is not None:
-            reading = readings[names[lender]]
-            expected = _borrowed(parts[lender].coefficients, names[lender], model)
-        else:
-            reading = best_reading(typical_coefficients(model), contexts[own], mine, values[own])
-            expected = typical_on(reading, typical_coefficients(model))
-        parts[number] = calibrate_model(expected, contexts[own], mine[reading], values[own])
-        readings[model] = reading
     for number, model in enumerate(names):
-        own, part = np.flatnonzero(code == number), parts[number]
-        found[model] = part.coefficients
+        own = np.flatnonzero(code == number)
+        mine = {reading: each[own] for reading, each in features.items()}
+        reading = best_reading(typical_coefficients(model), contexts[own], mine, values[own])
+        part = calibrate_model(
+            typical_on(reading, typical_coefficients(model)), contexts[own], mine[reading], values[own]
+        )
+        found[model], readings[model] = part.coefficients, reading
         fitted.append(part.is_fitted)
         prompt[own], distance[own] = part.prompt, part.distance
         _, firsts, place = np.unique(contexts[own], return_index=True, return_inverse=True)
         overhead[own] = part.overhead[firsts][place]
         ratio[own] = part.coefficients.ratio
         shifts += [Shift(int(own[shift.call]), shift.tokens) for shift in part.shifts]
+    usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
     main = int(usable.argmax()) if len(usable) else -1
     judged = np.isfinite(distance)
     coefficients = found[names[main]] if found else Coefficients(1.0, 0.0, 0.0)
@@ -179,12 +168,6 @@ def calibrate(
         call_overhead=overhead,
         prompt=prompt,
     )
-
-
-def _borrowed(lent: Coefficients, lender: str, model: str) -> Coefficients:
-    """What a fitted model of the family lends to another: its ratio differs as is typical of the two."""
-    typical = typical_coefficients(model).ratio / typical_coefficients(lender).ratio
-    return lent._replace(ratio=lent.ratio * typical)
 
 
 _BETTER = 0.9

@@ -137,10 +137,6 @@ def calibrate_model(
     fit = _fit(typical, reported) if len(rows) >= LEAST_CALLS else None
     found = fit or _typical_fit(typical, reported)
     overhead = _overhead_of_calls(contexts, rows, found.segments, found.levels)
-    if fit is None:
-        # Texts that measure more than what was reported were not all sent. What stands beside them is no less for it:
-        # prompts that nobody reported would be less than nothing.
-        overhead = np.where(values > 0, overhead, np.maximum(overhead, 0.0))
     distance = np.full(len(values), np.nan)
     if fit:
         judged = np.bincount(found.segments)[found.segments] >= _JUDGED_TOGETHER

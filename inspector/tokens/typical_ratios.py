@@ -51,14 +51,6 @@ def typical_coefficients(model: str) -> Coefficients:
     return _OTHERS
 
 
-def family(model: str) -> str:
-    """The models that count alike but for a factor: `claude`, `openai`, else the first part of the model's name."""
-    name = parse_model_name(model).name
-    if "claude" in name:
-        return "claude"
-    return "openai" if _is_openai(name) else name.partition("-")[0]
-
-
 def drops_reasoning(model: str) -> bool:
     """Whether reasoning leaves the prompt with the next message of the user, as OpenAI's documentation says it does.
 

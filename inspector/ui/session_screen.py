@@ -204,4 +204,4 @@ def scale_words(scale: TokenScale, call: int | None = None) -> str:
     """
     known = "fitted" if scale.known.value == "calibrated" else "estimated"
     ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
-    return f"tokens: {known}{ratio}"
+    return f"{'tokens' if call is None else 'in prompt'}: {known}{ratio}"

@@ -13,9 +13,9 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.explain.cost_sheet import ALTOGETHER, cost_sheet
 from inspector.replay.explain.spending import spending_of
 from inspector.replay.explain.totals import side_explanation
-from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.report.numbers import ON_SCREEN
 from inspector.report.session_report import report_of
 from inspector.report.text import report_text
 from inspector.session.model import BlockKind, Role, SideCall, Usage
@@ -82,7 +82,10 @@ def test_the_screen_tells_them_below_the_totals_and_no_plan_changes_them():
     assert rows["beside", "title"]["before"].text == "$0.030"
     total = sheet.explained["before", ALTOGETHER].value
     assert total == pytest.approx(baseline.figures.cost_usd.value + 14.28)
-    assert spending_of(baseline).beside == Figure(pytest.approx(14.28), HowKnown.EXACT)
+    shown = [rows[key]["before"].text for key in ("cost_usd", ("beside", "condenser"), ("beside", "title"))]
+    added = sum(float(text.removeprefix("$")) for text in shown)
+    assert rows[ALTOGETHER]["before"].text == ON_SCREEN.dollars(added)
+    assert spending_of(baseline).beside == (pytest.approx(14.25), pytest.approx(0.03))
 
 
 def test_a_request_stands_before_the_call_that_came_next():
@@ -107,3 +110,4 @@ def test_a_call_without_a_price_leaves_the_sum_unknown() -> None:
     report = report_of(replay_inputs(session(unpriced)))
     assert report.beside[0].cost_usd is None
     assert report.altogether_usd is None
+    assert "with the calls as recorded" not in report_text(report)

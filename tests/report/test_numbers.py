@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN, age, file_size
+from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN, age, file_size, window_size
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,24 @@ def test_parts_of_a_cost_are_rounded_together() -> None:
     assert ON_SCREEN.dollars_of_parts(4.0448, [2.2378, 0.9013, 0.9057]) == ["$2.23", "$0.90", "$0.91"]
     assert ON_SCREEN.dollars_of_parts(-1.506, [-1.254, -0.252]) == [MINUS + "$1.26", MINUS + "$0.25"]
     assert ON_SCREEN.dollars_of_parts(None, [1.0, 2.0]) == ["$1.00", "$2.00"]
+
+
+@given(st.lists(CENTS.map(abs), min_size=1, max_size=8).filter(lambda parts: all(part >= 0.1 for part in parts)))
+def test_a_sum_is_what_its_parts_add_up_to_as_they_are_written(parts: list[float]) -> None:
+    for numbers in (ON_SCREEN, IN_TEXT):
+        written = [round(100 * float(numbers.dollars(part)[1:].replace(",", ""))) for part in parts]
+        assert numbers.sum_of_dollars(parts) == pytest.approx(sum(written) / 100)
+
+
+def test_a_sum_of_rounded_parts_is_theirs_and_unknown_where_one_of_them_is() -> None:
+    assert ON_SCREEN.dollars(ON_SCREEN.sum_of_dollars([2.334, 0.114])) == "$2.44"
+    assert ON_SCREEN.sum_of_dollars([2.334, None]) is None
+
+
+def test_sizes_are_written_the_way_people_say_them() -> None:
+    sizes = (7_500, 32_768, 131_072, 200_000, 258_400, 262_144, 999_900, 1_000_000, 1_048_576, 2_500_000)
+    said = ["7.5k", "33k", "131k", "200k", "258k", "262k", "1M", "1M", "1M", "2.5M"]
+    assert [window_size(size) for size in sizes] == said
 
 
 def test_shares_of_a_cost_are_rounded_together() -> None:

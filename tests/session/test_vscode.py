@@ -9,14 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.replay.analysis.invariants import broken_in_replay
-from inspector.replay.engine.replay import replay_session
 from inspector.session.discovery import sessions_in
 from inspector.session.follow import Follower
 from inspector.session.formats.vscode import VSCodeChatFormat
 from inspector.session.model import BlockKind, ContextCause, Role
 from inspector.session.open import open_session
-from inspector.strategies.plan import Plan
 from tests.session.following import settle, tailed
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
@@ -290,24 +287,3 @@ def test_every_workspaces_chats_are_found_with_their_folder(
     assert VSCodeChatFormat().homes() == (chats, windows)
     (header,) = sessions_in(chats)
     assert open_session(header.path).working_directory == "/work/my project"
-
-
-@pytest.mark.parametrize("turns", [1, 3, 14])
-@pytest.mark.parametrize("reported", [2_000, 20_000])
-def test_texts_that_measure_more_than_a_turns_report_leave_no_share_below_nothing(
-    tmp_path: Path, turns: int, reported: int
-) -> None:
-    """Copilot leaves out of its prompts what the chat keeps, and reports one request of a turn."""
-    script = ChatScript()
-    for turn in range(turns):
-        place = script.ask(f"go {turn}")
-        rounds = [answer(f"r{turn}-{number}", "looking", call(f"c{turn}-{number}")) for number in range(4)]
-        results = {f"c{turn}-{number}": result(f"word {number} " * 3_000) for number in range(4)}
-        script.finish(place, *rounds, answer(f"r{turn}", "done"), results=results, tokens=(reported, 50))
-
-    baseline = replay_session(opened(tmp_path, script), Plan())
-
-    assert broken_in_replay(baseline) == ()
-    told = baseline.inputs.reported
-    assert set(baseline.ledger.prompt_tokens[told]) == {reported}
-    assert (baseline.ledger.prompt_tokens[~told] > 0).all()

@@ -112,23 +112,6 @@ def test_each_model_is_fitted_to_its_own_calls():
     assert found.residual_p90 <= 0.002
 
 
-def test_a_model_with_a_few_calls_borrows_the_fit_of_its_family():
-    """A subagent's six calls are counted as its parent's are: a third more than is typical of either."""
-    session = Sessions(66, 4)
-    models = ["claude-opus-4-5"] * 60 + ["claude-haiku-4-5"] * 6
-    truth = session.reported(1.5, 20, 0.25, 12_000)
-
-    found = session.calibrate(truth, models)
-    alone = session.calibrate(truth, ["claude-opus-4-5"] * 60 + ["gemini-3-flash"] * 6)
-
-    assert found.coefficients["claude-haiku-4-5"].ratio == pytest.approx(1.5, rel=0.02)
-    assert found.coefficients["claude-haiku-4-5"] == found.coefficients["claude-opus-4-5"]
-    assert found.prompt[60:] == pytest.approx(truth[60:], rel=0.01)
-    assert alone.coefficients["gemini-3-flash"] == typical_coefficients("gemini-3-flash")
-    newer = session.calibrate(truth, ["claude-opus-4-5"] * 60 + ["claude-opus-4-8"] * 6).coefficients
-    assert newer["claude-opus-4-8"].ratio == pytest.approx(newer["claude-opus-4-5"].ratio * 1.55 / 1.15)
-
-
 def test_calls_without_a_report_are_predicted_from_those_with():
     session = Sessions(120, 8)
     exact = session.reported(1.5, 20, 0.25, 40_000)

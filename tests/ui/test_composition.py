@@ -59,7 +59,7 @@ async def test_a_row_s_tokens_there_and_in_the_timeline_differ_by_the_factor_tha
         block = run.timeline.cursor_block
         screen = await studies.Composition.opened(run)
         factor = run.inputs.scale.ratio[-1]
-        await run.until_shown(f"tokens: fitted, local × {factor:.2f}")  # noqa: RUF001  as it is shown
+        await run.until_shown(f"in prompt: fitted, local × {factor:.2f}")  # noqa: RUF001  as it is shown
         there = screen.blocks.row_of[block].cells["tokens"].order
         assert there == pytest.approx(local * factor, abs=1)
         await run.tap("e")
@@ -242,11 +242,11 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 94) == [
-        "                       blocks    tokens   share █░ cut         cut token-calls cost, all calls",
-        "  everything                3     8,000   100 %               -12k         98k               ·",
-        "  Bash                      2     4,000    50 % ██▎░░░░░░     -12k         90k           $0.50",
-        "  system and tools                3,000    38 % █▋               ·           ·               ·",
-        "  …/router.py               1     1,000    12 % ▌                ·        8.0k               ·",
+        "                       blocks  in prompt   share █░ cut        cut token-calls cost, all calls",
+        "  everything                3      8,000   100 %              -12k         98k               ·",
+        "  Bash                      2      4,000    50 % ██░░░░░░     -12k         90k           $0.50",
+        "  system and tools                 3,000    38 % █▌              ·           ·               ·",
+        "  …/router.py               1      1,000    12 % ▌               ·        8.0k               ·",
     ]
     assert drawn(part_table(a_composition()), 60)[2] == "  Bash                          4,000    50 % ███▌░░░░░░░░░░"
 

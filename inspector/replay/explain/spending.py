@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.side_calls import altogether, side_spending
+from inspector.replay.analysis.side_calls import side_spending
 from inspector.replay.explain.totals import cost_part_explanations
-from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.figure import Figure
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
@@ -28,8 +28,7 @@ class Spending:
         parts: Dollars of each kind of token, by its name among `COST_PARTS`.
         kinds: What every tool's results, and every other kind of block, cost to resend, the most first.
         heaviest: The tool results that cost most to resend, the most first.
-        beside: Dollars of the requests that are not the conversation's; None where there are none, or one of them has
-            no price.
+        beside: Dollars of the requests that are not the conversation's, of each purpose; None for one without a price.
     """
 
     replay: Replay
@@ -37,7 +36,7 @@ class Spending:
     parts: dict[str, Figure]
     kinds: tuple[BreakdownRow, ...]
     heaviest: tuple[ResentBlock, ...]
-    beside: Figure | None = None
+    beside: tuple[float | None, ...] = ()
 
     def share(self, figure: Figure) -> float | None:
         """A figure in dollars as a share of the whole cost, 0.25 for a quarter; None where that is unknown."""
@@ -54,12 +53,11 @@ def spending_of(replay: Replay) -> Spending:
     explained = cost_part_explanations(replay)
     kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.cost.value or 0.0))
     beside = side_spending(replay.inputs.history.session, replay.inputs.pricing)
-    extra = altogether(0.0, beside)
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
         parts={name: Figure(each.value, each.known, each.is_least) for name, each in explained.items()},
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
-        beside=Figure(extra, HowKnown.EXACT) if beside and extra is not None else None,
+        beside=tuple(each.cost for each in beside),
     )

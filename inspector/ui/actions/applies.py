@@ -40,6 +40,17 @@ def has_best_with_none_on(main: InspectScreen) -> bool:
     return has_none_on(main) and found is not None and found.best is not None
 
 
+def asks_for_compare(main: InspectScreen) -> bool:
+    """The cost pane does not name the key of the comparison beside the best plan."""
+    return not has_best_with_none_on(main)
+
+
+def was_compacted_with_none_on(main: InspectScreen) -> bool:
+    """No strategy is on, and the session was compacted."""
+    session = main.controller.session
+    return has_none_on(main) and session is not None and bool(session.compactions)
+
+
 def has_past(main: InspectScreen) -> bool:
     """A change of the plan can be undone."""
     return main.controller.plans is not None and bool(main.controller.plans.shown.past)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.ui.actions import menus
 from inspector.ui.actions.action import Named, UserAction
 from inspector.ui.actions.applies import (
+    asks_for_compare,
     has_best_with_none_on,
     has_future,
     has_none,
@@ -255,6 +256,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         rank=5,
         named=Named("Compare strategies", "Every strategy and ready plan with this plan, as a table", has_outcome),
         also="best cheaper save saving recommend compaction which",
+        when=asks_for_compare,
     ),
     UserAction(
         "study.open-tune",

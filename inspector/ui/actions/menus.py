@@ -8,7 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from inspector.ui.actions.action import Named, UserAction
-from inspector.ui.actions.applies import has_outcome, has_plan, has_rival, has_session, has_strategies
+from inspector.ui.actions.applies import (
+    has_outcome,
+    has_plan,
+    has_rival,
+    has_session,
+    has_strategies,
+    was_compacted_with_none_on,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,9 +31,15 @@ MENUS: Final = {"g": "Go to", "z": "View", "r": "Read the text as", "w": "Save a
 
 
 def _pair(
-    noun: str, letter: str, label: str, what: str, go: Callable[[InspectScreen, int], object], also: str
+    noun: str,
+    letter: str,
+    label: str,
+    what: str,
+    go: Callable[[InspectScreen, int], object],
+    also: str,
+    taught: Callable[[InspectScreen], bool] | None = None,
 ) -> tuple[Row, Row]:
-    """The next place of a kind, and the one before."""
+    """The next place of a kind, and the one before; the status line teaches the first where it says when."""
     return (
         UserAction(
             f"timeline.next-{noun}",
@@ -36,6 +49,9 @@ def _pair(
             f"Go to the next {what}",
             menu=f"g {letter}",
             also=also,
+            is_shown=taught is not None,
+            rank=None if taught is None else 5,
+            when=taught or has_session,
         ),
         UserAction(
             f"timeline.previous-{noun}",
@@ -64,6 +80,7 @@ _PLACES: Final[tuple[Row, ...]] = (
         "compaction",
         lambda main, step: main.timeline.jumps.go(main.timeline.jumps.to_compaction, step),
         "compacted summary summarized forgot lost clear removed",
+        was_compacted_with_none_on,
     ),
     *_pair(
         "error",

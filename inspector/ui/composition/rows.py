@@ -28,7 +28,7 @@ COST_SO_FAR: Final = "cost, all calls"
 PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
     Column("blocks", "blocks", 7, rank=4),
-    Column("tokens", "tokens", 8, 10),
+    Column("tokens", "in prompt", 10),
     Column("share", "share", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█░ cut", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
@@ -40,7 +40,7 @@ BLOCK_COLUMNS: Final = (
     Column("number", "#", 6, falls=False),
     Column("who", "who", 3, is_text=True, falls=False, rank=6),
     Column("tool", "tool", 8, 14, is_text=True, falls=False, rank=5),
-    Column("tokens", "tokens", 8, 10),
+    Column("tokens", "in prompt", 10),
     Column("bar", "█ sent ░ cut", 6, 24, is_bar=True, short="█░ cut", rank=4),
     Column("calls", "calls", 6, rank=3),
     Column("carried", "token-calls", 11, rank=7),

@@ -155,8 +155,9 @@ def _money(spending: Spending, width: int) -> Iterator[Said]:
 
 def _beside(spending: Spending) -> Iterator[Said]:
     """What requests cost that are not the conversation's: no part of the cost, and told behind its parts."""
-    if spending.beside is not None and ON_SCREEN.dollars(spending.beside.value).strip("$0.,"):
-        cost = (f"+{_dollars(spending.beside)}", _FIGURE)
+    extra = ON_SCREEN.sum_of_dollars(spending.beside)
+    if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
+        cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
         yield Said((cost, (" beside the conversation", _TEXT)), RANK_OF_BESIDE, (cost, (" beside", _TEXT)))
 
 

@@ -283,14 +283,14 @@ def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
     """What requests cost that are not the conversation's, which no plan changes, and all of it together."""
     for each in sheet.beside:
         name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
-        cost = _cell(Figure(each.cost, HowKnown.EXACT), "$")
+        price = _cell(Figure(each.cost, HowKnown.EXACT), "$")
         cells = {"name": Cell(f"beside: {name}", f"beside: {one_line(each.purpose)}", style="table--name")}
-        yield FigureRow(("beside", each.purpose), {**cells, "before": cost, "after": cost})
+        yield FigureRow(("beside", each.purpose), {**cells, "before": price, "after": price})
     if sheet.beside:
-        before, after = sheet.explained["before", ALTOGETHER], sheet.explained[ALTOGETHER]
         cells = {"name": Cell("cost with these", style="table--name")}
-        for side, found in (("before", before), ("after", after)):
-            cells[side] = _cell(Figure(found.value, found.known, found.is_least), "$")
+        for side, cost in (("before", sheet.baseline.figures.cost_usd), ("after", sheet.planned.figures.cost_usd)):
+            together = ON_SCREEN.sum_of_dollars([cost.value, *(each.cost for each in sheet.beside)])
+            cells[side] = _cell(Figure(together, cost.known, cost.is_least), "$")
         yield FigureRow(ALTOGETHER, cells)
 
 

@@ -32,7 +32,7 @@ FILE_COLUMNS: Final = (
     Column("reads", "reads", 6, rank=1),
     Column("edits", "edits", 6, rank=1),
     Column("writes", "writes", 7, rank=4),
-    Column("tokens", "in context", 11),
+    Column("tokens", "in prompt", 10),
     Column("read", "last read is", 13, is_text=True, falls=False),
     Column("known", "known then", 16, 28, is_text=True, falls=False, rank=3),
     Column("last", "last turn", 9, rank=5),

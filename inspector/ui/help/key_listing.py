@@ -195,8 +195,10 @@ def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
     return tuple(hint._replace(rank=FIRST_RANK + place) for place, hint in enumerate(shown))
 
 
+MENU_OF_JUMPS: Final = "menu.go"
+
 GROUPS: Final = {
-    "Go to": ("call", "timeline", "session", "pane", "rows.next-match", "rows.previous-match", "menu.go"),
+    "Go to": ("call", "timeline", "session", "pane", "rows.next-match", "rows.previous-match", MENU_OF_JUMPS),
     "Rows and text": ("rows", "detail", "chart", "menu.view", "menu.read"),
     "Plan": ("plan", "strategy", "slider", "menu.files"),
     "Look closer": ("study", "cost", "costs", "composition", "compare", "misses"),
@@ -230,7 +232,11 @@ def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[Help
         own = _with_moves_in_one(_shown_rows(here))
         keys = {key for row in own for key in row.keys.split(" or ")}
         rest = tuple(row for row in rest if row.keys not in keys)
-        own += tuple(row for row in rest if _group(row) == belongs)
+        # The menu of jumps starts from wherever one is.
+        rest = tuple(sorted(rest, key=lambda row: row.name != MENU_OF_JUMPS))
+        mine = [_group(row) == belongs or (bool(belongs) and row.name == MENU_OF_JUMPS) for row in rest]
+        own += tuple(row for row, is_mine in zip(rest, mine, strict=True) if is_mine)
+        rest = tuple(row for row, is_mine in zip(rest, mine, strict=True) if not is_mine)
         groups.append(HelpSection(f"Here: {here[0].title}", text, own, False))
     for title in (*GROUPS, LAST_GROUP):
         rows = tuple(row for row in rest if _group(row) == title and not (here and title == belongs))
