@@ -275,6 +275,7 @@ def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path,
 
 
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatch):
+    from inspector.cli.compare import FORMER_ORDERS
     from inspector.replay.analysis import comparison
     from inspector.report.comparison import ORDERS
 
@@ -287,6 +288,9 @@ def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatc
         )
         ranks = [ORDERS[key](plan) for plan in report.plans]
         assert ranks == sorted(ranks)
+    for former, key in FORMER_ORDERS.items():
+        asked = [run_here(capsys, "compare", small, "--sort", name).out for name in (former, key)]
+        assert asked[0] == asked[1]
 
 
 def test_compact_gives_well_formed_messages_under_every_strategy(corpus: Path, monkeypatch, compacted):

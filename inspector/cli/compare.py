@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-ORDERS = ("saved", "at-least", "tokens", "peak", "cost", "breaks", "fires", "risks", "name")
+ORDERS = ("saved", "at-least", "tokens", "peak", "cost", "changed", "applied", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""
+FORMER_ORDERS = {"breaks": "changed", "fires": "applied"}
+"""Names that scripts may still use."""
 
 OF_ONE_SESSION = ("sort", "runs_per_day", "next_calls", "model_uncertainty")
 """Options that ask for something only the comparison of strategies on one session has."""
@@ -36,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--sort",
         metavar="ORDER",
-        choices=ORDERS,
+        choices=(*ORDERS, *FORMER_ORDERS),
         help=f"what rows are sorted by, the best first: {', '.join(ORDERS)} (default: {ORDERS[0]})",
     )
     sets = parser.add_argument_group("two sets of sessions, before and after something was changed")
@@ -100,7 +102,7 @@ def _compare_strategies(options: Namespace) -> int:
         days_per_month=options.days_per_month,
         model_uncertainty=options.model_uncertainty,
     )
-    sort = options.sort or ORDERS[0]
+    sort = FORMER_ORDERS.get(options.sort, options.sort) or ORDERS[0]
     report = report_of(priced_inputs(session, options), plans_to_compare(session), asked)
     report = msgspec.structs.replace(report, plans=in_order(report.plans, sort))
     return deliver(report, options, partial(comparison_text, sort=sort))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
 
 
-ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "breaks": "figures.cache_breaks", "fires": "first_firing"}
+ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "changed": "figures.cache_breaks", "applied": "first_firing"}
 """Orders whose figure has a column only where rows are sorted by it: paths in `PlanFacts`."""
 
 
@@ -38,8 +38,8 @@ ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "tokens": lambda plan: (plan.figures.prompt_tokens or 0, plan.name),
     "peak": lambda plan: (plan.figures.peak_prompt_tokens or 0, plan.name),
     "cost": lambda plan: (math.inf if plan.figures.cost_usd is None else plan.figures.cost_usd, plan.name),
-    "breaks": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
-    "fires": lambda plan: (plan.first_firing or math.inf, plan.name),
+    "changed": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
+    "applied": lambda plan: (plan.first_firing or math.inf, plan.name),
     "at-least": lambda plan: (-_at_least(plan), plan.name),
     "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
     "name": lambda plan: (0, plan.name),
@@ -101,7 +101,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
         (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is fetched again"),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
         ("risks", "how often something may go wrong; a report on the plan names what"),
-        *([(applied.short_label, "the first call at which the plan changes something")] if sort == "fires" else []),
+        *([(applied.short_label, "the first call at which the plan changes something")] if sort == "applied" else []),
     ]
 
 
@@ -140,7 +140,7 @@ def _plan(plan: PlanFacts, sort: str) -> list[str | Text]:
         _at_least_cell(least),
         NOTHING if needed is None else IN_TEXT.whole(needed.calls),
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
-        *([applied] if sort == "fires" else asked),
+        *([applied] if sort == "applied" else asked),
     ]
 
 
