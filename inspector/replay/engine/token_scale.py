@@ -17,6 +17,7 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Calibration, PromptContents, Reading, calibrate
+from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.typical_ratios import drops_reasoning, typical_coefficients
 
 if TYPE_CHECKING:
@@ -85,7 +86,22 @@ def calibrate_session(history: History, table: TokenTable, removed: Integers | N
 
 def fit_contents(history: History, contents: Mapping[Reading, PromptContents], reported: Integers) -> Calibration:
     """Fit what prompts hold to prompts that were reported, 0 for those to be predicted."""
-    return calibrate(recorded_calls(history).models.and_again(), history.call_context, contents, reported)
+    models = recorded_calls(history).models.and_again()
+    return calibrate(models, _growing_together(history, reported), contents, reported)
+
+
+def _growing_together(history: History, reported: Integers) -> Integers:
+    """Per call, the next one included, a number for those whose prompts grow from one another: its context's.
+
+    Where nearly every call begins a context, as where a system prompt that the file shows grows with each, nothing
+    could be fitted to growth: then its thread's, whose prompts hold the same of what the file does not show.
+    """
+    contexts: Integers = history.call_context.astype(np.int64)
+    told = contexts[reported > 0]
+    if len(told) < LEAST_CALLS or len(told) - len(np.unique(told)) >= LEAST_CALLS // 2:
+        return contexts
+    threads = np.array([context.thread for context in history.session.contexts], dtype=np.int64)
+    return threads[contexts]
 
 
 def prompt_contents(
