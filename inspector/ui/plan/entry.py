@@ -259,7 +259,9 @@ class PlanEntryView(Vertical):
                 control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
         tiers = {parameter.group for parameter in self.entry.strategy.parameters} - {""}
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
-        self._toggle.effect = effect_of(rest[0]) if len(rest) == 1 and self.entry.enabled else NO_EFFECT
+        # What a part without a limit left alone says nothing where the others changed something.
+        is_told = len(rest) == 1 and (rest[0].touched or not any(each.touched for each in outcomes.values()))
+        self._toggle.effect = effect_of(rest[0]) if is_told and self.entry.enabled else NO_EFFECT
 
     @property
     def _limits(self) -> list[LimitSlider]:
