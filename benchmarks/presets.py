@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ RUNS = 2
 
 HOW = f"""As the strategies: in one process, by its processor time, over made-up Claude Code sessions of
 {", ".join(f"{size:,}" for size in SIZES[:-1])} and {SIZES[-1]:,} messages, with every plan that comes with the program,
-fitted to the session. A plan's first run reads and counts what it cuts; the faster of {RUNS} is told. Growth is from
-the middle length to the longest, a call: linear means at most {LINEAR_WITHIN:g}. The {SLOWEST} slowest are told."""
+fitted to the session. A plan's first run reads and counts what it cuts; the faster of {RUNS} is told. Garbage is
+collected between runs, as the screen does while nobody waits. Growth is from the middle length to the longest, a call:
+linear means at most {LINEAR_WITHIN:g}. The {SLOWEST} slowest are told."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -51,6 +53,11 @@ def _seconds(inputs: ReplayInputs, name: str) -> float:
     from inspector.strategies.presets import PRESETS
 
     plan = PRESETS[name].plan(inputs.history.session)
-    start = process_time()
-    replay(inputs, plan)
-    return process_time() - start
+    gc.collect()
+    gc.disable()
+    try:
+        start = process_time()
+        replay(inputs, plan)
+        return process_time() - start
+    finally:
+        gc.enable()

@@ -109,7 +109,7 @@ def _settle_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
-    from inspector.cli.memory_limit import make_do, too_little_memory
+    from inspector.cli.memory_limit import collect_seldom, make_do, too_little_memory
     from inspector.cli.output import write
 
     command, rest = find_command(arguments)
@@ -125,6 +125,7 @@ def _run(arguments: Sequence[str]) -> int:
     if options.no_color:
         os.environ["NO_COLOR"] = "1"
     if command is not None:
+        collect_seldom()
         return command.load().run(options)
     from inspector.cli import screen
 

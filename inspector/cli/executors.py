@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
+from inspector.cli.memory_limit import collect_seldom
 from inspector.cli.output import ProgressLine
 
 if TYPE_CHECKING:
@@ -316,6 +317,7 @@ def without_ctrl_c() -> Iterator[None]:
 def _serve(pipe: Connection[Any, Any]) -> None:
     """Do one job after another, until the other process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_seldom()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             pipe.send((outcome_of(pipe.recv()),))

@@ -1,4 +1,4 @@
-"""The address space a process may have at most (`ulimit -v`), where that is too little for the program.
+"""What a process does about memory: too little address space (`ulimit -v`) is told, garbage is looked for seldom.
 
 The libraries it stands on are in part written in languages that end the process where they get no memory, or say that
 they could not be imported; so what they need is asked for before they are.
@@ -7,6 +7,7 @@ they could not be imported; so what they need is asked for before they are.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 from typing import Final
 
@@ -18,6 +19,8 @@ SCREEN_MEMORY_NEEDED: Final = 1536 << 20
 """Bytes in which the screen can work: it takes a tenth of that, and reserves the rest for its threads' stacks."""
 LITTLE_MEMORY: Final = 2 * MEMORY_NEEDED
 """Bytes below which a library that cannot be imported had too little."""
+
+OBJECTS_BETWEEN_COLLECTIONS: Final = 100_000
 
 
 def too_little_memory(error: Exception | None = None) -> str:
@@ -54,3 +57,12 @@ def make_do() -> None:
     """Where memory is limited, have numpy's arithmetic reserve it for one thread instead of one a core."""
     if address_space_limit() is not None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def collect_seldom() -> None:
+    """Look for garbage after many objects, in a process that is this program's own.
+
+    Nearly all that is made of a session stays until the session goes: looking through it after every 700 objects, as
+    Python does, takes as long as a long replay itself.
+    """
+    gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
