@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 INTRODUCTION = "Switch a strategy on by its number or a click, and drag its limits: every call is replayed meanwhile."
+WITH_STRATEGIES_ON = "Drag a limit, or type a value: every call is replayed meanwhile."
 
 
 class AddStrategy(Static, can_focus=True):
@@ -260,6 +261,10 @@ class PlanPanel(Vertical):
         elif left is not None or (is_first and isinstance(focused, AddStrategy)):
             self.focus_control()  # the focus came before there were controls to take it, or there are none any more
         await entries.remove_children(old)
+        now = self.screen.focused
+        if not is_first and (now is None or self not in now.ancestors):
+            # What was said was about a control that is gone.
+            self.say(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
         self.call_after_refresh(entries.keep_in_sight)
         self.show_outcomes(self._outcomes)
         if self._sizes is not None:
