@@ -364,6 +364,26 @@ def test_the_text_fits_a_terminal(report: BeforeAfterReport) -> None:
         assert "observation, not an experiment" in " ".join(" ".join(lines).split())
 
 
+def test_what_matters_most_of_one_model_fits_one_screen(
+    sets: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "--before", str(sets[0]), "--after", str(sets[1])]) == 0
+    first = capsys.readouterr().out.splitlines()[:24]
+
+    assert "sessions before" in first[0]
+    assert first[1].startswith("  After costs")
+    for said in ("  cost  ", "  cost, median", "  calls, median", "observation, not an experiment"):
+        assert any(said in line for line in first), said
+
+
+def test_a_screen_has_a_line_for_each_of_the_dearest_models_and_says_how_many_more_there_are() -> None:
+    models = [part(0, f"model-{number}", cost=10.0 - number) for number in range(8)]
+    lines = before_after_text(compared(both(6, before=models, after=models))).splitlines()
+
+    assert [line.split()[0] for line in lines if line.startswith("  model-")] == [f"model-{at}" for at in range(5)]
+    assert "    and 3 more models, which the other forms have" in lines
+
+
 def test_pages_and_sheets_show_the_figures_of_the_json(report: BeforeAfterReport) -> None:
     document = msgspec.to_builtins(report)
     page = Page(html(before_after_content(report), {}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
 from rich.text import Text
 
 from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
@@ -34,8 +35,14 @@ OTHER_TOTALS = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "unc
 COUNTS = ("misses", "compactions", "rereads")
 """The same: figures of `SessionSetFacts`."""
 
-OF_A_MODEL = {"cost_per_call": "cost, a call", "cost_per_session": "cost, a session", "cache_share": "cache reads"}
-"""What a row for each model tells, and what it is called there; the table of every figure is folded away."""
+MOST_MODELS = 5
+"""Models that the sheet has a row for, the dearest first; the tables of all of them are folded away."""
+
+FEW_MODELS = 3
+"""The same of models that only one set has."""
+
+ON_A_SCREEN = ("cost_per_session", "median_cost_of_session", "calls_per_session", "median_calls_of_session")
+"""What a screen tells of a session. The rest is told of a call as well, and the other forms have it."""
 
 DIVISIONS = {"call": "Per call", "session": "Per session"}
 
@@ -45,7 +52,9 @@ WHOLE_PERCENT = 999.5
 TEXT_NAME_WIDTH = 26
 
 MOST_NAMED_FILES = 3
-"""Files left out that a screen names."""
+"""Files that a screen or the sheet names, of those left out and of those given as a set."""
+
+MORE = "every figure, also by model and session: --format html, md, json or csv"
 
 OBSERVATION = (
     "This is an observation, not an experiment: nothing tells what was worked on, or how many tokens a task needs, and "
@@ -74,6 +83,7 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
             *_models(report, figures),
             _sets(report, figures),
             *_folded(report, figures),
+            *_missing(report),
             _method(report),
         ),
         is_sheet=True,
@@ -219,11 +229,17 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     rows += _totals(figures, TOTALS)
     parts: list[Part] = [Table("All sessions of each set", ("", *SETS), tuple(rows))]
     if not report.at:
-        named = (f"{name}: {', '.join(_set(report, name).paths)}" for name in SETS)
+        named = (f"{name}: {_few(_set(report, name).paths)}" for name in SETS)
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
     said = (f"{_capital(plain(each))}." for each in (*report.differs, OBSERVATION))
     parts += [Line((Cell(each),), is_item=True) for each in said]
     return Section("sets", "The sets, and what else differs", tuple(parts))
+
+
+def _few(paths: Sequence[str]) -> str:
+    """The first of some paths: a pattern may have named hundreds, which the table of sessions has."""
+    more = len(paths) - MOST_NAMED_FILES
+    return ", ".join(paths[:MOST_NAMED_FILES]) + (f", and {more:,} more" if more > 0 else "")
 
 
 def _totals(figures: FigureCells, names: Sequence[str]) -> list[tuple[Cell, ...]]:
@@ -248,29 +264,28 @@ def _has_models(report: BeforeAfterReport) -> bool:
 
 
 def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
-    """A few figures of each model; of one that only one set has its calls and cost."""
-    parts: list[Part] = []
-    rows = tuple(
-        (name_cell(group.model or NOT_NAMED), Cell(label), *cells)
-        for at, group in enumerate(report.models if _has_models(report) else ())
-        for label, cells in _rows_of_a_model(group, at)
-    )
-    if rows:
-        parts.append(Table("Models that both sets have", ("model", "", *HEAD), rows, words=2, numbers=4))
+    """What a call costs with each model; of one that only one set has its calls and cost."""
+    rows = tuple((name_cell(group.model or NOT_NAMED), *cells) for group, cells in _rows_by_model(report))
+    parts: list[Part] = [Table("Cost of a call", ("model", *HEAD), rows[:MOST_MODELS], numbers=4)] if rows else []
     if report.other_models:
-        parts.append(_other_models(report, figures))
+        parts.append(_other_models(report, figures, FEW_MODELS))
+    parts += _more_models(len(rows) - MOST_MODELS, "models that both sets have")
+    parts += _more_models(len(report.other_models) - FEW_MODELS, "models that only one set has")
     return [Section("models", "By model", tuple(parts))] if parts else []
 
 
-def _rows_of_a_model(group: ComparedGroupFacts, at: int) -> list[tuple[str, tuple[Cell, ...]]]:
-    return [
-        (OF_A_MODEL[measure.name], _cells(measure, ("models", at, "measures", place)))
-        for place, measure in enumerate(group.measures)
-        if measure.name in OF_A_MODEL
-    ]
+def _more_models(more: int, which: str) -> list[Part]:
+    """That there are more than the sheet has rows for."""
+    return [Line((Cell(f"And {more:,} more {which}, under every figure by model."),))] if more > 0 else []
 
 
-def _other_models(report: BeforeAfterReport, figures: FigureCells) -> Table:
+def _rows_by_model(report: BeforeAfterReport) -> list[tuple[ComparedGroupFacts, tuple[Cell, ...]]]:
+    """Models that both sets have, the dearest first, and what is told of the cost of their calls."""
+    groups = report.models if _has_models(report) else ()
+    return [(group, _cells(group.measures[0], ("models", at, "measures", 0))) for at, group in enumerate(groups)]
+
+
+def _other_models(report: BeforeAfterReport, figures: FigureCells, most: int | None = None) -> Table:
     names = ("sessions", "calls", "cost_usd")
     rows = tuple(
         (
@@ -278,7 +293,7 @@ def _other_models(report: BeforeAfterReport, figures: FigureCells) -> Table:
             Cell(each.set),
             *(figures.cell("other_models", at, name) for name in names),
         )
-        for at, each in enumerate(report.other_models)
+        for at, each in enumerate(report.other_models[:most])
     )
     head = ("model", "set", *(quantity(OtherModelFacts, name).label for name in names))
     return Table("Models that only one set has", head, rows, words=2)
@@ -291,6 +306,8 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
     for at, group in enumerate(report.models if _has_models(report) else ()):
         tables.append(Line((Cell(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}."),)))
         tables += _tables(group, ("models", at))
+    if len(report.other_models) > FEW_MODELS:
+        tables.append(_other_models(report, figures))
     if tables:
         found.append(Section("every-model", "Every figure by model", tuple(tables), folded=True))
     mixes = tuple(
@@ -332,37 +349,54 @@ def _counts(group: ComparedGroupFacts) -> str:
 
 def _method(report: BeforeAfterReport) -> Section:
     parts: list[Part] = [Line((Cell(f"Worth knowing: {warning}."),)) for warning in report.warnings]
-    for title, listed in (("Left out", report.left_out), ("What could not be read", report.unread)):
-        rows = tuple((name_cell(each.path), word(each.problem)) for each in listed)
-        if rows:
-            parts.append(Table(title, ("file", "why"), rows, words=2))
+    if missing := len(report.left_out) + len(report.unread):
+        files = "one file is" if missing == 1 else f"{missing:,} files are"
+        parts.append(Line((Cell(f"Worth knowing: {files} in neither set; the list is under what was left out."),)))
     parts.append(Line((Cell(f"{METHOD} Written by inspector {report.inspector}, schema {report.schema}."),)))
     return Section("method", "How far to believe it", tuple(parts))
 
 
+def _missing(report: BeforeAfterReport) -> list[Section]:
+    """What is in neither set, and why."""
+    listed = (("Left out", report.left_out), ("What could not be read", report.unread))
+    parts = tuple(
+        Table(title, ("file", "why"), tuple((name_cell(each.path), word(each.problem)) for each in files), words=2)
+        for title, files in listed
+        if files
+    )
+    return [Section("left-out", "What was left out", parts, folded=True)] if parts else []
+
+
 def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: bool = False) -> str:
-    """The same on a screen or two, in plain characters."""
+    """What matters most of it, that first, on a screen where one model is compared, in plain characters."""
     page = Page(width, color=color)
     page.line(_title(report), HEADING)
     for line in _answers(report):
         page.line(f"{_capital(line)}.", indent=2)
-    for table in _tables(report.overall, ("overall",)):
+    for table in _tables(_on_a_screen(report.overall), ("overall",)):
         page.line()
         _table(page, (table.caption, *table.head[1:]), table.rows)
     if about := _about_told(report):
         page.line(f"{about}.", LABEL, indent=2)
-    for at, group in enumerate(report.models if _has_models(report) else ()):
-        rows = _rows_of_a_model(group, at)
+    if rows := _rows_by_model(report):
         page.line()
-        page.line(f"{plain(group.model or NOT_NAMED)}: {_counts(group)}", indent=2)
-        _table(page, ("", *HEAD), [(Cell(label), *cells) for label, cells in rows])
+        shown = [(name_cell(group.model or NOT_NAMED), *cells[:3], cells[-1]) for group, cells in rows[:MOST_MODELS]]
+        _table(page, ("cost of a call with", *HEAD[:3], HEAD[-1]), shown)
     if report.other_models:
         page.line()
-        others = _other_models(report, FigureCells(report))
+        others = _other_models(report, FigureCells(report), FEW_MODELS)
         page.line(others.caption, indent=2)
         _table(page, others.head, others.rows, others.words)
+    if more := max(len(rows) - MOST_MODELS, 0) + max(len(report.other_models) - FEW_MODELS, 0):
+        page.line(f"and {IN_TEXT.plural(more, 'more model')}, which the other forms have", indent=4)
     _footer(page, report)
     return page.text()
+
+
+def _on_a_screen(group: ComparedGroupFacts) -> ComparedGroupFacts:
+    """The measures that a screen has lines for."""
+    shown = [each for each in group.measures if each.per == "call" or each.name in ON_A_SCREEN]
+    return replace(group, measures=shown)
 
 
 def _footer(page: Page, report: BeforeAfterReport) -> None:
@@ -378,6 +412,7 @@ def _footer(page: Page, report: BeforeAfterReport) -> None:
         page.line(f"and {len(files) - MOST_NAMED_FILES:,} more, which the other forms name", indent=4)
     known = {how for each in report.overall.measures for how in each.known.values()}
     least = {LEAST for each in report.overall.measures if each.at_least}
+    page.line(MORE, LABEL, indent=2)
     if marks := legend(known | least):
         page.line(marks, LABEL, indent=2)
 

@@ -11,10 +11,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from inspector.cli import main
+from inspector.report.before_after import SETS, before_after_report
+from inspector.report.before_after_page import before_after_content
+from inspector.report.folder import UnreadSession
+from inspector.report.pages.html import html
 from tests.browser.conftest import visiting
 from tests.conftest import ROOT
 from tests.hostile import hostile_copy
-from tests.test_cli_before_after import write_sets
+from tests.test_cli_before_after import made_up, part, write_sets
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +121,25 @@ def test_the_receipt_of_sets_with_many_models_and_differences_is_one_sheet_too(
     sets = ("--before", str(tmp_path / "before"), "--after", str(tmp_path / "after"))
     assert main(["compare", *sets, "--format", "html", "-o", str(target)]) == 0
     assert target.read_text(encoding="utf-8").count("<tr") > 30
+    assert sheets_of(target, chromium, sheet) == 1
+
+
+@pytest.mark.parametrize("sheet", ["A4", "Letter"])
+def test_the_receipt_of_sets_that_differ_in_everything_and_name_hundreds_of_files_is_one_sheet(
+    chromium: Browser, tmp_path: Path, sheet: str
+):
+    shared = [part(0, f"a-model-with-a-long-name-{number}") for number in range(8)]
+    sessions = []
+    for name, calls in (("before", 10), ("after", 30)):
+        own = [part(0, f"a-model-{name}-{number}", calls=calls) for number in range(8)]
+        kinds = {"agent": f"an agent {name}", "version": f"An agent {name} 1.0", "subagents": int(name == "after")}
+        sessions += [made_up(name, number, *shared, *own, **kinds) for number in range(6)]
+    missing = [UnreadSession(path=f"~/sessions/{number}.jsonl", problem="it has no time") for number in range(20)]
+    paths = tuple([f"~/sessions/of/a/project/{name}/{number}.jsonl" for number in range(200)] for name in SETS)
+    terms = {"at": "", "effect": 0.1, "warnings": ["3 sessions were not read"]}
+    report = before_after_report(sessions, paths=paths, left_out=missing, unread=missing, **terms)
+    target = tmp_path / "receipt.html"
+    target.write_text(html(before_after_content(report), {}), encoding="utf-8")
     assert sheets_of(target, chromium, sheet) == 1
 
 
