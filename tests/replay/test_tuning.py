@@ -194,13 +194,60 @@ def test_limits_of_strategies_that_have_many_are_searched_from_several_starts() 
     (space,) = spaces_of([Plan.from_specs(["tiered-stale"])])
 
     assert not space.has_grid
-    assert len(space.starts()) == 3
+    assert len(space.starts()) > 3
+    assert len({json.dumps(plan.to_specs()) for plan in space.starts()}) == len(space.starts())
     default = table.plans.index(space.plan)
     best = best_of(table, Constraints())
     assert best is not None
     assert table.net[best].sum() > table.net[default].sum()
     line = [plan for plan in SearchSpace.of(table.plans[best]).lines(table.plans[best]) if plan in set(table.plans)]
     assert max(table.net[table.plans.index(plan)].sum() for plan in line) == pytest.approx(table.net[best].sum())
+
+
+def made_trial(saved: float) -> list[Trial]:
+    return [Trial(saved, 0.0, 0, 0, Flaw.NONE)]
+
+
+def test_limits_that_only_save_together_are_found_where_one_at_a_time_gets_stuck() -> None:
+    """A made surface: a hill that every single move leads up, and a higher one that two limits reach together."""
+    (space,) = spaces_of([Plan.from_specs(["anthropic-clear-tool-uses"])])[:1]
+    names = [each.limit.parameter.name for each in space.limits if each.limit is not None]
+    assert names == ["trigger", "keep", "clear-at-least"]
+
+    def saved(plan: Plan) -> float:
+        trigger, keep, least = (each.limit.value_in(plan) for each in space.limits if each.limit is not None)
+        alone = 1.0 + trigger / 1e7
+        return 2.0 if keep == 0 and least == 20_000 and trigger <= 100_000 else alone + 0.01 * keep + least / 1e8
+
+    def one_at_a_time(plan: Plan) -> Plan:
+        while (best := max((plan, *space.lines(plan)), key=saved)) != plan:
+            plan = best
+        return plan
+
+    search = GroupSearch([space.plan], Constraints(), [10.0], [100])
+    for plans in search.rounds():
+        for plan in plans:
+            search.add(plan, made_trial(saved(plan)))
+    table = search.table()
+
+    assert not space.has_grid
+    assert all(saved(one_at_a_time(start)) < 2 for start in space.starts())
+    assert float(table.net.max()) == 2.0
+    assert len(table.plans) < np.prod([len(each) for each in space.dimensions]) / 5
+
+
+def test_every_two_of_few_limits_are_tried_together_and_of_many_none() -> None:
+    (few,) = spaces_of([Plan.from_specs(["anthropic-clear-tool-uses"])])[:1]
+    (many,) = spaces_of([Plan.from_specs(["tiered-stale"])])
+    changed = [
+        sum(each.limit.value_in(plan) != each.limit.value_in(few.plan) for each in few.limits if each.limit is not None)
+        for plan in few.pairs(few.plan)
+    ]
+
+    sizes = [len(each) for each in few.limits]
+    assert len(changed) == sum(one * other for at, one in enumerate(sizes) for other in sizes[at + 1 :])
+    assert set(changed) == {0, 1, 2}
+    assert not list(many.pairs(many.plan))
 
 
 def test_a_curve_goes_through_the_chosen_plan_and_rises_along_its_limit() -> None:

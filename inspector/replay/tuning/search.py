@@ -1,9 +1,11 @@
 """The search for a group's plan, in rounds: whoever holds the sessions tries each round's plans on all of them.
 
 First a few values of everything are tried. Of what saves most then, strategies with one or two limits are tried at
-every combination of their values and kinds of trigger, an exact grid; those with more are moved one thing at a time
-from several starts, each to the best of all such moves, until none is better. Last, lines through the best plan are
-tried more finely, which also is the curve that shows what its limits decide.
+every combination of their values and kinds of trigger, an exact grid; those with more start with limits tight and wide
+at every kind of trigger. From the best start of those with few limits every two of these are changed together, because
+limits that hold each other up, as what is kept and how much has to be cleared, bring nothing one at a time. Then one
+thing at a time is moved, each to the best of all such moves, until none is better. Last, lines through the best plan
+are tried more finely, which also is the curve that shows what its limits decide.
 
 Of very many sessions a part is searched like that, and what did best there is tried on all of them: plans are many, and
 a few dozen sessions tell which of them are worth a trial on the rest.
@@ -36,7 +38,7 @@ MOST_MOVES: Final = 4
 """How often a coordinate search moves."""
 
 STARTS_KEPT: Final = 2
-"""Of each plan's starts, those that go on after the first move."""
+"""Of each plan's starts, and after each move, those that go on."""
 
 FINE: Final = 7
 """Values tried between the neighbours of the best one."""
@@ -137,6 +139,12 @@ class GroupSearch:
         spaces = [space.without(self._tells_nothing) for space in spaces]
         places = {at: space.starts() for at, space in enumerate(spaces)}
         yield from self._untried(start for starts in places.values() for start in starts)
+        self._judge()
+        places = {at: self._best_few(starts) for at, starts in places.items()}
+        pairs = {at: tuple(spaces[at].pairs(starts[0])) for at, starts in places.items()}
+        yield from self._untried(plan for plans in pairs.values() for plan in plans)
+        self._judge()
+        places = {at: self._best_few(dict.fromkeys((*starts, *pairs[at]))) for at, starts in places.items()}
         for _ in range(MOST_MOVES):
             lines = [(at, plan, tuple(spaces[at].lines(plan))) for at, plans in places.items() for plan in plans]
             yield from self._untried(plan for _, _, line in lines for plan in line)

@@ -9,7 +9,7 @@ cold) is a dimension as well: the kind of trigger often decides more than its li
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.sweep import coarse_first
@@ -31,6 +31,9 @@ RATIOS: Final = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
 FEW: Final = 2
 """Dimensions up to which every combination of values is tried."""
+
+PAIRED: Final = 4
+"""Limits up to which every two of them are tried together."""
 
 ASSUMED: Final = frozenset({"summary-tokens", "characters-per-token", "allowance", "minimum-progress"})
 """Numbers of strategies that say what something is, and are no limit to be set."""
@@ -63,6 +66,14 @@ TRIGGERS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
 """When edits of what was already sent are made, beside at once."""
 
 _TELLING: Final[tuple[Mapping[str, ParameterValue], ...]] = ({"batch-calls": 20}, {"batch-tokens": 20_000})
+
+_KINDS: Final[tuple[Mapping[str, ParameterValue], ...]] = (
+    *_TELLING,
+    {"batch-share": 30},
+    {"batch-idle": 300},
+    {"batch-before": 50},
+)
+"""One of every kind, beside at once."""
 
 _TIGHT, _WIDE = 0.25, 0.75
 """How far along a ladder limits are tight, and wide."""
@@ -181,6 +192,14 @@ class SearchSpace:
         """One of the space's plans with one thing changed at a time, over all steps of each dimension."""
         yield from _put_all(plan, ((each, step) for each in self.dimensions for step in range(len(each))))
 
+    def pairs(self, plan: Plan) -> Iterator[Plan]:
+        """One of the space's plans with two limits changed together, over all their values; none of many limits."""
+        for one, other in combinations(self.limits, 2) if len(self.limits) <= PAIRED else ():
+            for step in range(len(one)):
+                moved = one.put(plan, step)
+                if moved is not None:
+                    yield from _put_all(moved, ((other, value) for value in range(len(other))))
+
     def sketch(self) -> Iterator[Plan]:
         """The plan, and what tells most of what tuning it may bring: each limit tight and wide, edits in batches."""
         yield self.plan
@@ -203,7 +222,7 @@ class SearchSpace:
         return replace(self, limits=tuple(limits))
 
     def starts(self) -> tuple[Plan, ...]:
-        """Where coordinate search begins: the plan as it is, and with all its limits tight, and wide."""
+        """Where coordinate search begins: the plan, and all its limits tight, and wide, at every kind of trigger."""
         found = [self.plan]
         for at in (_TIGHT, _WIDE):
             moved: Plan | None = self.plan
@@ -212,6 +231,9 @@ class SearchSpace:
                 moved = put if put is not None else moved
             if moved is not None:
                 found.append(moved)
+        at_once = tuple(found)
+        kinds = [(each, TRIGGERS.index(trigger)) for each in self.triggers for trigger in _KINDS]
+        found += [triggered for start in at_once for triggered in _put_all(start, kinds)]
         return tuple(dict.fromkeys(found))
 
 
