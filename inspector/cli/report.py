@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from inspector.cli.arguments import add_report_arguments
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.fleet import add_fleet_arguments, kept_results, refuse_fleet_options
-from inspector.cli.kept_results import source_of, version_of
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
 from inspector.cli.output import (
     ProgressLine,
@@ -27,7 +26,6 @@ from inspector.cli.output import (
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list, newest
-from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 
@@ -105,6 +103,10 @@ def run(options: Namespace) -> int:
 
 def _text_on_session(options: Namespace) -> str:
     """The report on one session as it is written: an earlier run's, where nothing changed that it says."""
+    # Help is told without what reads and keeps sessions.
+    from inspector.cli.kept_results import source_of, version_of
+    from inspector.cli.session_tasks import SessionTask, SessionTerms
+
     results, wanted = kept_results(options), _report_options(options)
     task = SessionTask(options.path, SessionTerms.of(options))
     form = (options.format, options.rows, options.no_script, is_colored(options), is_ascii_only(options))

@@ -225,9 +225,12 @@ async def test_a_session_without_files_says_so(running, tmp_path: Path) -> None:
         study = await Files.opened(run)
         assert study.has_placeholder
         assert "no tool touched a file" in run.text()
-        await run.press("tab", "enter", "[", "shift+tab", "E", "escape")
+        await run.press("tab", "enter", "[", "shift+tab", "E")
+        await run.until(lambda: run.on_top == "explain")
         await run.press("escape")
-        assert run.on_top == "session"
+        await run.until(lambda: run.on_top == "files")
+        await run.press("escape")
+        await run.until(lambda: run.on_top == "session")
 
 
 async def test_a_file_of_five_megabytes_with_one_line_among_many_is_scrolled_at_once(running, tmp_path: Path) -> None:
