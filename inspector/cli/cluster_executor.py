@@ -47,7 +47,10 @@ RESULT_SECONDS: Final = 10
 """So long what came of a job may take to get here once it is done; it is short."""
 
 WITHOUT_WORKERS_SECONDS: Final = 60.0
-"""So long a cluster may have no worker before the work ends: one that ended comes back within a few."""
+"""So long a cluster that is joined may have no worker before the work ends: one that ended comes back within a few."""
+
+OWN_WITHOUT_WORKERS_SECONDS: Final = 300.0
+"""The same of one of this machine's own, whose workers are begun anew by what watches them, however busy it is."""
 
 DEATHS: Final = 1
 """So often a worker of a cluster of our own may end under a job before that is tried alone."""
@@ -82,6 +85,7 @@ class ClusterExecutor(SessionExecutor):
         self._threads: dict[str, int] = {}
         self._counted = -COUNTED_SECONDS
         self._seen = time.monotonic()
+        self._patience = WITHOUT_WORKERS_SECONDS if cluster is None else OWN_WITHOUT_WORKERS_SECONDS
 
     @classmethod
     def joining(cls, address: str) -> ClusterExecutor:
@@ -133,6 +137,7 @@ class ClusterExecutor(SessionExecutor):
         tried_alone: Counter[int] = Counter()
         running: dict[Any, _Sent] = {}
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._seen = time.monotonic()
         try:
             while (waiting or alone or running) and not self._is_over(until) and self._has_workers():
                 waiting.extendleft(self._left_behind(running))
@@ -237,7 +242,7 @@ class ClusterExecutor(SessionExecutor):
             self._threads = {}
         if self._threads:
             self._seen = now
-        elif now > self._seen + WITHOUT_WORKERS_SECONDS:
+        elif now > self._seen + self._patience:
             self.ended = f"{self._name}, which has no workers,"
             return False
         return True
