@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 from collections import Counter, deque
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from inspector.cli.executors import (
@@ -47,10 +48,7 @@ RESULT_SECONDS: Final = 10
 """So long what came of a job may take to get here once it is done; it is short."""
 
 WITHOUT_WORKERS_SECONDS: Final = 60.0
-"""So long a cluster that is joined may have no worker before the work ends: one that ended comes back within a few."""
-
-OWN_WITHOUT_WORKERS_SECONDS: Final = 300.0
-"""The same of one of this machine's own, whose workers are begun anew by what watches them, however busy it is."""
+"""So long a cluster may have no worker before the work ends: one that ended comes back within a few."""
 
 DEATHS: Final = 1
 """So often a worker of a cluster of our own may end under a job before that is tried alone."""
@@ -58,8 +56,13 @@ DEATHS: Final = 1
 TRIES_ALONE: Final = 2
 """So often is it tried alone: a worker that another job ended may still look alive when the first of these begins."""
 
+LOST_WORKER_SECONDS: Final = 3600
+
 OWN_CLUSTER: Final = {
     "distributed.scheduler.allowed-failures": DEATHS,
+    # One that ended is begun anew by what watches it, which on a busy machine takes longer than it is given otherwise
+    # before both are given up.
+    "distributed.deploy.lost-worker-timeout": LOST_WORKER_SECONDS,
     # A worker keeps sessions ready, as many as it was made for: it is not to pause for that.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
@@ -78,14 +81,14 @@ _one_at_a_time = threading.Lock()
 class ClusterExecutor(SessionExecutor):
     """Works on a cluster. Workers that come and go while it works are welcome."""
 
-    def __init__(self, client: Any, cluster: Any, name: str) -> None:
+    def __init__(self, client: Any, cluster: Any, name: str, settings: ExitStack | None = None) -> None:
         super().__init__()
         self._client, self._cluster, self._name = client, cluster, name
+        self._settings = settings or ExitStack()
         self._home: dict[Path, str] = {}
         self._threads: dict[str, int] = {}
         self._counted = -COUNTED_SECONDS
         self._seen = time.monotonic()
-        self._patience = WITHOUT_WORKERS_SECONDS if cluster is None else OWN_WITHOUT_WORKERS_SECONDS
 
     @classmethod
     def joining(cls, address: str) -> ClusterExecutor:
@@ -115,7 +118,9 @@ class ClusterExecutor(SessionExecutor):
         distributed = _distributed()
         import dask
 
-        with without_ctrl_c(), dask.config.set(OWN_CLUSTER):
+        # Some of them are looked at whenever a worker ends: they hold until the cluster is closed.
+        with without_ctrl_c(), ExitStack() as settings:
+            settings.enter_context(dask.config.set(OWN_CLUSTER))
             try:
                 cluster = distributed.LocalCluster(
                     n_workers=workers,
@@ -128,7 +133,8 @@ class ClusterExecutor(SessionExecutor):
                 )
             except ImportError:
                 raise CommandError(MISSING) from None
-            return cls(distributed.Client(cluster, set_as_default=False), cluster, "the cluster")
+            client = distributed.Client(cluster, set_as_default=False)
+            return cls(client, cluster, "the cluster", settings.pop_all())
 
     def _outcomes(
         self, jobs: Sequence[Job[Worked]], until: float, *, stays: bool
@@ -242,7 +248,7 @@ class ClusterExecutor(SessionExecutor):
             self._threads = {}
         if self._threads:
             self._seen = now
-        elif now > self._seen + self._patience:
+        elif now > self._seen + WITHOUT_WORKERS_SECONDS:
             self.ended = f"{self._name}, which has no workers,"
             return False
         return True
@@ -251,6 +257,7 @@ class ClusterExecutor(SessionExecutor):
         self._client.close()
         if self._cluster is not None:
             self._cluster.close()
+        self._settings.close()
 
 
 class _Sent(NamedTuple):
