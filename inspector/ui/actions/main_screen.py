@@ -253,7 +253,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         "compare",
         "Compare every strategy with this plan",
         is_shown=True,
-        rank=5,
+        rank=7,
         named=Named("Compare strategies", "Every strategy and ready plan with this plan, as a table", has_outcome),
         also="best cheaper save saving recommend compaction which",
         when=asks_for_compare,
