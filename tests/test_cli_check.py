@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -142,3 +143,10 @@ def test_no_line_is_wider_than_eighty_columns_but_for_names(corpus: Path, tmp_pa
     lines = run_here(capsys, "check", path).out.splitlines()
 
     assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
+
+
+def test_what_is_off_by_nothing_has_no_sign(corpus: Path, capsys):
+    told = run_here(capsys, "check", corpus / "pi/before-compaction.jsonl").out
+
+    assert "(0.0 %)" in told
+    assert not re.search(r"[-+]0\.0 %", told)

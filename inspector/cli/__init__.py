@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         narrate("there is too little memory for this; where `ulimit -v` limits it, raise the limit")
         return ExitCode.UNREADABLE
     except Exception as error:  # the last line of defence: a bug is told in one safe line, never hidden
-        from inspector.cli.memory_limit import too_little_memory
+        from inspector.cli.memory import too_little_memory
 
         if told := too_little_memory(error):
             narrate(told)
@@ -109,7 +109,7 @@ def _settle_home() -> None:
 
 def _run(arguments: Sequence[str]) -> int:
     from inspector.cli.commands import command_parser, find_command, screen_parser
-    from inspector.cli.memory_limit import collect_seldom, make_do, too_little_memory
+    from inspector.cli.memory import collect_seldom, make_do, too_little_memory
     from inspector.cli.output import write
 
     command, rest = find_command(arguments)

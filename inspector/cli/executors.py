@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, resource_tracker
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from inspector.cli.memory_limit import collect_seldom
+from inspector.cli.memory import collect_seldom
 from inspector.cli.output import ProgressLine
 
 if TYPE_CHECKING:

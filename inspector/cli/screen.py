@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.cli.exit_codes import CommandError, ExitCode
-from inspector.cli.memory_limit import too_little_memory_for_screen
+from inspector.cli.memory import too_little_memory_for_screen
 from inspector.cli.output import ProgressLine, is_terminal, leave_terminal, wants_color, write
 from inspector.cli.resolve_paths import newest, resolve_targets
 

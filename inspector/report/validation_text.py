@@ -214,7 +214,8 @@ def _off(compared: ComparedFacts) -> str:
 
 
 def _signed(share: float) -> str:
-    return f"{100 * share:+.1f} %"
+    percent = round(100 * share, 1)
+    return f"{percent:+.1f} %" if percent else "0.0 %"  # zero has no sign
 
 
 def _percent(share: float | None, digits: int = 0) -> str:
