@@ -376,7 +376,7 @@ def test_what_matters_most_of_one_model_fits_one_screen(
         assert any(said in line for line in first), said
 
 
-def test_a_screen_has_a_line_for_each_of_the_dearest_models_and_says_how_many_more_there_are() -> None:
+def test_a_screen_has_a_line_for_each_of_the_costliest_models_and_says_how_many_more_there_are() -> None:
     models = [part(0, f"model-{number}", cost=10.0 - number) for number in range(8)]
     lines = before_after_text(compared(both(6, before=models, after=models))).splitlines()
 

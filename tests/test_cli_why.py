@@ -40,7 +40,7 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     assert "cache misses $0.30 more than reading would have cost, 17.2 % of the bill; 1 call" in said
     assert "call 18 $0.30 expired (5 min): 11 min 3 s after call 17" in said
     assert "to prevent come back sooner, or have the prompt cached for an hour (call 18)" in said
-    assert "dearest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
+    assert "costliest results $0.15 Bash, message 9: 6,983 tokens, sent 21 times" in said
     assert "best plan cozempic-trim saves $0.31 (17.6 %), 1 later call needed cut text: at least ~$0.28" in said
     assert BELIEF in said
     assert "1-hour cache would have cost ~$0.10 more: 1 miss fewer" in said
@@ -110,12 +110,12 @@ def test_it_says_when_a_session_was_and_which_hour_cost_most(corpus: Path, capsy
     hours = json.loads(longer)["hours"]
 
     assert "2026-09-14 08:02 to 08:20 UTC (18 min 46 s)" in said
-    assert "dearest hour" not in said
+    assert "costliest hour" not in said
     assert [row["hour"] for row in hours] == [f"2026-07-23T{hour}:00:00Z" for hour in (20, 21, 22)]
     assert sum(row["usd"] for row in hours) == pytest.approx(json.loads(longer)["baseline"]["cost_usd"], abs=1e-5)
     assert sum(row["misses"] for row in hours) == 4
     told = squeezed(run_here(capsys, "why", path).out)
-    assert "dearest hour $18.39 21:00 to 22:00 UTC, 51.8 %: 78 calls, 2 misses cache misses" in told
+    assert "costliest hour $18.39 21:00 to 22:00 UTC, 51.8 %: 78 calls, 2 misses cache misses" in told
 
 
 def test_another_model_is_priced_from_a_call_on_and_in_every_form(capsys) -> None:

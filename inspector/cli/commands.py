@@ -80,8 +80,8 @@ COMMANDS = {
             "why",
             "why a session cost what it cost, on one screen",
             "Says what a session cost and what of: cache reads, cache writes, uncached input and output; which calls "
-            "missed the prompt cache, why, for how much and what would have prevented it; which tool results were "
-            "dearest to carry; the best plan and what it would have saved; what the next call costs; and, where asked, "
+            "missed the prompt cache, why, for how much and what would have prevented it; which tool results cost "
+            "most to resend; the best plan and what it would have saved; what the next call costs; and, where asked, "
             "what another model would have made of it from a call on.",
             (
                 "inspector why session.jsonl",

@@ -36,7 +36,7 @@ COUNTS = ("misses", "compactions", "rereads")
 """The same: figures of `SessionSetFacts`."""
 
 MOST_MODELS = 5
-"""Models that the sheet has a row for, the dearest first; the tables of all of them are folded away."""
+"""Models that the sheet has a row for, the costliest first; the tables of all of them are folded away."""
 
 FEW_MODELS = 3
 """The same of models that only one set has."""
@@ -280,7 +280,7 @@ def _more_models(more: int, which: str) -> list[Part]:
 
 
 def _rows_by_model(report: BeforeAfterReport) -> list[tuple[ComparedGroupFacts, tuple[Cell, ...]]]:
-    """Models that both sets have, the dearest first, and what is told of the cost of their calls."""
+    """Models that both sets have, the costliest first, and what is told of the cost of their calls."""
     groups = report.models if _has_models(report) else ()
     return [(group, _cells(group.measures[0], ("models", at, "measures", 0))) for at, group in enumerate(groups)]
 

@@ -67,7 +67,7 @@ class CacheMissesFacts(Struct, frozen=True, kw_only=True):
             "not compared", Unit.TOKENS, "Those of calls that reported usage where the one before did not, or reversed."
         ),
     ]
-    causes: Annotated[list[MissCauseFacts], about("The causes there are, the dearest first, expected ones last.")]
+    causes: Annotated[list[MissCauseFacts], about("The causes there are, the costliest first, expected ones last.")]
     misses: Annotated[list[CacheMissFacts], about("Every call that missed, expected ones included, in call order.")]
     lifetime: Annotated[
         LifetimeFacts | None, about("The session with the cache's other lifetime; null where there is no choice.")

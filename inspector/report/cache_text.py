@@ -31,7 +31,7 @@ HOUR = 3600
 
 
 def dearest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
-    """The misses that did not have to be, the dearest first; by tokens where there is no price."""
+    """The misses that did not have to be, the costliest first; by tokens where there is no price."""
     misses = [miss for miss in found.misses if not miss.expected]
     misses.sort(key=lambda miss: (-(miss.extra_usd or 0.0), -(miss.tokens or 0), miss.call))
     return misses[:most]

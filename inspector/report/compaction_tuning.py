@@ -130,7 +130,7 @@ class ThresholdPoint(Struct, frozen=True, kw_only=True):
     compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
     summaries_usd: Annotated[float, figure("summaries", Unit.DOLLARS, "Of it, requests that write summaries.")]
     recovery_usd: Annotated[
-        float, figure("reading again", Unit.DOLLARS, "Of it, reading again, more or less than was recorded.")
+        float, figure("re-reads", Unit.DOLLARS, "Of it, reading files again, more or less than was recorded.")
     ]
     is_chosen: Annotated[bool, about("It is the best one.")]
     is_effective: Annotated[bool, about("It is where compactions fired.")]

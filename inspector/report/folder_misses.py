@@ -61,8 +61,8 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
         float | None, figure("extra cost", Unit.DOLLARS, "Of these, what is more than reading them would have cost.")
     ]
     share: Annotated[float | None, figure("of the bill", Unit.SHARE, "`extra_usd` as a share of all sessions' cost.")]
-    causes: Annotated[list[MissCauseFacts], about("The causes there are, the dearest first, expected ones last.")]
-    models: Annotated[list[MissGroupFacts], about("By the model of the call, the dearest first.")]
+    causes: Annotated[list[MissCauseFacts], about("The causes there are, the costliest first, expected ones last.")]
+    models: Annotated[list[MissGroupFacts], about("By the model of the call, the costliest first.")]
     hours: Annotated[list[MissGroupFacts], about("By the hour of the day in UTC, from `00`.")]
     gaps: Annotated[list[MissGroupFacts], about("By the time since the call before, the shortest first.")]
     dearest: Annotated[list[DearMissFacts], about("Those that cost most.")]

@@ -141,7 +141,7 @@ def _beside(report: FolderReport) -> list[Section]:
 
 
 def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
-    """Why prompt caches missed: by cause, by model, by the hour and the pause before, and the dearest."""
+    """Why prompt caches missed: by cause, by model, by the hour and the pause before, and the costliest."""
     found = report.cache_misses
     if not found.causes:
         return []
@@ -196,7 +196,7 @@ def _dearest_misses(report: FolderReport, figures: FigureCells) -> Table:
         rows.append((_name(report, row.path), Cell(f"{miss.call:,}"), *cells, Cell(MissCause(miss.cause).short)))
     extra = quantity(SessionMissFacts, "extra_usd").label
     head = ("session", "call", extra, "tokens", "cause")
-    return Table("The dearest cache misses", head, tuple(rows), numbers=3)
+    return Table("The costliest cache misses", head, tuple(rows), numbers=3)
 
 
 def _lifetime(each: FolderLifetimeFacts) -> str:

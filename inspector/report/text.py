@@ -408,7 +408,7 @@ def _money(band: BandFacts) -> str:
 
 
 def cache_misses_table(page: Page, report: Report) -> None:
-    """Write why the prompt cache missed without a plan, the dearest misses, and what would have been otherwise."""
+    """Write why the prompt cache missed without a plan, the costliest misses, and what would have been otherwise."""
     found = report.cache_misses
     if found is None or not report.session.calls:
         return

@@ -49,12 +49,12 @@ class TuneReport(Struct, frozen=True, kw_only=True):
     inspector: Annotated[str, about("Version of the program that wrote it.")]
     paths: Annotated[list[str], about("What was asked about, with the home folder as `~`; empty for the agents' own.")]
     asked: Annotated[TuningTerms, about("What plans were held to.")]
-    groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the dearest first.")]
+    groups: Annotated[list[TunedGroupFacts], about("Sessions of one agent and model each, the costliest first.")]
     unread: Annotated[list[UnreadSession], about("What could not be read, by path; part of no figure.")]
     warnings: Annotated[list[str], about("What to know before believing the figures, each in a sentence.")]
     belief: Annotated[str, about("How far savings can be believed, in a sentence.")] = BELIEF
     compaction: Annotated[
-        list[CompactionGroup], about("When each group had best compact, the dearest first; empty unless asked for.")
+        list[CompactionGroup], about("When each group had best compact, the costliest first; empty unless asked for.")
     ] = field(default_factory=list)
 
 

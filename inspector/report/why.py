@@ -126,7 +126,7 @@ def _by_model(report: Report) -> list[Row]:
 
 def _hour(report: Report) -> list[Row]:
     found = dearest_hour(report)
-    return [] if found is None else [("dearest hour", *found)]
+    return [] if found is None else [("costliest hour", *found)]
 
 
 def _misses(report: Report) -> list[Row]:
@@ -153,7 +153,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
         cost = "" if row.usd is None else dollars(row.usd, row.known, "usd")
         tokens = IN_TEXT.marked(IN_TEXT.whole(row.tokens), row.known.get("tokens", ""))
         said = f"{name}, message {row.message:,}: {tokens} tokens, sent {IN_TEXT.plural(row.calls, 'time')}"
-        rows.append(("dearest results" if not place else "", cost, said))
+        rows.append(("costliest results" if not place else "", cost, said))
     return rows
 
 

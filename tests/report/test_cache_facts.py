@@ -195,7 +195,7 @@ def test_a_report_says_what_the_replay_found() -> None:
     assert miss.evidence.text == "11 min 3 s after call 17"
 
 
-def test_the_bill_of_the_calls_is_drawn_with_the_dearest_miss_by_name() -> None:
+def test_the_bill_of_the_calls_is_drawn_with_the_costliest_miss_by_name() -> None:
     report = reported(ROOT / "sample_sessions/coding-agent.jsonl")
     chart = report_charts(report, PAGE)["bill"]
     words = [layer["mark"]["text"] for layer in chart["layer"] if layer["mark"]["type"] == "text"]

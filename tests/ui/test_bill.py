@@ -59,7 +59,7 @@ def test_the_call_that_is_looked_at_is_marked_whatever_else_stands_there(series:
     assert "◆ this call" in legend
 
 
-def test_the_highest_column_is_the_dearest_call_and_its_miss_is_named_above_it(series: BillSeries) -> None:
+def test_the_highest_column_is_the_costliest_call_and_its_miss_is_named_above_it(series: BillSeries) -> None:
     rows = rows_of(series, 78, 10)
     highest = {at for at, letter in enumerate(rows[1]) if letter in "░▒▓█"}
 

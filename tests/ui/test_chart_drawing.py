@@ -279,7 +279,7 @@ def test_a_mark_stands_in_a_column_of_its_call(count: int, width: int, data: st.
     assert marked == [int(np.searchsorted(columns.call, call))]
 
 
-def test_of_several_misses_in_a_column_the_dearest_is_marked_which_comes_last() -> None:
+def test_of_several_misses_in_a_column_the_costliest_is_marked_which_comes_last() -> None:
     shown = series([10] * 8, misses=(*missed(1), *missed(0, cause=MissCause.MODEL_CHANGED)))
 
     assert columns_of(shown, 2).miss.tolist() == [MARKS.index(CHANGED), -1]

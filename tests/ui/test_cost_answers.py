@@ -83,7 +83,7 @@ def test_where_every_saving_cuts_what_was_needed_that_is_said_with_the_most_ther
     assert "5 later calls needed cut text" in line
 
 
-def test_cache_misses_are_told_with_their_cost_and_their_causes_the_dearest_first() -> None:
+def test_cache_misses_are_told_with_their_cost_and_their_causes_the_costliest_first() -> None:
     assert said(None)[1] == "1 cache miss, expired (5 min) $0.30 extra   52k tokens re-cached   M says why"
 
     dear, cheap = (Figure(dollars, HowKnown.EXACT) for dollars in (0.5, 0.1))
@@ -153,7 +153,7 @@ async def test_the_pane_answers_with_no_strategy_on_and_tells_of_the_plan_with_o
         await run.until_shown("says why")
 
 
-async def test_the_key_goes_to_the_dearest_result_and_on_around_the_end(running, session_file) -> None:
+async def test_the_key_goes_to_the_costliest_result_and_on_around_the_end(running, session_file) -> None:
     async with running(session_file.path, size=(120, 36)) as run:
         heaviest = [each.block for each in spending_of(run.replay).heaviest]
         gone_to = []

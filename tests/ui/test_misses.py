@@ -178,7 +178,7 @@ async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(runn
         if size[1] < 32:
             assert "The bill over calls" not in run.text()
             await run.press("B")
-            assert "the dearest first" not in run.text()
+            assert "the costliest first" not in run.text()
         await run.until_shown("The bill over calls")
         await run.until_shown(f"{EXPIRED.glyph} {miss.call + 1} {ON_SCREEN.dollars(miss.extra_usd.value)}")
         assert "reads" in run.text()
@@ -188,7 +188,7 @@ async def test_the_bill_over_calls_shows_where_it_grew_and_names_the_misses(runn
         await run.until_shown(f"call {miss.call + 1}: {ON_SCREEN.dollars(cost)}")
         await run.press("B")
         assert "The bill over calls" not in run.text()
-        assert "the dearest first" in run.text()
+        assert "the costliest first" in run.text()
         assert study.is_on_top
 
 

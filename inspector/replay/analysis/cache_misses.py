@@ -124,12 +124,12 @@ class CacheMisses:
 
     @cached_property
     def dearest(self) -> tuple[CacheMiss, ...]:
-        """The misses that did not have to be, the dearest first; by tokens where there is no price."""
+        """The misses that did not have to be, the costliest first; by tokens where there is no price."""
         return tuple(sorted(self.misses, key=lambda miss: (-(miss.extra_usd.value or 0.0), -miss.tokens, miss.call)))
 
     @cached_property
     def causes(self) -> tuple[CauseTotal, ...]:
-        """A row for every cause, the dearest first, those that had to be last."""
+        """A row for every cause, the costliest first, those that had to be last."""
         rows = (total_of(cause, (miss for miss in self.all if miss.cause is cause)) for cause in MissCause)
         found = (row for row in rows if row.calls)
         return tuple(sorted(found, key=lambda row: (row.cause.is_expected, -(row.extra_usd.value or 0.0), -row.tokens)))

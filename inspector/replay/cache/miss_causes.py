@@ -112,7 +112,7 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
             "the cache expired", "expired", "come back sooner, or ask for longer retention where the provider has it"
         ),
         MissCause.RESUMED: _Words("the session was resumed or forked", "resumed", "go on in the session that is open"),
-        MissCause.BELOW_MINIMUM: _Words("the prompt before was too short to be cached", "too short"),
+        MissCause.BELOW_MINIMUM: _Words("the prompt before was too short to be cached", "prompt too short"),
         MissCause.LOOK_BACK: _Words(
             "too many blocks came at once for the cache to be found again",
             "look-back",

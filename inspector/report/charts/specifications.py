@@ -122,7 +122,7 @@ def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Dollars of every call by kind of token, one upon the other, and the dearest cache misses by name.
+    """Dollars of every call by kind of token, one upon the other, and the costliest cache misses by name.
 
     Calls that share a bar are added up. None where calls have no price.
     """

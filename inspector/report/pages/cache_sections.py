@@ -160,7 +160,7 @@ def _dearest(found: CacheMissesFacts, figures: FigureCells) -> Table:
     ]
     labels = (quantity(CacheMissFacts, name).label for name in MISS_COLUMNS)
     head = ("call", "why", *labels, "what would have prevented it")
-    return Table("The dearest cache misses", head, tuple(rows), words=2, numbers=len(MISS_COLUMNS))
+    return Table("The costliest cache misses", head, tuple(rows), words=2, numbers=len(MISS_COLUMNS))
 
 
 def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:

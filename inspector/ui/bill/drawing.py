@@ -77,7 +77,7 @@ class BillSeries:
 
     Attributes:
         dollars: Per kind of `KINDS` and call, float64.
-        misses: The misses that did not have to be, the dearest first.
+        misses: The misses that did not have to be, the costliest first.
         compactions: Calls that wrote the cache anew after a compaction.
         call: The call that is looked at; None for none.
         beside: Calls before which requests were made that are not the conversation's.
@@ -147,7 +147,7 @@ def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRu
 
 
 def call_at(series: BillSeries, x: int, width: int) -> int | None:
-    """The dearest call drawn at a column of the widget; None beside the columns."""
+    """The costliest call drawn at a column of the widget; None beside the columns."""
     labels = _label_width(series, width)
     if not labels <= x < width:
         return None
@@ -187,7 +187,7 @@ def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:
 
 
 def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
-    """The dearest misses by call and extra cost, where they stand or end there; those without room are left out."""
+    """The costliest misses by call and extra cost, where they stand or end there; those without room are left out."""
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
         glyph = mark_of(miss.cause).glyph

@@ -59,7 +59,7 @@ class ChartSeries:
         planned: The same under the plan, or None where there is no plan.
         window: Tokens the model's window holds, or None where unknown.
         compactions: Calls that are the first after a recorded compaction.
-        misses: Calls that missed the prompt cache and did not have to, the dearest last.
+        misses: Calls that missed the prompt cache and did not have to, the costliest last.
         cursor: The call looked at; None or the number of calls for the next one, not yet made.
         levels: Where strategies of the plan begin to act.
         firings: Calls at which those strategies act.
@@ -101,7 +101,7 @@ class ChartColumns:
         recorded: Per column, the most tokens of any of its calls, int64.
         planned: The same under the plan, or None.
         compaction: Per column, whether a context begins there.
-        miss: Per column, which of `MARKS` stands for the dearest cache miss there, -1 for none, int64.
+        miss: Per column, which of `MARKS` stands for the costliest cache miss there, -1 for none, int64.
         fires: Per column, whether a strategy that waits for a prompt size acts there.
         call: Per column, the last of its calls, int64.
         cursor: The column of the call looked at, or None.
@@ -174,7 +174,7 @@ def _missed(misses: tuple[MarkedMiss, ...], places: NDArray[np.int64], width: in
 
 
 def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMiss, ...]:
-    """What the chart marks of the calls that missed the prompt cache, the dearest last.
+    """What the chart marks of the calls that missed the prompt cache, the costliest last.
 
     While a limit is moved, the plan's edits are those of the replay, and other causes as they were last known.
 

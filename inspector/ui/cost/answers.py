@@ -180,7 +180,7 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
 
 
 def _missed(misses: CacheMisses | None) -> Line:
-    """How often the prompt cache was missed, what that cost beyond reading, and why, the dearest cause first."""
+    """How often the prompt cache was missed, what that cost beyond reading, and why, the costliest cause first."""
     if misses is None:
         return (Said(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
@@ -205,7 +205,7 @@ def _missed(misses: CacheMisses | None) -> Line:
 
 
 def _causes_of(missed: Line) -> Line:
-    """Of what is said of cache misses, how many there were, the key that says why, and the dearest cause."""
+    """Of what is said of cache misses, how many there were, the key that says why, and the costliest cause."""
     found = tuple(each for each in missed[:2] if each.rank < RANK_OF_TOKENS)
     if not found or not missed[-1].right:
         return found

@@ -154,7 +154,7 @@ class CostPane(CostBar, FailingPart):
         subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
 
     def to_carried(self, step: int = 1) -> None:
-        """To another of the tool results that cost most to resend under the plan, the dearest first, and around.
+        """To another of the tool results that cost most to resend under the plan, the costliest first, and around.
 
         Args:
             step: 1 for the next one, -1 for the one before.

@@ -93,7 +93,7 @@ def _share(figure: Figure, bill: Figure) -> Cell:
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:
-    """The misses a row of the table of causes stands for, the dearest first."""
+    """The misses a row of the table of causes stands for, the costliest first."""
     if key in (ALL, None):
         return found.dearest
     misses = tuple(miss for miss in found.all if key == miss.cause or (key == FOLDED and miss.cause.is_expected))

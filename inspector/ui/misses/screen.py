@@ -73,7 +73,7 @@ class Causes(FigureTable):
 class Calls(FigureTable):
     """The table of calls."""
 
-    HELP = """The calls that missed the cache for the cause above, the dearest first, and what the file shows of why."""
+    HELP = """The calls that missed the cache for the cause above, the costliest first, and what shows why."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CALLS)
 
@@ -196,7 +196,7 @@ class MissesScreen(StudyScreen):
         name = {ALL: "all causes", FOLDED: "had to be"}.get(str(key), name)
         calls = ON_SCREEN.plural(len(misses), "call")
         self.query_one("#calls-pane", Pane).border_title = Content(
-            f"{name}: {calls}, the dearest first" if name else ""
+            f"{name}: {calls}, the costliest first" if name else ""
         )
         self.calls.table = call_table(found.misses, misses) if misses else Table()
         self._place_bill()
