@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.assumptions import Assumptions
+from inspector.replay.explain.explanation import Explanation, Input
+from inspector.replay.figure import HowKnown
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.screens import SECTION_LETTERS
 from inspector.ui.cost.assumptions import TERMS, TermError
 from inspector.ui.cost.rows import CostSection
+from inspector.ui.explain.dialog import explanation_content
 from tests.conftest import ROOT
 from tests.ui.recordings import Recording, recording
-from tests.ui.studies import Costs
+from tests.ui.studies import Costs, table_on_top
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
@@ -128,6 +132,30 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
         assert "what every call paid" in run.explanation.lower()
         await run.press("escape")
         assert run.on_top == "session"
+
+
+def test_dollars_that_make_up_a_cost_are_explained_as_the_table_writes_them_and_add_up_to_it():
+    dollars = {"uncached input": 0.0071, "cache reads": 7.9190, "cache writes": 6.3846, "output": 1.3346}
+    parts = tuple(Input(label, value, "$", is_part=True) for label, value in dollars.items())
+    rate = Input("input", 5.0, "$ per million tokens")
+    explained = Explanation(sum(dollars.values()), "$", HowKnown.EXACT, "added up", (*parts, rate), "prices")
+
+    said = explanation_content(explained, in_lines=False).plain
+
+    written = [float(each) for each in re.findall(r"\$(\d+\.\d+)", said)]
+    assert written == [0.01, 7.93, 6.38, 1.33]
+    assert sum(written) == pytest.approx(float(ON_SCREEN.dollars(explained.value)[1:]))
+    assert "input $5 per million tokens" in said
+
+
+async def test_explained_totals_are_written_as_the_table_of_totals_writes_them(running, session_file: Recording):
+    async with running(session_file.path, size=(120, 36)) as run:
+        await run.press("1")
+        costs = await Costs.opened(run)
+        table = {key: row.cells["after"].text for key, row in costs.table.row_of.items() if key in costs.explained}
+        await run.press("E")
+        await run.until_open("explain")
+        assert [row.cells["value"].text for row in table_on_top(run).rows] == list(table.values())
 
 
 async def test_of_a_row_not_replayed_yet_the_explain_key_explains_what_the_session_costs(

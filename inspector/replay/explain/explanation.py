@@ -17,11 +17,13 @@ class Input:
         label: What it is.
         value: The number, or a few words; None where it is not known. May hold text of the session: a model's name.
         unit: What it is counted in: `tokens`, `$`, `$ per million tokens`, `seconds`, `calls`; empty for none.
+        is_part: It and the other parts add up to the figure.
     """
 
     label: str
     value: float | str | None
     unit: str = ""
+    is_part: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,12 +269,12 @@ def _dollars_by_kind(replay: Replay) -> Iterator[Input]:
     ledger = replay.ledger
     for label, tokens, dollars in _token_kinds(replay):
         if tokens:
-            yield Input(f"{label}: {tokens:,} tokens", _known(dollars), "$")
+            yield Input(f"{label}: {tokens:,} tokens", _known(dollars), "$", is_part=True)
     per_call = _charged_for_calls(replay)
     if per_call:
-        yield Input("calls themselves", per_call, "$")
+        yield Input("calls themselves", per_call, "$", is_part=True)
     if ledger.strategy_cost.any():
-        yield Input("requests the plan's strategies make", _known(float(ledger.strategy_cost.sum())), "$")
+        yield Input("requests the plan's strategies make", _known(float(ledger.strategy_cost.sum())), "$", is_part=True)
 
 
 def model_cost_explanation(row: ModelCost, replay: Replay) -> Explanation:

@@ -30,7 +30,7 @@ from inspector.ui.cost.rows import (
 )
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
-from inspector.ui.figure_table.table import legend_of
+from inspector.ui.figure_table.table import Cell, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
 from inspector.ui.session_screen import scale_words
@@ -259,8 +259,14 @@ class CostsScreen(StudyScreen):
         """Explain the figure under the cursor in full, with its section's others."""
         if self.sheet is None:
             return
-        keys = [row.key for row in self.figures.rows if row.key in self.sheet.explained]
-        figures = [Explained(self._called(key), self.sheet.explained[key]) for key in keys]
+        rows = [row for row in self.figures.rows if row.key in self.sheet.explained]
+        keys = [row.key for row in rows]
+        # Parts are written so that they add up; elsewhere a row has several figures, of which one is explained.
+        column = "after" if self.section is CostSection.TOTALS else ""
+        figures = [
+            Explained(self._called(row.key), self.sheet.explained[row.key], row.cells.get(column, Cell()).text)
+            for row in rows
+        ]
         if not figures:
             self.tell("there is no figure here to explain")
             return

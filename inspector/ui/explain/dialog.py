@@ -47,10 +47,12 @@ class Explained:
     Attributes:
         name: What the figure is called; may hold session text.
         explanation: How it is calculated.
+        shown: The figure as the screen writes it; empty to write it as any other.
     """
 
     name: str
     explanation: Explanation
+    shown: str = ""
 
 
 def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
@@ -61,8 +63,8 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         in_lines: Every number on a line of its own; else one after another.
     """
     numbered = [
-        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), ON_SCREEN.quantity(given.value, given.unit))
-        for given in explanation.inputs
+        Content.assemble((f"{one_line(given.label).strip()} ", FAINT), written)
+        for given, written in zip(explanation.inputs, _written(explanation), strict=True)
     ]
     if in_lines:
         given = Content("\n").join([Content.assemble("  ", each) for each in numbered])
@@ -76,6 +78,15 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
         *([Content.styled(f"{BELIEF}.", FAINT)] if in_lines else []),
     ]
     return Content("\n").join(parts)
+
+
+def _written(explanation: Explanation) -> list[str]:
+    """The inputs in numbers: dollars that make up the figure as the table of costs writes them."""
+    amounts = [given.value for given in explanation.inputs if given.is_part]
+    parts = iter(ON_SCREEN.dollars_of_parts(explanation.value, [each for each in amounts if not isinstance(each, str)]))
+    return [
+        next(parts) if given.is_part else ON_SCREEN.quantity(given.value, given.unit) for given in explanation.inputs
+    ]
 
 
 COLUMNS = (
@@ -148,7 +159,7 @@ class ExplainScreen(Dialog[None]):
 
 def _row(place: int, each: Explained) -> FigureRow:
     explanation = each.explanation
-    known, shown = explanation.known.value, explained_value(explanation, ON_SCREEN)
+    known, shown = explanation.known.value, each.shown or explained_value(explanation, ON_SCREEN)
     return FigureRow(
         place,
         {
