@@ -136,3 +136,17 @@ def test_what_a_file_does_not_say_is_called_unknown_and_left_blank_nowhere() -> 
     assert said[OLD] == ["unknown", "unknown", "no data", "no data"]
     assert said[NEW] == ["unknown", "house-model", "5.0k", "no price"]
     assert said[CHILD] == ["shop", "house-model", "5.0k", "$0.50"]
+
+
+def test_of_a_session_of_which_only_the_beginning_was_read_everything_is_at_least() -> None:
+    made = SessionBook()
+    made.list([header(NEW, 5), header(OLD, 1)])
+    made.read_into(
+        [
+            SessionSummary(NEW, "codex", tokens=22_000_000, usd=16.1, is_whole=False),
+            SessionSummary(OLD, "codex", tokens=2_000_000, usd=1.5),
+        ]
+    )
+    part, whole = (row_of(line, 10.0).cells for line in made.lines("", frozenset()))
+    assert (part["tokens"].text, part["cost"].text) == ("≥ 22M", "≥ $16.10")
+    assert (whole["tokens"].text, whole["cost"].text) == ("2.0M", "$1.50")

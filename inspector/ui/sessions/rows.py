@@ -65,13 +65,12 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells["project"] = Cell(one_line(project_of(folder)) or UNKNOWN, style="table--faint")
         cells["model"] = Cell(one_line(summary.model) or UNKNOWN, style="table--faint")
         cells |= {name: Cell(NO_USAGE, style="table--faint") for name in ("tokens", "cost")}
-        more = "" if summary.is_whole else "+"
+        is_part = not summary.is_whole
         if summary.tokens is not None:
-            cells["tokens"] = Cell(f"{ON_SCREEN.short(summary.tokens)}{more}")
+            cells["tokens"] = Cell(ON_SCREEN.marked(ON_SCREEN.short(summary.tokens), "", is_least=is_part))
         if summary.usd is not None:
-            cells["cost"] = Cell(
-                ON_SCREEN.marked(f"{ON_SCREEN.dollars(summary.usd)}{more}", "", is_least=summary.is_least)
-            )
+            dollars = ON_SCREEN.dollars(summary.usd)
+            cells["cost"] = Cell(ON_SCREEN.marked(dollars, "", is_least=is_part or summary.is_least))
         elif summary.tokens is not None:
             cells["cost"] = Cell(NO_PRICE, style="table--faint")
     return FigureRow(header.path, cells, mark=LIVE if is_live(entry.written, now) else " ")
@@ -104,7 +103,7 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
     if line.subagents:
         much.append(ON_SCREEN.plural(line.subagents, "subagent"))
     if not summary.is_whole:
-        much.append("+ at least: only its beginning was read")
+        much.append(f"{ON_SCREEN.at_least} at least: only its beginning was read")
     return (
         one_line(shown),
         one_line(" · ".join(part for part in who if part)),
