@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.app import SystemCommand
 from textual.events import Mount
+from textual.notifications import Notify
 from textual.reactive import Reactive
 from textual.screen import Screen
 
@@ -30,12 +31,14 @@ from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.answered_screen import run_dialog
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.input_gate import GatedApp
+from inspector.ui.toolkit.notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from textual.command import Provider
     from textual.driver import Driver
+    from textual.notifications import SeverityLevel
     from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary
@@ -288,6 +291,19 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
                 if isinstance(screen, InspectScreen):
                     screen.kept.save()
         self.exit()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a notice in the corner, as Textual does, for a time that always ends."""
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.post_message(Notify(Notice(message, title, severity, seconds, markup=markup)))
 
     def _tell_problem(self, problem: str) -> None:
         self.notify(one_line(problem), title="Settings", severity="warning", timeout=SECONDS_OF_PROBLEM, markup=False)

@@ -1,0 +1,49 @@
+"""Notices in the corner, where the program was held up just before one is shown."""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from textual import notifications
+from textual.widgets._toast import Toast
+
+from inspector.ui.app import InspectorApp
+from inspector.ui.toolkit.notices import Notice
+from tests.ui.waiting import until
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.ui.recordings import Recording
+
+HELD_UP = 60.0
+
+
+async def test_a_notice_goes_whose_time_was_over_before_it_stood_on_the_screen(
+    session_file: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, late, made = Toast.__init__, [0.0], []
+    monkeypatch.setattr(notifications, "time", lambda: time() + late[0])
+
+    def make_late(toast: Toast, *arguments: Any) -> None:
+        late[0] = HELD_UP
+        make(toast, *arguments)
+        # From below nothing a timer never comes to its end, nor does this test then.
+        assert toast._timeout > 0
+        made.append(toast)
+
+    monkeypatch.setattr(Toast, "__init__", make_late)
+    app = InspectorApp(session_file.path)
+    async with app.run_test(notifications=True) as pilot:
+        app.notify("saved", timeout=1)
+        assert await until(pilot, lambda: made)
+        assert await until(pilot, lambda: not app.screen.query(Toast))
+
+
+def test_a_notice_is_over_when_its_time_is_however_much_is_left_to_show_it() -> None:
+    old, new = (Notice("saved", timeout=5, raised_at=time() - seconds) for seconds in (6, 0))
+    assert old.has_expired
+    assert 0 < old.time_left < 1
+    assert not new.has_expired
+    assert 4 < new.time_left <= 5
