@@ -29,9 +29,9 @@ from inspector.ui.settings import Settings, load_settings, save_setting
 from inspector.ui.terminal_end import EndingApp
 from inspector.ui.themes import DARK, THEME_WORDS, THEMES, ThemedApp
 from inspector.ui.toolkit.answered_screen import run_dialog
+from inspector.ui.toolkit.corner_notice import CornerNotice
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.input_gate import GatedApp
-from inspector.ui.toolkit.notices import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -303,7 +303,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
     ) -> None:
         """Show a notice in the corner, as Textual does, for a time that always ends."""
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        self.post_message(Notify(Notice(message, title, severity, seconds, markup=markup)))
+        self.post_message(Notify(CornerNotice(message, title, severity, seconds, markup=markup)))
 
     def _tell_problem(self, problem: str) -> None:
         self.notify(one_line(problem), title="Settings", severity="warning", timeout=SECONDS_OF_PROBLEM, markup=False)

@@ -1,4 +1,4 @@
-"""Notices in a corner of the screen: Textual's, for a time that is never less than nothing."""
+"""A notice in a corner of the screen: Textual's, for a time that is never less than nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHORTEST: Final = 0.01
 
 
 @dataclass
-class Notice(Notification):
+class CornerNotice(Notification):
     """A notification whose time may be over when it is shown.
 
     It is where the program was held up in that moment, by the terminal, a busy machine or a computer's sleep. Textual's

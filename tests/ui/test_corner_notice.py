@@ -9,7 +9,7 @@ from textual import notifications
 from textual.widgets._toast import Toast
 
 from inspector.ui.app import InspectorApp
-from inspector.ui.toolkit.notices import Notice
+from inspector.ui.toolkit.corner_notice import CornerNotice
 from tests.ui.waiting import until
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ async def test_a_notice_goes_whose_time_was_over_before_it_stood_on_the_screen(
 
 
 def test_a_notice_is_over_when_its_time_is_however_much_is_left_to_show_it() -> None:
-    old, new = (Notice("saved", timeout=5, raised_at=time() - seconds) for seconds in (6, 0))
+    old, new = (CornerNotice("saved", timeout=5, raised_at=time() - seconds) for seconds in (6, 0))
     assert old.has_expired
     assert 0 < old.time_left < 1
     assert not new.has_expired
