@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from inspector.cli import before_after, tuning_pool
@@ -61,6 +62,12 @@ def squared(number: int) -> int:
     if number == 13:
         raise ValueError("thirteen")
     return number * number
+
+
+def slowly(seconds: float) -> int:
+    """This process, after a while."""
+    time.sleep(seconds)
+    return os.getpid()
 
 
 def interrupting(number: int) -> int:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import sys
+import time
 from argparse import Namespace
 from contextlib import suppress
 from functools import partial
@@ -71,6 +72,17 @@ def test_what_comes_of_jobs_is_told_with_the_job_as_soon_as_it_is_known(make: Ca
         assert not executor.ended
         assert dict(executor.finished(jobs, until=0.0)) == {}
         assert not executor.ended
+
+
+def test_what_is_being_worked_on_when_time_is_up_is_waited_for_and_its_process_stays() -> None:
+    jobs = [Job(Path(str(number)), fleet_work.slowly, (1.0,)) for number in range(2)]
+    with ProcessExecutor(1) as executor:
+        (before,) = dict(executor.finished([Job(Path("0"), fleet_work.slowly, (0.0,))])).values()
+        found = dict(executor.finished(jobs, until=time.monotonic() + 0.2))
+        (after,) = dict(executor.finished([Job(Path("0"), fleet_work.slowly, (0.0,))])).values()
+
+    assert found == {0: before}
+    assert after == before
 
 
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)

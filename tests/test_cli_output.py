@@ -24,11 +24,18 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def said(monkeypatch: pytest.MonkeyPatch, clock: list[float], steps: list[float], *, terminal: bool = True) -> str:
+def said(
+    monkeypatch: pytest.MonkeyPatch,
+    clock: list[float],
+    steps: list[float],
+    *,
+    terminal: bool = True,
+    doing: str = "reading",
+) -> str:
     """What is written when a step is reported at each of the given seconds."""
     stream = Stream(terminal=terminal)
     monkeypatch.setattr(sys, "stderr", stream)
-    with ProgressLine("reading") as report:
+    with ProgressLine(doing, estimates=doing != "reading") as report:
         for done, seconds in enumerate(steps, 1):
             clock[0] = seconds
             report(done, len(steps))
@@ -49,3 +56,15 @@ def test_fast_steps_are_not_all_shown(monkeypatch, clock):
 
 def test_where_nobody_looks_nothing_is_written(monkeypatch, clock):
     assert said(monkeypatch, clock, [0.1, 5.0], terminal=False) == ""
+
+
+@pytest.mark.parametrize("columns", [12, 40, 60, 80, 120])
+def test_a_line_is_never_wider_than_the_terminal_and_tells_how_far_it_is(monkeypatch, clock, columns):
+    monkeypatch.setattr(output, "_columns", lambda _: columns)
+    doing = "trying 1,234 plans on 40 sessions, group 3 of 5"
+    written = said(monkeypatch, clock, [60.0, 120.0, 180.0], doing=doing)
+    lines = [line.removesuffix("\x1b[K") for line in written.split("\r") if "%" in line]
+
+    assert max(map(len, lines)) < columns
+    assert all("33 %" in lines[0] and "2 m" in line for line in lines[:1])
+    assert all((doing in line) == (columns >= 80) for line in lines[:1])

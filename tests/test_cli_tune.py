@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from inspector.cli import main
+from inspector.cli import executors, main, shared_search, tune, tuning_pool
 from inspector.cli.output import ProgressLine
-from inspector.replay.tuning import search
+from inspector.replay.tuning import fleet, search
 from inspector.report.catalogue import quantities
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
@@ -33,6 +33,9 @@ from tests.report.pages import Page, at
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from inspector.cli.session_tasks import SessionTask
+    from inspector.replay.tuning.trial import TrialTerms
 
 SAMPLES = ROOT / "sample_sessions"
 ROWS, COLUMNS = 24, 80
@@ -88,6 +91,15 @@ def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
 
     assert replayed["plans"][0]["saved"]["usd"] == pytest.approx(group.plan.saved_usd, abs=1e-5)
     assert replayed["baseline"]["cost_usd"] == pytest.approx(group.cost_usd, abs=1e-5)
+    needed = replayed["plans"][0]["needed_later"]
+    assert needed["calls"] == group.plan.needed > 0
+    assert needed["recoveries_usd"] == pytest.approx(group.plan.recovery_usd, abs=1e-4)
+    assert needed["saved_at_least_usd"] == pytest.approx(group.plan.net_usd, abs=1e-4)
+    assert needed["break_even_recoveries"] == group.plan.break_even
+    assert needed["calls"] == sum(row["plans"][0]["needed_later"]["calls"] for row in replayed["sessions"])
+    said = " ".join(run_here(capsys, "report", folder, "--plan", file).out.split())
+    assert f"{group.plan.needed} later calls needed cut text, ~$" in said
+    assert "such calls would use it up" in said
 
 
 def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_drawn_anew(
@@ -205,7 +217,7 @@ def test_a_search_that_is_interrupted_tells_what_it_found(
 def test_very_many_sessions_are_searched_on_a_part_and_chosen_on_all(
     capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "SAMPLED", 5)
+    monkeypatch.setattr(fleet, "SAMPLED", 5)
     outcome = run_here(capsys, "tune", folder, "--strategy", "truncate-after-use", "--format", "json")
     (group,) = json.loads(outcome.out)["groups"]
 
@@ -213,6 +225,83 @@ def test_very_many_sessions_are_searched_on_a_part_and_chosen_on_all(
     assert 0 < group["tried"] < group["searched"]
     assert group["is_complete"]
     assert group["plan"]["helped"] == 6
+
+
+COARSE_OF_FEW = 100
+"""Plans that a coarse search of the strategies of `FEW` tries at least: each at every limit and kind of trigger."""
+
+
+@pytest.fixture
+def trials(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock on which every trial of a plan on a session takes a second, and nothing else takes any."""
+    now, tried = [0.0], tuning_pool._tried
+
+    def counted(task: SessionTask, plans: tuple[Plan, ...], terms: TrialTerms) -> object:
+        now[0] += len(plans)
+        return tried(task, plans, terms)
+
+    monkeypatch.setattr(tuning_pool, "_tried", counted)
+    for module in (tune, executors, shared_search):
+        monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    return now
+
+
+def write_group(folder: Path, name: str, count: int, lines: int = 200) -> None:
+    """So many sessions of a model of that name, of which no call is one of others."""
+    write_sessions(folder / name, count)
+    for file in (folder / name).iterdir():
+        text = "".join(file.read_text(encoding="utf-8").splitlines(keepends=True)[:lines])
+        text = (
+            text.replace("claude-opus-4-8", name).replace('"req_', f'"req_{name[-3:]}').replace('"msg_', '"msg_' + name)
+        )
+        file.write_text(text, encoding="utf-8")
+
+
+def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, trials: list[float]
+) -> None:
+    write_group(tmp_path, "claude-opus-4-6", 30)
+    write_group(tmp_path, "claude-haiku-4-5", 5, lines=120)
+    minutes = 4_000 / 60
+    asked = ("--processes", "0", "--no-kept-results", "--format", "json", "--minutes", str(minutes))
+    large, small = json.loads(run_here(capsys, "tune", tmp_path, *FEW, *asked).out)["groups"]
+
+    assert trials[0] < 4_000 + 100
+    assert (large["sessions"], small["sessions"]) == (30, 5)
+    assert min(large["searched"], small["searched"]) >= COARSE_OF_FEW
+    assert small["is_complete"]
+    assert small["left"] == []
+    assert not large["is_complete"]
+    assert large["left"]
+    assert not {str(stage) for stage in search.COARSE}.intersection(large["left"])
+    assert large["plan"] is not None, "what did best in the coarse search was tried on all thirty"
+
+
+def test_what_a_search_did_not_come_to_is_told_of_each_group(
+    capsys: pytest.CaptureFixture[str], folder: Path, trials: list[float]
+) -> None:
+    asked = ("--processes", "0", "--no-kept-results", "--minutes", str(1_200 / 60))
+    page = " ".join(run_here(capsys, "tune", folder, *FEW, *asked).out.split())
+
+    assert "not tried " in page
+    assert str(search.Stage.FINE) in page
+    asked = ("--processes", "0", "--no-kept-results", "--minutes", str(16 / 60))
+    page = " ".join(
+        run_here(capsys, "tune", folder, "--strategy", "truncate-after-use:keep=100000", *asked).out.split()
+    )
+    assert "Nothing that was tried saves 1 % of the cost after recoveries, and not everything was tried" in page
+
+
+def test_where_nothing_saves_on_a_part_of_very_many_sessions_it_is_said(
+    capsys: pytest.CaptureFixture[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "SAMPLED", 5)
+    outcome = run_here(capsys, "tune", folder, "--strategy", "summarize", "--format", "json")
+    (group,) = json.loads(outcome.out)["groups"]
+
+    assert (group["sampled"], group["sessions"]) == (5, 6)
+    assert group["verdict"] == "nothing saves"
+    assert group["is_complete"]
 
 
 def test_a_search_without_time_says_that_nothing_was_tried(capsys: pytest.CaptureFixture[str], folder: Path) -> None:

@@ -145,8 +145,13 @@ class ClusterExecutor(SessionExecutor):
         done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._seen = time.monotonic()
         try:
-            while (waiting or alone or running) and not self._is_over(until) and self._has_workers():
+            while (waiting or alone or running) and not self._is_given_up(until) and self._has_workers():
                 waiting.extendleft(self._left_behind(running))
+                if self._is_over(until):
+                    waiting.clear()
+                    alone.clear()
+                    if not running:
+                        return
                 while waiting and len(running) < sum(self._threads.values()) * AHEAD:
                     self._submit(jobs, waiting.popleft(), running, done, stays=stays)
                 # Whoever was at work where a worker ended has to show by itself that it was not the reason.
@@ -154,7 +159,7 @@ class ClusterExecutor(SessionExecutor):
                     index = alone.popleft()
                     tried_alone[index] += 1
                     self._submit(jobs, index, running, done, stays=False)
-                future = _next(done, min(until - time.monotonic(), LOOK_SECONDS))
+                future = _next(done, LOOK_SECONDS)
                 if future is None or future not in running:
                     continue
                 index = running.pop(future).job

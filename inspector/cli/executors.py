@@ -38,6 +38,9 @@ MOST_TRIES: Final = 3
 LOOK_SECONDS: Final = 0.1
 """How long a wait for results goes on before it is looked whether somebody pressed ctrl-c."""
 
+LINGER_SECONDS: Final = 10.0
+"""How long, where time is up, what is being worked on is waited for: a process that is ended loses what it keeps."""
+
 CTRL_C: Final = "ctrl-c"
 
 
@@ -113,7 +116,7 @@ class SessionExecutor(ABC):
 
         Args:
             jobs: What is to be done.
-            until: When to stop, on the monotonic clock.
+            until: When to stop, on the monotonic clock; what is being worked on then is waited for a little longer.
             stays: Give a session to the process that had it before, which keeps it ready.
 
         Yields:
@@ -137,6 +140,10 @@ class SessionExecutor(ABC):
 
     def _is_over(self, until: float) -> bool:
         return bool(self.ended) or time.monotonic() >= until
+
+    def _is_given_up(self, until: float) -> bool:
+        """Whether not even what is being worked on is waited for."""
+        return self._is_over(until if self.ended else until + LINGER_SECONDS)
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002  the signal's signature
         self._interrupts += 1
@@ -191,10 +198,11 @@ class ProcessExecutor(SessionExecutor):
         running: dict[_Lane, int] = {}
         try:
             while True:
-                self._hand_out(jobs, waiting, running)
-                if not running or self._is_over(until):
+                if not self._is_over(until):
+                    self._hand_out(jobs, waiting, running)
+                if not running or self._is_given_up(until):
                     return
-                for lane in _ready(running, min(until - time.monotonic(), LOOK_SECONDS)):
+                for lane in _ready(running, LOOK_SECONDS):
                     index = running.pop(lane)
                     received = lane.received()
                     tries[index] += 1

@@ -173,13 +173,18 @@ def save(target: Path, content: str | bytes) -> None:
         raise CommandError(f"{target}: cannot be written: {error.strerror or error}") from None
 
 
+COLUMNS = 80
+
 QUIET_SECONDS = 0.4
 """Work that takes less than this is not worth a line."""
 
 REFRESH_SECONDS = 0.1
 
 BAR_CELLS = 24
-"""Narrow enough that the line fits in 60 columns."""
+"""At most; fewer where the line would not fit the terminal, which cannot wipe a line that it wrapped."""
+
+LEAST_BAR_CELLS = 8
+"""Of fewer nobody can tell anything."""
 
 
 ESTIMATED_AFTER = 2.0
@@ -216,9 +221,13 @@ class ProgressLine:
         self._next = time.monotonic() + REFRESH_SECONDS
         self._shown = True
         percent = min(100, 100 * done // total) if total > 0 else 0
-        filled = BAR_CELLS * percent // 100
-        bar = "#" * filled + "." * (BAR_CELLS - filled)
-        sys.stderr.write(f"\r{self._doing}: [{bar}] {percent} %{self._rest(done, total)}\x1b[K")
+        said, columns = f"{percent} %{self._rest(done, total)}", _columns(sys.stderr) - 1
+        cells = min(BAR_CELLS, columns - len(f"{self._doing}: [] {said}"))
+        if cells >= LEAST_BAR_CELLS:
+            filled = cells * percent // 100
+            said = f"[{'#' * filled}{'.' * (cells - filled)}] {said}"
+        line = f"{self._doing}: {said}" if len(self._doing) + 2 + len(said) <= columns else said[:columns]
+        sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()
 
     def _rest(self, done: int, total: int) -> str:
@@ -239,6 +248,14 @@ class ProgressLine:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide a terminal is; 80 where it does not tell."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or COLUMNS
+    except (OSError, ValueError):
+        return COLUMNS
 
 
 Reported_contra = TypeVar("Reported_contra", bound="Struct", contravariant=True)

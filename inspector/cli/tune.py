@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from inspector.cli.kept_results import KeptResults
-    from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import FleetGroup, FleetSession, TunedGroup
-    from inspector.replay.tuning.search import GroupSearch
-    from inspector.replay.tuning.trial import TrialTerms
-    from inspector.report.tuning import TuneReport, TuningTerms
-    from inspector.strategies.plan import Plan
+    from inspector.report.tuning import TuneReport
 
 MINUTES = 10.0
 
@@ -97,7 +93,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=_amount,
         default=MINUTES,
-        help=f"once all is read, search at most N minutes ({MINUTES:g}); ctrl-c ends it sooner, telling what it found",
+        help=f"once all is read, search at most N minutes ({MINUTES:g}), shared evenly among agents and models; ctrl-c "
+        "ends it sooner, telling what it found and what is left",
     )
     add_price_arguments(parser)
     add_uncertainty_argument(parser)
@@ -206,15 +203,14 @@ def _found(paths: Sequence[Path], results: KeptResults) -> dict[Path, int]:
 def _tuned(
     sizes: dict[Path, int], options: Namespace, results: KeptResults
 ) -> tuple[TuneReport, list[TunedGroup], bool]:
-    from functools import partial
-
     from inspector.cli.session_tasks import SessionTerms
-    from inspector.cli.tuning_pool import TuningPool, without_lost
+    from inspector.cli.shared_search import SharedSearch
+    from inspector.cli.tuning_pool import TuningPool
     from inspector.replay.tuning.fleet import grouped
     from inspector.replay.tuning.trial import TrialTerms
     from inspector.report.folder import UnreadSession
     from inspector.report.path_redaction import shown_name, shown_path
-    from inspector.report.tuning import TuningTerms, tune_report
+    from inspector.report.tuning import TuningTerms, constraints_of, tune_report
 
     asked = TuningTerms(
         max_needed=options.max_needed,
@@ -233,20 +229,10 @@ def _tuned(
         if not sessions and problems:
             raise CommandError(next(iter(problems.values())))
         useful = [session for session in sessions if session.calls and not math.isnan(session.cost)]
-        groups = grouped(useful)
-        # What was only read would be of no use: the time is for the search.
+        plans = [plan_of(request) for request in options.plans]
+        # What would only be read is of no use: the time is for the search.
         ends = time.monotonic() + 60 * options.minutes
-        tuned: list[TunedGroup] = []
-        left = float(sum(session.calls for session in useful))
-        for group in groups:
-            weight = sum(session.calls for session in group.sessions)
-            now = time.monotonic()
-            until = now + (ends - now) * weight / max(left, 1)
-            left -= weight
-            search = partial(_searched, pool, options, asked, terms, until)
-            # What was tried on the others is known already where one of them is lost.
-            found = without_lost(group, problems, search)
-            tuned += [] if found is None else [found]
+        tuned = SharedSearch(pool, constraints_of(asked), terms, plans).tuned(grouped(useful), ends, problems)
         ended = executor.ended
     unread = [UnreadSession(path=shown_path(path), problem=shown_name(why)) for path, why in problems.items()]
     warnings = _warnings(sessions, tuned, ended)
@@ -255,65 +241,6 @@ def _tuned(
         narrate(warnings[0])
     paths = [shown_path(path) for path in options.paths]
     return tune_report(paths, asked, tuned, unread, warnings, options.export or ""), tuned, bool(ended)
-
-
-def _searched(
-    pool: TuningPool,
-    options: Namespace,
-    asked: TuningTerms,
-    terms: TrialTerms,
-    until: float,
-    group: FleetGroup,
-) -> TunedGroup:
-    """Search for one group's plan, until it is found or time is up."""
-    from inspector.replay.tuning.choice import has_enough
-    from inspector.replay.tuning.fleet import TunedGroup
-    from inspector.replay.tuning.search import SAMPLED
-
-    enough = has_enough([session.calls for session in group.sessions]) and not pool.ended
-    bases = _bases(pool, group, options) if enough else ()
-    sample = group.sample(SAMPLED)
-    now = time.monotonic()
-    # What is found on a part has to be tried on all of them.
-    share = 1.0 if sample is group else 0.7
-    sampled = _search(pool, sample, bases, asked, terms, now + share * (until - now))
-    if sample is group:
-        return TunedGroup.of(group, sampled, sampled)
-    return TunedGroup.of(group, _search(pool, group, (), asked, terms, until, sampled.shortlist()), sampled)
-
-
-def _search(
-    pool: TuningPool,
-    group: FleetGroup,
-    bases: Sequence[Plan],
-    asked: TuningTerms,
-    terms: TrialTerms,
-    until: float,
-    shortlist: Sequence[Plan] = (),
-) -> GroupSearch:
-    from inspector.replay.tuning.search import GroupSearch
-    from inspector.report.tuning import constraints_of
-
-    sessions = group.sessions
-    costs, calls = [session.cost for session in sessions], [session.calls for session in sessions]
-    search = GroupSearch(bases, constraints_of(asked), costs, calls, terms.keep, shortlist)
-    paths = [session.path for session in sessions]
-    for number, plans in enumerate(search.rounds(), start=1):
-        doing = f"trying {len(plans):,} plans on {len(paths):,} sessions, round {number}"
-        found = 0
-        with ProgressLine(doing, estimates=True) as progress:
-            for plan, trials in pool.tried(plans, paths, terms, until, progress):
-                search.add(plan, trials)
-                found += 1
-        if found < len(plans):
-            break
-    return search
-
-
-def _bases(pool: TuningPool, group: FleetGroup, options: Namespace) -> tuple[Plan, ...]:
-    if options.plans:
-        return tuple(plan_of(request) for request in options.plans)
-    return pool.bases(group.typical.path)
 
 
 def _warnings(sessions: Sequence[FleetSession], tuned: Sequence[TunedGroup], ended: str) -> list[str]:

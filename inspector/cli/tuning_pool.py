@@ -21,7 +21,6 @@ from inspector.errors import InspectorError
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.compaction_costs import compacted_session, threshold_costs
 from inspector.replay.tuning.fleet import FleetSession
-from inspector.replay.tuning.search import SAMPLED
 from inspector.replay.tuning.trial import PreparedSession, Trial
 from inspector.report.numbers import IN_TEXT
 from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 Worked = TypeVar("Worked")
 
 AT_ONCE: Final = 16
-"""Plans that are tried on a session before it is another one's turn; of very many sessions, each has its turn once."""
+"""Plans that are tried on a session before it is another one's turn: little is lost where time is up in the middle."""
 
 MOST_KEPT_TRIALS: Final = 100_000
 """Of one session, in the cache folder."""
@@ -332,11 +331,10 @@ class TuningPool:
         self, plans: Sequence[Plan], keys: Sequence[bytes], paths: Sequence[Path], terms: TrialTerms
     ) -> tuple[list[Job[tuple[list[Trial | None], ReadFrom | None]]], list[list[bytes]]]:
         """What is still to be tried, and the keys of each job's plans."""
-        at_once = AT_ONCE if len(paths) <= SAMPLED else len(plans)
         jobs: list[Job[tuple[list[Trial | None], ReadFrom | None]]] = []
         asked: list[list[bytes]] = []
-        for first in range(0, len(plans), max(at_once, 1)):
-            part = range(first, min(first + at_once, len(plans)))
+        for first in range(0, len(plans), AT_ONCE):
+            part = range(first, min(first + AT_ONCE, len(plans)))
             for path in paths:
                 new = [at for at in part if keys[at] not in self._trials[path]]
                 if new:

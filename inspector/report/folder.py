@@ -6,12 +6,15 @@ with the session that ended first. `docs/folder-report.schema.json` is made from
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 import inspector
+from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.belief import BELIEF, uncertain_saving
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import How
     from inspector.report.document import Report
+
+
+_COUNTED = ("calls", "results", "exact_text", "fault", "anchor", "citation", "repeats_anyway")
 
 
 class FolderReport(Struct, frozen=True, kw_only=True):
@@ -75,6 +81,10 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
     helped: Annotated[Count, figure("sessions it helps", Unit.COUNT, "Sessions it saves something on.")]
     unchanged: Annotated[Count, figure("sessions it leaves alone", Unit.COUNT, "Sessions it makes no difference to.")]
     worse: Annotated[Count, figure("sessions it costs more on", Unit.COUNT, "Sessions it costs more on.")]
+    needed_later: Annotated[
+        NeededLaterFacts | None,
+        about("Sums over all sessions; dollars of those with a price. Null where it was not looked for."),
+    ]
     percent: Annotated[Distribution | None, about("Null where no session has a figure.")]
     order: Annotated[list[int], about("Indices of sessions, those it helps most first.")]
     uncertainty: Annotated[
@@ -246,10 +256,33 @@ def _folder_plan(
         helped=sum(percent > 0 for percent in percents),
         unchanged=sum(percent == 0 for percent in percents),
         worse=sum(percent < 0 for percent in percents),
+        needed_later=_needed_later([each.needed_later for each in under if each.needed_later is not None], saved),
         percent=_distribution(found) if found else None,
         order=sorted(range(len(rows)), key=lambda at: (*_least_first(under[at].saved), rows[at].path)),
         uncertainty=uncertain_saving(saved.usd, figures.cost_usd) if model_uncertainty else None,
     )
+
+
+def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLaterFacts | None:
+    """What a plan cut that sessions needed later, of all of them together, priced as far as they have prices."""
+    if not found:
+        return None
+    priced = [each for each in found if each.recoveries_usd is not None]
+    cost = sum(each.recoveries_usd or 0.0 for each in priced) if priced else None
+    calls = sum(each.calls for each in priced)
+    each_usd = cost / calls if cost is not None and calls else None
+    saves = saved.usd is not None and saved.usd > NOTHING
+    least = None if cost is None or saved.usd is None else round(saved.usd - cost, DOLLAR_DIGITS)
+    facts = NeededLaterFacts(
+        **{name: sum(getattr(each, name) for each in found) for name in _COUNTED},
+        recoveries_usd=None if cost is None else round(cost, DOLLAR_DIGITS),
+        cost_each_usd=None if each_usd is None else round(each_usd, DOLLAR_DIGITS),
+        saved_at_least_usd=least,
+        break_even_recoveries=ceil(saved.usd / each_usd - NOTHING) if saves and saved.usd and each_usd else None,
+        known={},
+    )
+    told = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)
+    return replace(facts, known=dict.fromkeys(told, HowKnown.ESTIMATED.value))
 
 
 def _least_first(saved: Saving) -> tuple[float, int]:

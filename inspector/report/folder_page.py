@@ -11,13 +11,22 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.belief import BELIEF, UNCERTAIN, uncertain_words
 from inspector.report.cache_document import MissCauseFacts
 from inspector.report.cache_text import CAUSE_COLUMNS, cause_name, dollars, lifetime_label
-from inspector.report.catalogue import FigureSet, Output, Saving, quantities, quantity, totals_shown
+from inspector.report.catalogue import (
+    FigureSet,
+    NeededLaterFacts,
+    Output,
+    Saving,
+    quantities,
+    quantity,
+    totals_shown,
+)
 from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, PageContent, Section
+from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import plan_letter
 from inspector.safe_text import clip_cells
@@ -44,6 +53,10 @@ AFTERMATH = ("until the next edit or finished step", "after a compaction", "else
 
 OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "unchanged")
 """What the totals say of a plan: paths in `FolderPlan`."""
+
+
+NEEDED = ("calls", "repeats_anyway", "recoveries_usd", "saved_at_least_usd", "break_even_recoveries")
+"""And of what it cut that was needed later: figures of `NeededLaterFacts`."""
 
 
 def folder_content(report: FolderReport) -> PageContent:
@@ -87,10 +100,21 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
                     Cell(f"{unit} ("),
                     share,
                     Cell(f") over all sessions: {spread}"),
+                    *_needed(plan),
                 )
             )
         )
     return tuple(lines)
+
+
+def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
+    """What the plan cut that was needed later, and what that leaves of its saving, behind what it saves."""
+    found = plan.needed_later
+    if found is None:
+        return ()
+    band = (found.saved_at_least_usd, plan.saved.usd)
+    said = recovery_words(found.calls, found.cost_each_usd, band, found.break_even_recoveries, IN_TEXT)
+    return (Cell(f" {said[:1].upper()}{said[1:]}."),)
 
 
 def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
@@ -118,6 +142,13 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
         cells = (figures.cell("plans", index, *path.split(".")) for index in plans)
         label = "saved, of the total" if path == "saved.percent" else quantity(FolderPlan, path).label
         rows.append((Cell(label), Cell(""), *cells))
+    for name in NEEDED if any(plan.needed_later is not None for plan in report.plans) else ():
+        found = [
+            figures.cell("plans", index, "needed_later", name) if report.plans[index].needed_later else Cell("-")
+            for index in plans
+        ]
+        label = "needed later" if name == "calls" else quantity(NeededLaterFacts, name).label
+        rows.append((Cell(label), Cell(""), *found))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
     return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from msgspec import Struct, field
 
 import inspector
 from inspector.replay.analysis.model_uncertainty import widened
+from inspector.replay.analysis.plan_outcome import NOTHING
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.search import curves_through
@@ -89,6 +91,7 @@ class TunedGroupFacts(Struct, frozen=True, kw_only=True):
     searched: Annotated[Count, figure("plans searched", Unit.COUNT, "Plans that were tried to find these.")]
     sampled: Annotated[Count, figure("sessions searched", Unit.COUNT, "On so many of the sessions.")]
     is_complete: Annotated[bool, about("The search went to its end.")]
+    left: Annotated[list[str], about("What it did not come to before it was ended; empty where it went to its end.")]
     plan: Annotated[TunedPlan | None, about("The best plan; null where none saves anything, or there is too little.")]
     front: Annotated[list[FrontPoint], about("Plans of which no other saves more and is needed less.")]
     curves: Annotated[list[CurveFacts], about("What each limit of the plan decides, what decides most first.")]
@@ -111,7 +114,9 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     ]
     break_even: Annotated[
         Count | None,
-        figure("used up by", Unit.COUNT, "Recoveries that would use up what it saves; null where none was needed."),
+        figure(
+            "used up by", Unit.COUNT, "The fewest recoveries that use up what it saves; null where none was needed."
+        ),
     ]
     requests: Annotated[Count, figure("calls added", Unit.CALLS, "Its own requests, and one a recovery.")]
     net_usd: Annotated[
@@ -291,6 +296,7 @@ def _group(tuned: TunedGroup, asked: TuningTerms, target: str) -> TunedGroupFact
         searched=tuned.searched,
         sampled=tuned.sampled,
         is_complete=tuned.is_complete,
+        left=list(tuned.left),
         plan=None if chosen is None else _plan(tuned, asked, chosen, target),
         front=_front(tuned, asked) if tells else [],
         curves=[] if chosen is None else _curves(tuned, asked, chosen),
@@ -316,6 +322,8 @@ def _answer(tuned: TunedGroup) -> str:
             )
         case Verdict.UNTRIED:
             return "no plan was tried on all sessions before the search ended; --minutes gives it more time"
+        case Verdict.NOTHING_SAVES if tuned.left:
+            return "nothing that was tried saves 1 % of the cost after recoveries, and not everything was tried"
         case Verdict.NOTHING_SAVES:
             return (
                 "nothing saves here: no plan that is allowed saves 1 % of the cost after recoveries; leave it as it is"
@@ -350,7 +358,7 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
         needed_per_100=round(PER * needed / max(calls, 1), PERCENT_DIGITS),
         recovery_usd=round(recovery, DOLLAR_DIGITS),
         recovery_each_usd=None if each is None else round(each, DOLLAR_DIGITS),
-        break_even=int(saved / each) if each else None,
+        break_even=ceil(saved / each - NOTHING) if each and saved > NOTHING else None,
         requests=int(table.requests[chosen].sum()),
         net_usd=round(choice.net.middle, DOLLAR_DIGITS),
         net_percent=percent(choice.net.middle),

@@ -40,6 +40,8 @@ FRONT_IN_TEXT = 5
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
 
+NOT_TRIED = "Not tried before the search ended"
+
 SPEC_WIDTH = 120
 """Characters of a plan in its one-line form that a row has room for; of a longer one only the names are shown."""
 
@@ -111,6 +113,8 @@ def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], 
 def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file: str) -> list[Section]:
     group, number = report.groups[at], at + 1
     parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}{_tried(group)}."),))]
+    if group.left:
+        parts.append(Line((Cell(f"{NOT_TRIED}: {_left(group)}."),)))
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
         parts.append(_plan_table(figures, at))
@@ -248,11 +252,13 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}{_tried(group)}", HEADING)
         if group.plan is None:
             page.line(f"{_capital(group.answer)}.", indent=2)
+            if group.left:
+                page.line(f"{NOT_TRIED}: {_left(group)}.", indent=2)
             continue
         if group.verdict != "recommended":
             page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
-        page.pairs(_pairs(report, group, group.plan, figures, at))
-        page.pairs([("to use it", line) for line in _to_use(group.plan, plan_file)[:1]])
+        to_use = [("to use it", line) for line in _to_use(group.plan, plan_file)[:1]]
+        page.pairs([*_pairs(report, group, group.plan, figures, at), *to_use])
         _front_text(page, group, figures, at)
         _configuration_text(page, group.plan)
     if report.compaction:
@@ -281,6 +287,11 @@ def _tried(group: TunedGroupFacts) -> str:
     return f"; {IN_TEXT.plural(group.searched, 'plan')} tried{some}"
 
 
+def _left(group: TunedGroupFacts) -> str:
+    """What the search did not come to before it was ended."""
+    return "; ".join(group.left)
+
+
 def _drawn(report: TuneReport) -> str:
     """What the band of a plan's saving is over."""
     others = f", and {UNCERTAIN}: {turns_words()} turns" if report.asked.model_uncertainty else ""
@@ -304,6 +315,8 @@ def _pairs(
     ]
     if group.curves:
         pairs.append(("limits", _curve_text(group.curves[0])))
+    if group.left:
+        pairs.append(("not tried", _left(group)))
     return pairs
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown, weakest
 from inspector.replay.tuning.choice import LEAST_SESSIONS, PlanChoice, choose
+from inspector.replay.tuning.search import COARSE, SAMPLED
 from inspector.session.related import parent_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,18 @@ class FleetGroup:
             spread[count // 2] = self.typical
         return replace(self, sessions=tuple(session for session in self.sessions if session in spread))
 
+    def part(self) -> FleetGroup:
+        """Those of its sessions that are searched."""
+        return self.sample(SAMPLED)
+
+    def few(self) -> FleetGroup:
+        """Those that are searched coarsely: of the others, as many as tell anything, of all costs but the extremes."""
+        sample = self.part()
+        order = sorted(sample.sessions, key=lambda session: session.cost)
+        count = min(LEAST_SESSIONS, len(order))
+        spread = [order[(2 * at + 1) * len(order) // (2 * count)] for at in range(count)]
+        return replace(self, sessions=tuple(session for session in sample.sessions if session in spread))
+
     @property
     def known(self) -> HowKnown:
         """How savings on all of them are known."""
@@ -102,7 +115,7 @@ class TunedGroup:
         group: The sessions.
         table: Everything that was tried.
         choice: What to make of it.
-        is_complete: The search went to its end.
+        left: What the search did not come to before it was ended, in words; empty where it went to its end.
         searched: How many plans were tried to find those of the table.
         sampled: On how many of the sessions.
     """
@@ -110,23 +123,40 @@ class TunedGroup:
     group: FleetGroup
     table: TrialTable
     choice: PlanChoice
-    is_complete: bool
+    left: tuple[str, ...]
     searched: int
     sampled: int
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the search went to its end."""
+        return not self.left
+
     @classmethod
-    def of(cls, group: FleetGroup, search: GroupSearch, sampled: GroupSearch) -> TunedGroup:
+    def of(cls, group: FleetGroup, search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> TunedGroup:
         """Choose among what was tried.
 
         Args:
             group: The sessions.
             search: What was tried on all of them.
-            sampled: The search on a part of them, where there was one; else the same.
+            coarse: The coarse search on a few of them.
+            sampled: The search on a part of them, where there was one; else the same as on all.
         """
         table = search.table()
         choice = choose(table, search.constraints)
-        is_complete = search.is_complete and sampled.is_complete
-        return cls(group, table, choice, is_complete, sampled.tried, sampled.sessions)
+        most = max((sampled, coarse), key=lambda each: each.tried)
+        return cls(group, table, choice, _left(search, coarse, sampled), most.tried, most.sessions)
+
+
+def _left(search: GroupSearch, coarse: GroupSearch, sampled: GroupSearch) -> tuple[str, ...]:
+    """What was not come to, in words."""
+    found: list[str] = [*coarse.left]
+    if not coarse.left and set(sampled.left) & set(COARSE):
+        found.append(f"the rest of it on more than {coarse.sessions:,} sessions")
+    found += [stage for stage in sampled.left if stage not in COARSE]
+    if search is not sampled:
+        found += [stage for stage in search.left if stage not in found]
+    return tuple(dict.fromkeys(str(each) for each in found))
 
 
 def grouped(sessions: Iterable[FleetSession]) -> tuple[FleetGroup, ...]:

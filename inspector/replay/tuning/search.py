@@ -8,12 +8,14 @@ thing at a time is moved, each to the best of all such moves, until none is bett
 are tried more finely, which also is the curve that shows what its limits decide.
 
 Of very many sessions a part is searched like that, and what did best there is tried on all of them: plans are many, and
-a few dozen sessions tell which of them are worth a trial on the rest.
+a few dozen sessions tell which of them are worth a trial on the rest. A search may also be coarse: on a handful of
+sessions, and only as far as each limit alone. That takes so little that every group can have it before any has more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -51,7 +53,30 @@ SAMPLED: Final = 40
 SHORTLISTED: Final = 60
 """Plans that did best there and are tried on all sessions, beside those of the front."""
 
+FIRST: Final = 5
+"""Plans that did best in a coarse search and are tried on all sessions, so that there is an answer early."""
+
 _FORBIDDEN: Final = -1e12
+
+
+class Stage(StrEnum):
+    """Parts of a search in their order, in words that say what is missing where it was ended before."""
+
+    SHORTLIST = "the best plans of those, on all of the sessions"
+    READY = "every strategy and ready plan as it is"
+    ENDS = "their limits tight and wide"
+    ALONE = "each limit of the best strategies alone"
+    TOGETHER = "every combination of two limits"
+    MANY = "limits of strategies that have many"
+    FINE = "values between those tried"
+
+
+SEARCH: Final = tuple(stage for stage in Stage if stage is not Stage.SHORTLIST)
+"""Of a whole search."""
+COARSE: Final = (Stage.READY, Stage.ENDS, Stage.ALONE)
+"""Of a coarse one."""
+CHOICE: Final = (Stage.SHORTLIST, Stage.FINE)
+"""Of one that chooses among plans that were found on a part of the sessions."""
 
 
 class GroupSearch:
@@ -65,6 +90,7 @@ class GroupSearch:
         calls: Sequence[int],
         keep: Collection[str] = (),
         shortlist: Sequence[Plan] = (),
+        stages: Sequence[Stage] = SEARCH,
     ) -> None:
         """Prepare to search.
 
@@ -75,14 +101,21 @@ class GroupSearch:
             calls: Per session, recorded calls.
             keep: Tools whose results are to stay as they are.
             shortlist: Plans to choose among, where they were searched for on a part of the sessions.
+            stages: What is searched, in this order.
         """
         self._shortlist = tuple(shortlist)
         self.constraints = constraints
-        self.is_complete = False
+        self.left: tuple[Stage, ...] = tuple(stages)
         self._cost, self._calls = cost, calls
         self._spaces = spaces_of(bases, keep)
         self._trials: dict[Plan, Sequence[Trial | None]] = {}
         self._scores: dict[Plan, float] = {}
+        self._kept: list[SearchSpace] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it went to its end: `left` holds the stages it did not come to the end of."""
+        return not self.left
 
     @property
     def sessions(self) -> int:
@@ -98,33 +131,53 @@ class GroupSearch:
         """Take what came of a plan on every session, in their order."""
         self._trials[plan] = trials
 
+    def take(self, other: GroupSearch) -> None:
+        """Take what came of plans that another search tried on the same sessions, behind what is known here."""
+        self._trials |= {plan: trials for plan, trials in other._trials.items() if plan not in self._trials}
+
     def table(self) -> TrialTable:
         """Everything that was tried."""
         return TrialTable.of(self._trials, self._cost, self._calls)
 
     def rounds(self) -> Iterator[tuple[Plan, ...]]:
         """Plans to try next: `add` what comes of each before asking for more. A search may be left at any round."""
-        yield from self._untried(self._shortlist)
-        yield from self._untried(space.plan for space in self._spaces)
-        possible = [space for space in self._spaces if not self._is_hopeless(space.plan)]
-        screened = {at: list(space.sketch()) for at, space in enumerate(possible)}
-        yield from self._untried(plan for plans in screened.values() for plan in plans)
-        kept = [possible[at] for at in self._most_promising(screened)]
-        yield from self._untried(plan for space in kept if space.has_grid for plan in space.grid())
-        yield from self._coordinate_search([space for space in kept if not space.has_grid])
-        yield from self._polishing()
-        self.is_complete = True
+        stages = {
+            Stage.SHORTLIST: lambda: self._untried(self._shortlist),
+            Stage.READY: lambda: self._untried(space.plan for space in self._spaces),
+            Stage.ENDS: self._screening,
+            Stage.ALONE: lambda: self._untried(plan for space in self._grids for plan in _alone(space)),
+            Stage.TOGETHER: lambda: self._untried(plan for space in self._grids for plan in space.grid()),
+            Stage.MANY: lambda: self._coordinate_search([space for space in self._kept if not space.has_grid]),
+            Stage.FINE: self._polishing,
+        }
+        while self.left:
+            yield from stages[self.left[0]]()
+            self.left = self.left[1:]
 
-    def shortlist(self) -> tuple[Plan, ...]:
-        """What did best of all that was tried, and the front of saving against needed later."""
+    def shortlist(self, count: int = SHORTLISTED) -> tuple[Plan, ...]:
+        """What did best of all that was tried, and the front of saving against needed later.
+
+        Where nothing saves, the plan that comes nearest to it: whether it saves on other sessions is worth a trial.
+        """
         table = self.table()
         if not table.plans:
             return ()
         self._judge()
-        best = [plan for plan in sorted(table.plans, key=self._score, reverse=True) if self._score(plan) > 0]
+        ranked = sorted(table.plans, key=self._score, reverse=True)
+        best = [plan for plan in ranked if self._score(plan) > 0] or ranked[:1]
         saved = np.where(table.allowed(self.constraints), table.saved.sum(axis=1), np.nan)
         on_front = (table.plans[at] for at in front(saved, table.needed.sum(axis=1)))
-        return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front)))
+        return tuple(dict.fromkeys((*best[:count], *on_front)))
+
+    @property
+    def _grids(self) -> list[SearchSpace]:
+        return [space for space in self._kept if space.has_grid]
+
+    def _screening(self) -> Iterator[tuple[Plan, ...]]:
+        possible = [space for space in self._spaces if not self._is_hopeless(space.plan)]
+        screened = {at: list(space.sketch()) for at, space in enumerate(possible)}
+        yield from self._untried(plan for plans in screened.values() for plan in plans)
+        self._kept = [possible[at] for at in self._most_promising(screened)]
 
     def _most_promising(self, screened: dict[int, list[Plan]]) -> list[int]:
         self._judge()
@@ -188,6 +241,12 @@ class GroupSearch:
 
     def _score(self, plan: Plan) -> float:
         return self._scores.get(plan, -np.inf)
+
+
+def _alone(space: SearchSpace) -> Iterator[Plan]:
+    """Of a grid the whole where it is one limit's, else what changes one thing of the plan."""
+    lines = set(space.lines(space.plan)) if len(space.limits) > 1 else None
+    yield from (plan for plan in space.grid() if lines is None or plan in lines)
 
 
 def _finer(space: SearchSpace) -> Iterator[Plan]:
