@@ -25,6 +25,7 @@ from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.specifications import folder_charts
 from inspector.report.csv_text import folder_csv
 from inspector.report.folder import FolderReport, UnreadSession, folder_report
+from inspector.report.folder_compactions import AftermathFacts, StretchFacts, folder_compactions
 from inspector.report.folder_page import folder_content, folder_text
 from inspector.report.json_document import schema_text
 from inspector.report.numbers import IN_TEXT
@@ -269,6 +270,22 @@ def test_a_miss_after_a_copied_conversation_counts_once_and_is_no_first_request(
     assert report.cache_misses.calls == 2
     assert [(row.name, row.calls) for row in report.cache_misses.gaps] == [("5 to 60 minutes", 1), ("over an hour", 1)]
     assert [(row.name, row.calls) for row in report.cache_misses.hours] == [("10", 1), ("12", 1)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_medians_over_compactions_are_known_as_well_as_the_least_known_of_them(order: int) -> None:
+    known = ({"actions": "exact", "usd": "estimated"}, {"actions": "exact", "usd": "exact"})[::order]
+    stretches = [StretchFacts(actions=1.0, tokens=10.0, usd=0.5, rereads=0.0, known=each) for each in known]
+    found = folder_compactions(
+        [
+            AftermathFacts(call=2, calls=1, reached=True, reads=0, after=each, windows=1, elsewhere=each)
+            for each in stretches
+        ]
+        for _ in range(1)
+    )
+    assert found is not None
+    assert found.after is not None
+    assert found.after.known == {"actions": "exact", "usd": "estimated"}
 
 
 def test_what_compactions_did_is_that_of_each_session_and_medians_of_all(report: FolderReport, folder: Path):

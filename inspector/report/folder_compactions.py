@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
-from inspector.replay.figure import HowKnown
+from inspector.replay.figure import HowKnown, weakest
 from inspector.report.catalogue import Count, Known, Unit, about, figure
 from inspector.report.numbers import DOLLAR_DIGITS
 
@@ -129,5 +129,11 @@ def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
         tokens=median(each.tokens for each in found),
         usd=median(costs) if len(costs) == len(found) else None,
         rereads=median(each.rereads for each in found),
-        known={name: how for each in found for name, how in each.known.items()},
+        known={name: weakest(*hows).value for name, hows in _hows(found).items()},
     )
+
+
+def _hows(found: Sequence[StretchFacts]) -> dict[str, list[HowKnown]]:
+    """By figure, how each of some stretches knows it."""
+    names = dict.fromkeys(name for each in found for name in each.known)
+    return {name: [HowKnown(each.known[name]) for each in found if name in each.known] for name in names}

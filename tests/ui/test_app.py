@@ -517,11 +517,13 @@ async def test_a_session_that_grows_while_the_tokenizer_is_built_waits_for_one_t
         assert len(asked) == 1
 
 
-async def test_the_detail_of_a_compaction_says_what_followed_it(running) -> None:
-    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 90)) as run:
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_the_detail_of_a_compaction_says_what_followed_it(running, size: tuple[int, int]) -> None:
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=size) as run:
         await run.press("home", "g", "c")
         await run.until_shown("compaction, prompts 76,938")
         await run.until_shown("removed 132 blocks")
         await run.press("enter")
         await run.until_shown("After it: 2 calls, 3 actions, ")
+        await run.press("down", "down", "down")
         await run.until_shown("To compare: 2 calls elsewhere in this session (median of ")

@@ -366,7 +366,8 @@ def detail_of_boundary(
         return content
     cleared = tuple(cleared_line(each) for each in boundary.cleared)
     followed = () if aftermath is None else aftermath_lines(aftermath)
-    lead = (*lead, *cleared, *followed)
+    # Of what there is to tell that is what a person came for, and a small pane has few rows.
+    lead = (*lead[:1], *followed, *lead[1:], *cleared)
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 
