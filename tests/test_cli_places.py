@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from contextlib import chdir, contextmanager, suppress
@@ -425,3 +426,14 @@ def test_with_little_address_space_a_picture_of_points_is_refused_in_a_line(tmp_
     assert done.stderr.count("\n") == 1
     assert "charts need 128 GB of address space, and the limit is 8 GB" in done.stderr
     assert "ulimit -v" in done.stderr
+
+
+def test_a_first_start_without_sessions_says_what_to_do_and_shows_the_first_one_when_it_comes(tmp_path: Path) -> None:
+    with TerminalProgram(tmp_path, size=(80, 24)) as program:
+        program.until(lambda: "No sessions found on this machine" in program.text, "the empty list")
+        assert "Or open a file: inspector FILE" in program.text
+        assert "To try it without one: inspector demo" in program.text
+        folder = tmp_path / ".claude" / "projects" / "shop"
+        folder.mkdir(parents=True)
+        shutil.copy(SAMPLE, folder)
+        program.until(lambda: "1 shown of 1 session" in program.text, "a session")

@@ -42,13 +42,14 @@ def resolve_targets(paths: Sequence[Path], *, waits: bool = False) -> ScreenTarg
 
     Args:
         paths: What is named.
-        waits: Sessions may be named that are not there yet.
+        waits: Sessions may be named that are not there yet, and there may be none yet: the screen waits for them.
 
     Raises:
         CommandError: A path does not exist or is no session, or there is none to be found.
     """
     if not paths:
-        _require_files(None)
+        if not waits:
+            _require_files(None)
         return ScreenTargets()
     sessions, folders = [], []
     for path in dict.fromkeys(paths):
