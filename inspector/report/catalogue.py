@@ -357,8 +357,8 @@ class CostParts(Struct, frozen=True, kw_only=True):
             "system prompt and tools",
             Unit.TOKENS,
             "Tokens of the newest prompt that the file does not hold, mostly its system prompt and tools: that prompt "
-            "less what is recorded of it, so that it differs from call to call.",
-            part_of="peak_prompt_tokens",
+            "less what is recorded of it, so that it differs from call to call, and grows where an agent puts files "
+            "back after a compaction that nothing records.",
         ),
     ]
     known: Known

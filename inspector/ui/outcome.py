@@ -40,6 +40,12 @@ class Outcome:
         """What both were worked out from; the next plan starts here again."""
         return self.replay.inputs
 
+    @property
+    def largest_call(self) -> int | None:
+        """The call that sends the largest prompt under the plan, the first of several; None without a call."""
+        prompts = self.replay.ledger.prompt_tokens
+        return int(prompts.argmax()) if len(prompts) else None
+
     def at(self, call: int | None) -> Outcome:
         """The same at another call; None for the next one, not yet made."""
         count = self.replay.history.call_count

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.errors import InspectorError
+from inspector.safe_text import one_line
 from inspector.session.files import expanded, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
@@ -64,6 +65,8 @@ SHARE_OF_SEARCH, SHARE_OF_REPLAYS = 0.3, 0.6
 for drawing its charts."""
 SECONDS_BETWEEN_LOOKS = 0.05
 """Whether the tokens of the session are counted by now."""
+SECONDS_OF_PATH = 15.0
+"""Long enough to copy where a report was saved."""
 NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
 
 
@@ -287,6 +290,8 @@ class ReportWriter:
                 tell(f"{told_path(path)} could not be written: {error.strerror}", is_problem=True)
             else:
                 tell(f"report saved in {told_path(path.parent)}: {path.name}")
+                # A line may have no room for the whole of it, and is soon wanted for something else.
+                self._app.notify(one_line(told_path(path)), title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
 
 
 def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inspector.replay.engine.replay import replay_session
-from inspector.replay.explain.spending import spending_of
+from inspector.replay.explain.spending import largest_part, spending_of
 from inspector.replay.explain.totals import cost_part_explanations
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
@@ -31,3 +31,21 @@ def test_parts_are_those_of_the_costs_and_add_up_to_the_whole(path: Path) -> Non
     assert np.isclose(rows + (spending.parts["output_usd"].value or 0), spending.total.value)
     costs = [row.cost.value for row in spending.kinds]
     assert costs == sorted(costs, reverse=True)
+
+
+def test_what_most_was_spent_on_is_the_largest_part_with_what_the_calls_sent() -> None:
+    plain = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan(), precise=False)
+    found = largest_part(plain)
+
+    assert found is not None
+    assert found.name == "cache_write_usd"
+    parts = [each.value for each in cost_part_explanations(plain).values()]
+    assert found.share == pytest.approx(max(parts) / sum(parts))
+    assert found.total == plain.figures.cost_usd
+    assert (found.calls, found.prompt) == (plain.history.call_count, pytest.approx(plain.ledger.prompt_tokens.mean()))
+
+
+def test_without_a_price_nothing_is_said_of_what_most_was_spent_on() -> None:
+    session = open_session(ROOT / "sample_sessions" / "local-agent.json")
+
+    assert largest_part(replay_session(session, Plan(), precise=False)) is None

@@ -71,12 +71,17 @@ def test_the_highest_column_is_the_costliest_call_and_its_miss_is_named_above_it
     assert rows[1].startswith(f" {ON_SCREEN.dollars(float(series.dollars[:, 17].sum()))} ")
 
 
-def test_calls_that_share_a_column_are_added_up() -> None:
+def test_of_calls_that_share_a_column_the_costliest_is_drawn() -> None:
     dollars = np.zeros((len(KINDS), 10))
-    dollars[1] = [1.0, 1.0, 0, 0, 0, 0, 0, 0, 3.0, 0]
+    dollars[1] = [1.0, 1.0, 0, 0, 0, 0, 0, 0, 0, 3.0]
+    dollars[3] = [0, 0, 0, 0, 0, 0, 0, 0, 2.9, 0]
     rows = rows_of(BillSeries(dollars, ()), 5, 9)
 
-    assert [row.count("▓") for row in rows[1:-2]] == [1, 1, 2, 2, 2, 2]
+    assert [row.count("▓") for row in rows[1:-2]] == [1, 1, 1, 1, 2, 2]
+
+
+def test_the_costliest_call_costs_the_same_however_wide_the_bill_is(series: BillSeries) -> None:
+    assert len({rows_of(series, width, 10)[1].split()[0] for width in (34, 40, 78, 118, 200)}) == 1
 
 
 def test_a_call_is_told_by_its_kinds_of_tokens(series: BillSeries) -> None:

@@ -11,11 +11,12 @@ from inspector import open_session, replay_session
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.explain.spending import LargestPart, largest_part
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.miss_marks import EXPIRED, MARKS, REWRITTEN, mark_of, notes_of
-from inspector.ui.misses.rows import ALL, FOLDED, what_ifs
+from inspector.ui.misses.rows import ALL, FOLDED, spent_on, what_ifs
 from inspector.ui.toolkit.header import Heading, cache_in_words
 from tests.conftest import ROOT
 from tests.ui.facade import Running, stop_clock
@@ -72,6 +73,35 @@ async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, 
 
         await run.press("z", "f")
         await run.until(lambda: shorter[1] in run.line_with("▶"))
+
+
+async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_missed_or_not(
+    running, paused: Path
+) -> None:
+    async with running(paused, size=(80, 24)) as run:
+        await explained(run)
+        await run.press("M")
+        await run.until_shown("is cache writes: text that was new")
+        figures = run.replay.figures
+        assert (
+            f"{ON_SCREEN.share(largest_part(run.replay).share)} of {ON_SCREEN.dollars(figures.cost_usd.value)}"
+            in run.text()
+        )
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("cache_read_usd", "65 % of ~$8.09 is cache reads: each of 120 calls sent 89k tokens again"),
+        ("cache_write_usd", "65 % of ~$8.09 is cache writes: text that was new, or missed the cache"),
+        ("uncached_usd", "65 % of ~$8.09 is uncached input: each of 120 calls sent 89k tokens"),
+        ("output_usd", "65 % of ~$8.09 is output: what the model wrote itself"),
+    ],
+)
+def test_what_most_was_spent_on_is_said_in_a_line_of_a_small_screen(part: str, said: str) -> None:
+    spent = LargestPart(part, 0.649, Figure(8.09, HowKnown.ESTIMATED), 120, 89_253.0)
+    assert spent_on(spent) == said
+    assert len(said) <= 76
 
 
 async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, paused: Path) -> None:

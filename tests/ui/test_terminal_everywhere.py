@@ -321,7 +321,7 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     act("costs.next-section", "tab", changes=r"╭─ [^─]+")
     act("costs.section-before", "shift+tab", changes=r"╭─ [^─]+")
     act("study.misses", "M", shows="What if (projected)")
-    act("misses.fold", "_", hides="had to be, folded")
+    act("misses.fold", "_", hides="no part of this")
     act("misses.bill", "B", hides="The bill over calls")
     program.go("B", shows="The bill over calls")
     act("misses.model", "S", shows="Another model (projected)")

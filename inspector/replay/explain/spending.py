@@ -43,6 +43,36 @@ class Spending:
         return figure.value / self.total.value if figure.value is not None and self.total.value else None
 
 
+@dataclass(frozen=True, slots=True)
+class LargestPart:
+    """The kind of token that most of a cost went to, and what it comes of.
+
+    Attributes:
+        name: One of `COST_PARTS`.
+        share: Of the cost, 0.25 for a quarter.
+        total: The cost in dollars.
+        calls: How many calls there were.
+        prompt: Tokens of their prompts, on average.
+    """
+
+    name: str
+    share: float
+    total: Figure
+    calls: int
+    prompt: float
+
+
+def largest_part(replay: Replay) -> LargestPart | None:
+    """What most of a replay's cost went to; None without a price, or where nothing cost anything."""
+    total, figures = replay.figures.cost_usd, replay.figures
+    costs = {name: each.value or 0.0 for name, each in cost_part_explanations(replay).items()}
+    name = max(costs, key=lambda part: costs[part])
+    calls = replay.history.call_count
+    if not total.value or costs[name] <= 0 or not calls:
+        return None
+    return LargestPart(name, costs[name] / total.value, total, calls, (figures.prompt_tokens.value or 0.0) / calls)
+
+
 def spending_of(replay: Replay) -> Spending:
     """Where the money went.
 

@@ -216,6 +216,15 @@ COMPOSITION: Table = (
         is_shown=True,
         rank=2,
     ),
+    UserAction(
+        "composition.largest",
+        "P",
+        "largest",
+        "largest prompt",
+        "Go to the call with the largest prompt",
+        is_shown=True,
+        rank=3,
+    ),
     UserAction("composition.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
     UserAction("composition.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call"),
     UserAction("composition.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call"),
@@ -292,7 +301,7 @@ MISSES: Table = (
         rank=2,
         also="switch cheaper sonnet haiku mini",
     ),
-    UserAction("misses.fold", "underscore", "fold", "fold", "Show misses that had to be, or fold them"),
+    UserAction("misses.fold", "underscore", "fold", "fold", "Show expected misses, or fold them"),
 )
 """Why the prompt cache was missed."""
 

@@ -131,10 +131,10 @@ def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRu
     if not rows or width <= 0:
         return tuple((BillRun(" " * width, ""),) for _ in range(height))
     labels = _label_width(series, width)
-    places, sums = _columns(series, width - labels)
-    top = float(sums.sum(axis=0).max(initial=0.0)) or 1.0
+    places, costs = _columns(series, width - labels)
+    top = float(costs.sum(axis=0).max(initial=0.0)) or 1.0
     label = ON_SCREEN.dollars(top)[: max(labels - 1, 0)]
-    heights = np.cumsum(sums, axis=0) * (rows / top)
+    heights = np.cumsum(costs, axis=0) * (rows / top)
     blank = " " * labels
     drawn: list[list[tuple[str, str]]] = [_cells(blank, "bill--label") + _names(series, places, width - labels)]
     for row in range(rows):
@@ -159,20 +159,24 @@ def call_at(series: BillSeries, x: int, width: int) -> int | None:
 
 def _label_width(series: BillSeries, width: int) -> int:
     """Cells of the labels at the left, the blank after them included."""
-    _, sums = _columns(series, max(width, 1))
-    longest = len(ON_SCREEN.dollars(float(sums.sum(axis=0).max(initial=0.0)))) + 2
+    _, costs = _columns(series, max(width, 1))
+    longest = len(ON_SCREEN.dollars(float(costs.sum(axis=0).max(initial=0.0)))) + 2
     return longest if width >= 4 * longest else 0
 
 
 def _columns(series: BillSeries, width: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The first column of every call, and per kind and column what its calls cost."""
+    """The first column of every call, and per kind and column what its costliest call cost.
+
+    As many calls share a column as the width leaves no room for: added up they would make columns of two calls look
+    dearer than those of one, and the same call cost more on a small screen.
+    """
     count = series.call_count
     calls = np.arange(count, dtype=np.int64)
     places = calls * width // count if count > width else -(-calls * width // count)
-    starts = np.flatnonzero(np.diff(places, prepend=-1))
-    sums = np.add.reduceat(series.dollars, starts, axis=1)
-    shown = np.maximum(np.searchsorted(places[starts], np.arange(width), side="right") - 1, 0)
-    return places, sums[:, shown]
+    by_cost = np.lexsort((series.dollars.sum(axis=0), places))
+    costliest = by_cost[np.flatnonzero(np.diff(places, append=width))]
+    shown = np.maximum(np.searchsorted(places[costliest], np.arange(width), side="right") - 1, 0)
+    return places, series.dollars[:, costliest[shown]]
 
 
 def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:

@@ -207,8 +207,16 @@ class CompositionScreen(StudyScreen):
         parts.table = part_table(composition)
         at = context.call if composition.scope is Scope.WINDOW else None
         scale = scale_words(self.outcome.inputs.scale, at)
-        pane.say_below(" · ".join(filter(None, (legend_of(parts.table), scale))))
+        pane.say_below(" · ".join(filter(None, (self._largest(composition), legend_of(parts.table), scale))))
         self._show_blocks()
+
+    def _largest(self, composition: ContextBreakdown) -> str:
+        """Where the session's largest prompt was, where another one is looked at."""
+        call = self.outcome.largest_call
+        if composition.scope is not Scope.WINDOW or call is None or call == composition.context.call:
+            return ""
+        tokens = self.outcome.replay.ledger.prompt_tokens[call]
+        return f"largest: {ON_SCREEN.whole(tokens)} at call {ON_SCREEN.whole(call + 1)} (P)"
 
     @on(FigureTable.Highlighted, "#parts")
     def _show_blocks(self) -> None:
@@ -258,6 +266,10 @@ class CompositionScreen(StudyScreen):
     def action_call(self, step: int) -> None:
         """At another call, on the main screen too."""
         self.controller.look_further(step)
+
+    def action_largest(self) -> None:
+        """At the call with the largest prompt, on the main screen too."""
+        self.controller.look_at_largest()
 
     def action_enter(self) -> None:
         """To the blocks of the part, where the file holds any."""

@@ -442,6 +442,11 @@ class SessionController:
             count = self.outcome.replay.history.call_count
             self.look_at_place((count if self.call is None else self.call) + step)
 
+    def look_at_largest(self) -> None:
+        """Look at the call that sent the largest prompt, the first of several."""
+        if self.outcome is not None and (largest := self.outcome.largest_call) is not None:
+            self.look_at(largest)
+
     def _assess_newest(self, outcome: Outcome) -> None:
         if self.outcome is outcome and not self.is_replaying:
             self._assess(outcome)

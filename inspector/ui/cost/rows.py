@@ -20,6 +20,7 @@ from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
+    CostParts,
     OutcomeFacts,
     Output,
     PlanFacts,
@@ -256,6 +257,8 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     for total in totals:
         rows += [_total(sheet, each, parts) for each in (total, *parts_of(total.name))]
         rows += _models(sheet) if total.name == "cost_usd" else ()
+        # Of the newest prompt, so no part of the largest, beside which it is told.
+        rows += [_total(sheet, quantity(CostParts, OVERHEAD), parts)] if total.name == "peak_prompt_tokens" else ()
     return [row for row in rows if len(row.cells) > 1]
 
 

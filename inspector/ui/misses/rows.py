@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.analysis.next_call import NextCallCost
+    from inspector.replay.explain.spending import LargestPart
     from inspector.ui.controller.answers import CacheAnswers
 
 ALL: Final = "all"
@@ -57,7 +58,9 @@ def cause_table(found: CacheMisses, *, is_folded: bool) -> Table:
     rows = [_total(found.total, bill), *(_cause(row, bill) for row in causes)] if causes else []
     if is_folded and expected:
         names = ", ".join(f"{row.cause.short} {ON_SCREEN.whole(row.calls)}" for row in expected)
-        rows.append(FigureRow(FOLDED, {}, words=f"had to be, folded: {names}", style="table--faint"))
+        rows.append(
+            FigureRow(FOLDED, {}, words=f"expected, no part of this (⏎ shows them): {names}", style="table--faint")
+        )
     else:
         rows += [_cause(row, bill) for row in expected]
     return Table(CAUSE_COLUMNS, tuple(rows))
@@ -90,6 +93,24 @@ def _share(figure: Figure, bill: Figure) -> Cell:
         return Cell("·", style="table--faint")
     share = Figure(figure.value / bill.value, weakest(figure.known, bill.known))
     return number_cell(ON_SCREEN.share(share.value), "", share)
+
+
+_OF_PART: Final = {
+    "cache_read_usd": "cache reads: each of {calls} sent {prompt} tokens again",
+    "cache_write_usd": "cache writes: text that was new, or missed the cache",
+    "uncached_usd": "uncached input: each of {calls} sent {prompt} tokens",
+    "output_usd": "output: what the model wrote itself",
+    "requests_usd": "requests that the plan's strategies make",
+}
+
+
+def spent_on(part: LargestPart | None) -> str:
+    """Why a session cost what it cost, in a line of at most 80 cells; empty without a price."""
+    if part is None:
+        return ""
+    cost = ON_SCREEN.marked(ON_SCREEN.dollars(part.total.value), part.total.known.value, is_least=part.total.is_least)
+    calls, prompt = ON_SCREEN.plural(part.calls, "call"), ON_SCREEN.short(part.prompt)
+    return f"{ON_SCREEN.share(part.share)} of {cost} is {_OF_PART[part.name].format(calls=calls, prompt=prompt)}"
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from inspector.replay.analysis.model_switch import model_switch
 from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.explain.spending import largest_part
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MISSES, MISSES_CALLS, MISSES_CAUSES
@@ -21,7 +22,7 @@ from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_marks import none_missed
-from inspector.ui.misses.rows import ALL, FOLDED, call_table, cause_table, misses_of, what_ifs
+from inspector.ui.misses.rows import ALL, FOLDED, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
     AskedModel,
@@ -52,8 +53,9 @@ if TYPE_CHECKING:
 LEAST_ROWS, AROUND_ROWS = 2, 3
 """Rows the table of causes has room for at least, and lines of its frame and its head."""
 
-BILL_ROWS, AROUND_PANES = 11, 8
-"""Rows of the bill where calls need the rest; those of the header, the status line and what else could have been."""
+BILL_ROWS, AROUND_PANES = 11, 9
+"""Rows of the bill where calls need the rest; those of the header, of what most was spent on,
+of the status line and of what else could have been."""
 
 MEDIUM = 32
 """Rows of a screen that has room for the bill beside both tables."""
@@ -64,7 +66,7 @@ class Causes(FigureTable):
 
     HELP = """Why calls read less from the prompt cache than it held. Tokens re-cached are those that were written to
     the cache again, or sent uncached, though the call before had left them there; cost is what that came to, extra
-    cost what of it is more than reading them would have cost, and what share of the bill that is. What had to be (the
+    cost what of it is more than reading them would have cost, and what share of the bill that is. What is expected (the
     first request, a compaction) is folded away and no part of the sum. ~ is an estimate or a projection."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MISSES_CAUSES)
@@ -88,6 +90,7 @@ class MissesScreen(StudyScreen):
 
     DEFAULT_CSS = """
     MissesScreen {
+        #spent { height: 1; padding: 0 2; color: $accent; }
         #causes-pane { max-height: 45%; }
         #calls-pane { height: 1fr; }
         #bill-pane { height: 1fr; }
@@ -113,6 +116,7 @@ class MissesScreen(StudyScreen):
     def compose(self) -> ComposeResult:
         """The causes, the calls of one of them, the bill, and what else could have been."""
         yield SessionHeader()
+        yield Static(id="spent", markup=False)
         with Pane("Cache misses", id="causes-pane"):
             yield Causes(id="causes")
             yield Placeholder()
@@ -162,6 +166,7 @@ class MissesScreen(StudyScreen):
         elif found is not self.found or not self.causes.table.columns:
             self.found = found
             self._asked = None
+            self.query_one("#spent", Static).update(Content(spent_on(largest_part(found.outcome.replay))))
             self.query_one(BillChart).series = bill_of(found.misses)
             self._place_bill()
             self._show_causes(found)
@@ -193,7 +198,7 @@ class MissesScreen(StudyScreen):
         prevented = key.prevention if isinstance(key, MissCause) else ""
         below = f"prevented by: {prevented}" if prevented else legend_of(self.causes.table)
         self.query_one("#causes-pane", Pane).border_subtitle = Content(below)
-        name = {ALL: "all causes", FOLDED: "had to be"}.get(str(key), name)
+        name = {ALL: "all causes", FOLDED: "expected"}.get(str(key), name)
         calls = ON_SCREEN.plural(len(misses), "call")
         self.query_one("#calls-pane", Pane).border_title = Content(
             f"{name}: {calls}, the costliest first" if name else ""
