@@ -440,7 +440,11 @@ class SessionController:
         """Look at a call so many after the one looked at, or before it."""
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
-            self.look_at_place((count if self.call is None else self.call) + step)
+            here = count if self.call is None else min(self.call, count)
+            if here == min(max(here + step, 0), count):
+                end = "no later call was made" if step > 0 else "this is the first call"
+                self.host.tell(end if count else "no call was made yet")
+            self.look_at_place(here + step)
 
     def look_at_largest(self) -> None:
         """Look at the call that sent the largest prompt, the first of several."""

@@ -134,7 +134,8 @@ def _with_key(carried: Line, spending: Spending) -> Line:
         shown = Said((("largest result ", _TEXT), *said, *key), 1, (("largest ", _TEXT), *said, *key))
     else:
         first = kinds.pop(place)
-        shown = first._replace(rank=1, said=(*first.said, *key), shorter=(*(first.shorter or first.said), *key))
+        largest = (*key[:-1], (" to the largest)", _TEXT))
+        shown = first._replace(rank=1, said=(*first.said, *largest), shorter=(*(first.shorter or first.said), *key))
     return (shown, *(each._replace(rank=each.rank + CARRIED_TOLD) for each in kinds))
 
 
