@@ -133,6 +133,12 @@ async def test_calls_are_looked_at_with_brackets_and_end_comes_back(running, ses
         assert run.chart.series.cursor == count - 1
         assert f"call {count} of" in run.text()
 
+        await run.press("end", "right_square_bracket")
+        assert run.notice == "no later call was made"
+        await run.press("home", *["shift+left"] * (count // 10 + 2))
+        assert run.notice == "no earlier call was made"
+        await run.press("end", "left_square_bracket")
+
         await run.press("shift+left", "right_square_bracket")
         assert run.call == count - 10
         sent = run.view.state.in_prompt.sum()

@@ -320,12 +320,6 @@ async def test_another_call_is_looked_at_without_another_replay(session_file) ->
     assert opened.changes == [Change.CALL]
     controller.look_further(5)
     assert controller.call is None
-    assert not opened.bench.told
-    controller.look_further(1)
-    assert opened.bench.told == ["no later call was made"]
-    controller.look_at(0)
-    controller.look_further(-1)
-    assert opened.bench.told[1:] == ["this is the first call"]
 
 
 async def test_stepping_back_where_no_call_was_made_stays_at_the_next_one(tmp_path: Path) -> None:

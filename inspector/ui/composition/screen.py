@@ -269,7 +269,8 @@ class CompositionScreen(StudyScreen):
 
     def action_largest(self) -> None:
         """At the call with the largest prompt, on the main screen too."""
-        self.controller.look_at_largest()
+        if (call := self.outcome.largest_call) is not None:
+            self.controller.look_at(call)
 
     def action_enter(self) -> None:
         """To the blocks of the part, where the file holds any."""

@@ -440,16 +440,7 @@ class SessionController:
         """Look at a call so many after the one looked at, or before it."""
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
-            here = count if self.call is None else min(self.call, count)
-            if here == min(max(here + step, 0), count):
-                end = "no later call was made" if step > 0 else "this is the first call"
-                self.host.tell(end if count else "no call was made yet")
-            self.look_at_place(here + step)
-
-    def look_at_largest(self) -> None:
-        """Look at the call that sent the largest prompt, the first of several."""
-        if self.outcome is not None and (largest := self.outcome.largest_call) is not None:
-            self.look_at(largest)
+            self.look_at_place((count if self.call is None else self.call) + step)
 
     def _assess_newest(self, outcome: Outcome) -> None:
         if self.outcome is outcome and not self.is_replaying:

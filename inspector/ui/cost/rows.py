@@ -67,7 +67,7 @@ class CostSection(StrEnum):
 
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
-"""Totals that stand before all others; what a total is made of stands below it."""
+"""Totals that stand before all others, their parts below; system and tools are of the newest prompt, and no part."""
 
 HOOK: Final = "hook"
 """Key of the row of what the hook trimmed."""
@@ -257,7 +257,6 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
     for total in totals:
         rows += [_total(sheet, each, parts) for each in (total, *parts_of(total.name))]
         rows += _models(sheet) if total.name == "cost_usd" else ()
-        # Of the newest prompt, so no part of the largest, beside which it is told.
         rows += [_total(sheet, quantity(CostParts, OVERHEAD), parts)] if total.name == "peak_prompt_tokens" else ()
     return [row for row in rows if len(row.cells) > 1]
 
@@ -309,8 +308,7 @@ def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
 
 
 def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]) -> FigureRow:
-    name = entry.name
-    after = _total_of(sheet, entry)
+    name, after = entry.name, _total_of(sheet, entry)
     # What every prompt holds that the file does not show is the same with and without the plan.
     before = after if name == OVERHEAD else _total_of(sheet, entry, before=True)
     cells = {"name": Cell(_label(entry), style="table--name")}
@@ -344,8 +342,7 @@ def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
     if sheet.is_recorded:
         return []
     found = []
-    pays_off = quantity(PlanFacts, "break_even_call")
-    breaks = quantity(OutcomeFacts, "plan_breaks")
+    pays_off, breaks = quantity(PlanFacts, "break_even_call"), quantity(OutcomeFacts, "plan_breaks")
     for entry in (*quantities(Saving).values(), pays_off, breaks, *parts_of(breaks.name)):
         each = sheet.explained[entry.explained]
         style = "" if not entry.saves else "table--lost" if (each.value or 0) < 0 else "table--saved"

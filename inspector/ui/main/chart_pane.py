@@ -130,9 +130,13 @@ class ChartPane(SessionPane):
 
     def step(self, calls: int) -> None:
         """Go so many calls on, or back."""
-        if self.controller.outcome is not None:
-            self.controller.look_further(calls)
-            self._take_rows_along()
+        if self.controller.outcome is None:
+            return
+        before = self.controller.call
+        self.controller.look_further(calls)
+        self._take_rows_along()
+        if self.controller.call == before:
+            self.controller.host.tell("no later call was made" if calls > 0 else "no earlier call was made")
 
     def to_call_here(self) -> None:
         """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
