@@ -119,6 +119,20 @@ def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_dra
     assert any(point.value == curve.value for curve in group.curves for point in curve.points)
 
 
+def test_a_long_plan_of_the_front_is_broken_after_its_commas(tuned: tuple[TuneReport, Path]) -> None:
+    (group,) = tuned[0].groups
+    spec = "tiered-stale:action=19,data=25,search=38,tool-set=coding,lists=true,batch-idle=300"
+    point = msgspec.structs.replace(next(each for each in group.front if not each.is_chosen), strategies=[spec])
+    kept = [each for each in group.front if each.is_chosen]
+    said = tune_written(
+        msgspec.structs.replace(tuned[0], groups=[msgspec.structs.replace(group, front=[*kept, point])]), "text"
+    )
+    lines = said.splitlines()
+    at = next(place for place, line in enumerate(lines) if "action=19" in line)
+    assert lines[at].endswith("tool-set=coding,")
+    assert lines[at + 1].strip() == "lists=true,batch-idle=300"
+
+
 def test_pages_and_sheets_show_the_figures_of_the_json(tuned: tuple[TuneReport, Path]) -> None:
     report = tuned[0]
     document = msgspec.to_builtins(report)

@@ -18,7 +18,18 @@ from inspector.report.compaction_page import (
     compaction_sections,
     compaction_text,
 )
-from inspector.report.layout import HEADING, LABEL, LOSS, RIGHT, WARNING, WIDTH, WRAPPED, Page, plain
+from inspector.report.layout import (
+    HEADING,
+    LABEL,
+    LOSS,
+    RIGHT,
+    WARNING,
+    WIDTH,
+    WRAPPED,
+    Page,
+    broken_after_commas,
+    plain,
+)
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
@@ -36,6 +47,8 @@ ABOUT_PAGE = "What to set for the sessions of each agent and model, what it save
 
 FRONT_IN_TEXT = 5
 """Plans of the front that a screen has room for."""
+FRONT_WIDTH = 58
+"""Characters of a line of theirs, broken after a comma where there are more."""
 
 VALUES_IN_TEXT = 5
 """Values of a curve on one line."""
@@ -356,7 +369,7 @@ def _front_text(page: Page, group: TunedGroupFacts, figures: FigureCells, at: in
             [
                 Text(saved.shown, LOSS if saved.is_loss else ""),
                 f"{point.needed:,}",
-                _short(point.strategies),
+                Text("\n".join(broken_after_commas(plain(_short(point.strategies)), FRONT_WIDTH))),
             ]
         )
     page.table(None, rows, RIGHT + RIGHT + WRAPPED)
