@@ -19,6 +19,8 @@ _COMMAND_ARGUMENTS = ("command", "cmd", "script", "commandLine")
 _FOLDER_ARGUMENTS = ("workdir", "cwd", "working_directory")
 _LEADING_CD = re.compile(r"\s*cd\s+(?P<folder>'[^'\n]+'|\"[^\"$`\n]+\"|[^\s;&|<>$`'\"]+)\s*(?:&&|;|\n)\s*")
 _LEADING_MKDIR = re.compile(r"\s*mkdir\s+-p\s+[^;&|<>\n]+&&\s*")
+_PROGRAM = re.compile(r"\s*(?:\w+=[\w./:,-]*\s+)*(?P<word>[\w./+@-]+)(?=[\s;&|<>]|$)")
+_KEYWORDS = frozenset({"if", "for", "while", "until", "case", "select", "function", "do", "then", "time"})
 _WORD = r"(?:'[^'\n]+'|\"[^\"$`\\\n]+\"|[^\s;&|<>$`'\"\\*?~]+)"
 _HEREDOC = re.compile(
     rf"\s*(?:cat\s*(?P<mode>>>?)\s*(?P<path>{_WORD})\s*<<(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)"
@@ -76,6 +78,7 @@ class ShellDeeds(NamedTuple):
         printed: What it prints; None where it prints anything else.
         may_change: It may change files besides.
         command: The command.
+        rest: What of it follows the texts it begins with writing; empty where it does nothing besides all this.
     """
 
     folder: str
@@ -85,6 +88,15 @@ class ShellDeeds(NamedTuple):
     printed: Printed | None = None
     may_change: bool = False
     command: str = ""
+    rest: str = ""
+
+    @property
+    def only_file(self) -> str:
+        """The one file that the command is about, which it prints or writes and does nothing else; empty for none."""
+        if self.printed is not None:
+            return self.printed.path
+        paths = {written.path for written in self.written}
+        return paths.pop() if len(paths) == 1 and not (self.rest or self.patch or self.removed) else ""
 
 
 def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
@@ -102,13 +114,31 @@ def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
     return None
 
 
-def _deeds(command: str, folder: str) -> ShellDeeds:
-    rest = command
-    while (cd := _LEADING_CD.match(rest)) is not None:
+def first_word(command: str) -> str:
+    """The program that a command begins with, by its name alone, changes of folder left out; empty where none is plain.
+
+    Only a word that a shell takes as it stands is one: no variable, no quote, no keyword of the shell.
+    """
+    rest = _without_cd(command)[0]
+    found = _PROGRAM.match(rest)
+    word = "" if found is None else posixpath.basename(found["word"])
+    return "" if word in _KEYWORDS else word
+
+
+def _without_cd(command: str) -> tuple[str, str]:
+    """A command without the changes of folder it begins with, and the folder these lead to."""
+    folder = ""
+    while (cd := _LEADING_CD.match(command)) is not None:
         folder = posixpath.join(folder, _unquoted(cd["folder"]))
-        rest = rest[cd.end() :]
+        command = command[cd.end() :]
+    return command, folder
+
+
+def _deeds(command: str, folder: str) -> ShellDeeds:
+    rest, into = _without_cd(command)
+    folder = posixpath.join(folder, into) if into else folder
     written, rest = _heredocs(rest)
-    deeds = ShellDeeds(folder, written, command=command)
+    deeds = ShellDeeds(folder, written, command=command, rest=rest.strip())
     patch = _PATCH.match(rest)
     if patch is not None:
         body, found, after = _until(rest[patch.end() :], patch[2])
@@ -117,7 +147,7 @@ def _deeds(command: str, folder: str) -> ShellDeeds:
     words = _simple_words(rest)
     if words is not None:
         if (echoed := _echoed(words)) is not None:
-            return deeds._replace(written=(*written, echoed))
+            return deeds._replace(written=(*written, echoed), rest="")
         if removed := _removed(words):
             return deeds._replace(removed=removed)
         if not written and (printed := _printed(words)) is not None:

@@ -724,7 +724,13 @@ class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
     ]
     usd: Annotated[float | None, figure("cost", Unit.DOLLARS, "Dollars of these; null without a price.", source="cost")]
     known: Known
-    text: Annotated[str, about("How it begins, secrets masked; empty unless texts were asked for.")] = ""
+    text: Annotated[
+        str,
+        about(
+            "How what it says begins, without what the agent put around it, secrets masked; empty unless texts were "
+            "asked for."
+        ),
+    ] = ""
 
 
 class CompactionFacts(Struct, frozen=True, kw_only=True):
@@ -740,6 +746,7 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
             "agent may count more than its provider reported for that prompt.",
         ),
     ]
+    noted_by_agent: Annotated[bool, about("That size is the agent's own count, not the prompt before it.")]
     asked_for: Annotated[bool, about("A person asked for it: it would have happened whatever the size.")]
     prompt_tokens: Annotated[
         int | None,

@@ -333,6 +333,7 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
         CompactionFacts,
         forecast,
         call=forecast.call + 1,
+        noted_by_agent=forecast.is_noted,
         asked_for=forecast.asked_for,
         reached_call=reached,
         until_call=None if forecast.until is None else forecast.until + 1,

@@ -17,6 +17,7 @@ from inspector.report.path_redaction import homes, user_names, without_home
 from inspector.report.secret_masks import Found, apart, masked
 from inspector.report.secret_rules import ALL_RULES, secrets_in
 from inspector.report.secret_values import is_random_word
+from inspector.report.tool_words import result_words
 from inspector.session.model import TextUnavailableError
 
 if TYPE_CHECKING:
@@ -128,12 +129,12 @@ class SecretRedactor:
 
 
 def excerpt(session: Session, block: int, redactor: SecretRedactor) -> str:
-    """How a block's text begins, secrets masked before it is cut; empty where the file no longer holds it."""
+    """How what a result says begins, secrets masked before it is cut; empty where the file no longer holds it."""
     try:
         text = session.text(session.blocks[block])
     except TextUnavailableError:
         return ""
-    begin = redactor(text[:LOOKED_AT])
+    begin = redactor(result_words(text[:LOOKED_AT]))
     return begin if len(begin) <= SHOWN else f"{begin[:SHOWN]}…"
 
 

@@ -368,6 +368,7 @@ def compaction_rows(plan: PlanFacts) -> list[tuple[str, str]]:
 
 def _compaction(each: CompactionFacts) -> str:
     size = f"{IN_TEXT.whole(each.trigger_tokens)} tokens"
+    size += " by the agent's own count" if each.noted_by_agent else ""
     if each.asked_for:
         return f"at {size}, asked for: it would have happened anyway"
     if each.reached_call == each.call:

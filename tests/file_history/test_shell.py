@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inspector.file_history.operations import Read, Writing, deeds_of
-from inspector.file_history.shell import shell_deeds
+from inspector.file_history.shell import first_word, shell_deeds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,3 +107,21 @@ def test_a_command_that_failed_wrote_nothing() -> None:
     (written,) = deeds_of("Bash", arguments, "").operations
     assert isinstance(written, Writing)
     assert written.text == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("rg -n word src", "rg"),
+        ("cd src && CI=1 /usr/bin/npm test", "npm"),
+        ("ls", "ls"),
+        ("ls; pwd", "ls"),
+        ("for name in *; do cat $name; done", ""),
+        ("$EDITOR notes.md", ""),
+        ("'my program' now", ""),
+        ("(cd src; ls)", ""),
+        ("", ""),
+    ],
+)
+def test_the_program_a_command_begins_with_is_named_where_it_is_plain(command: str, word: str) -> None:
+    assert first_word(command) == word

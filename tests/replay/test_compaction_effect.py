@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
+from inspector.replay.analysis.compaction_effect import CompactionEffect, sizes_of
+from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.engine.replay import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from tests.conftest import ROOT
 
@@ -66,11 +69,29 @@ def test_parts_add_up_to_what_was_removed_the_largest_first(effect) -> None:
     history, found = effect
     table = TokenTable.estimated(history.session)
 
-    parts = found.parts(history, table)
+    tokens = table.tokens[found.removed]
+    parts = found.parts(history, tokens)
 
     assert sum(part.blocks for part in parts) == len(found.removed)
-    assert sum(part.tokens for part in parts) == tokens_of(table, found.removed)
+    assert sum(part.tokens for part in parts) == tokens.sum()
     assert [part.tokens for part in parts] == sorted((part.tokens for part in parts), reverse=True)
     results = {part.tool: part.blocks for part in parts if part.kind is BlockKind.TOOL_RESULT}
     blocks = [history.session.blocks[block] for block in found.removed.tolist()]
     assert results["Bash"] == sum(block.kind is BlockKind.TOOL_RESULT and block.tool_name == "Bash" for block in blocks)
+
+
+def test_what_was_removed_takes_what_the_prompt_before_held_of_it_and_the_answer_comes_on_top(effect) -> None:
+    _, found = effect
+    baseline = replay_session(open_session(SAMPLE), Plan(), precise=False)
+    before, after = (context_at(baseline, baseline.state(call)) for call in (found.before, found.after))
+    held = dict(zip(before.blocks.tolist(), before.sent.tolist(), strict=True))
+
+    sizes = sizes_of(found, baseline)
+
+    taken = dict(zip(found.removed.tolist(), sizes.removed.tolist(), strict=True))
+    assert {block: tokens for block, tokens in taken.items() if block in held} == {
+        block: tokens for block, tokens in held.items() if block in taken
+    }
+    assert sizes.answer == round(sum(tokens for block, tokens in taken.items() if block not in held)) > 0
+    assert sizes.prompts == (before.prompt.value, after.prompt.value)
+    assert sizes.rest == after.prompt.value - before.prompt.value - sizes.answer + sizes.removed_total - sizes.added

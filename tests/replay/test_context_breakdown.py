@@ -296,3 +296,27 @@ def test_an_empty_session_has_a_composition():
     for grouping in Grouping:
         found = context_breakdown(outcome, outcome.state(0), resend_cost(outcome), grouping)
         assert found.everything.tokens == found.context.prompt.value
+
+
+def test_a_command_that_prints_or_writes_one_file_counts_for_it_and_another_for_the_program_it_begins_with():
+    commands = {
+        "1": {"command": ["bash", "-lc", "cat docs/plan.md"]},
+        "2": {"command": ["bash", "-lc", "sed -n '1,20p' plan.md"], "workdir": "docs"},
+        "3": {"command": "cat docs/plan.md other.md"},
+        "4": {"command": "cd web && npm test"},
+        "5": {"command": "$RUN it"},
+        "6": {"command": "cat <<'END' > docs/plan.md\nstep\nEND"},
+        "7": {"command": "cat <<'END' > docs/plan.md\nstep\nEND\nnpm test"},
+    }
+    builder = SessionBuilder()
+    builder.add(Role.USER, builder.block(BlockKind.USER_TEXT, "go"))
+    for identifier, given_arguments in commands.items():
+        arguments = json.dumps(given_arguments)
+        builder.respond(builder.block(BlockKind.TOOL_CALL, arguments, "shell", identifier), usage=Usage(9_000))
+        builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {identifier}", "shell", identifier))
+    outcome = planned(builder.session(), {})
+
+    found = context_breakdown(outcome, outcome.state(7), resend_cost(outcome), Grouping.FILE)
+
+    parts = {part.name: len(part.blocks) for part in found.parts if part.name.startswith(("shell", "docs"))}
+    assert parts == {"docs/plan.md": 6, "shell: cat": 4, "shell: npm": 2, f"shell {NO_FILE}": 2}

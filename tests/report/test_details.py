@@ -118,7 +118,8 @@ def test_a_recorded_compaction_that_a_plan_puts_off_is_told_apart_from_the_total
     assert compaction.reached_call is None
     assert compaction.saved_usd == pytest.approx((compaction.calls_usd or 0) + (compaction.requests_usd or 0), abs=2e-6)
     assert set(compaction.known.values()) == {"exact", "projected"}
-    assert f"at {IN_TEXT.whole(compaction.trigger_tokens)} tokens: the prompt would have been" in text
+    size = IN_TEXT.whole(compaction.trigger_tokens)
+    assert f"at {size} tokens by the agent's own count: the prompt would have been" in text
     assert "never have come to that in this session" in text
 
 

@@ -56,6 +56,11 @@ class FiguresSeen:
         return self._widget.cursor_key  # type: ignore[no-any-return]
 
     @property
+    def first_line(self) -> int:
+        """The place of the first row in sight."""
+        return int(self._widget.first_line)
+
+    @property
     def has_focus(self) -> bool:
         return bool(self._widget.has_focus)
 

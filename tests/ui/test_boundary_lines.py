@@ -1,11 +1,15 @@
 """What the detail of a compaction says was removed, kept and recorded once more."""
 
+import re
 from pathlib import Path
 
+from inspector.replay.engine.replay import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
+from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
 from inspector.ui.timeline.boundaries import boundaries_of, effect_lines
+from tests.conftest import ROOT
 
 
 def test_what_is_kept_says_how_much_was_recorded_once_more_and_that_a_summary_is_not_in_the_file(corpus: Path) -> None:
@@ -19,3 +23,30 @@ def test_what_is_kept_says_how_much_was_recorded_once_more_and_that_a_summary_is
     assert not len(first.effect.added)
     assert heading.endswith("kept 10 blocks, 9 of them recorded once more · the file does not hold the summary")
     assert " tokens (local estimate) · " in heading
+
+
+def _numbers(line: str) -> list[int]:
+    return [int(number.replace(",", "")) for number in re.findall(r"[\d,]*\d", line)]
+
+
+def test_what_is_removed_and_new_leads_from_the_one_reported_prompt_to_the_other() -> None:
+    baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan(), precise=False)
+    (boundary,) = boundaries_of(baseline.history)
+    heading, line, why, *parts = effect_lines(boundary, baseline.inputs.table, baseline)
+
+    assert re.fullmatch(r"prompt 76,938 \+ \S+ last answer − \S+ removed \+ \S+ new − \S+ other = 19,880", line)  # noqa: RUF001
+    before, answer, removed, new, other, after = _numbers(line)
+    assert before + answer - removed + new - other == after
+    assert why == "Other is what stands around texts, and what the file does not hold."
+    assert _numbers(heading)[1] == removed == sum(_numbers(part)[1] for part in parts[: parts.index("")])
+    assert "(fitted)" in heading
+
+
+def test_a_size_that_the_agent_noted_is_said_to_be_its_own() -> None:
+    history = History.of(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"))
+    (boundary,) = boundaries_of(history)
+
+    lines = effect_lines(boundary, TokenTable.estimated(history.session))
+
+    said = "The agent noted 77,010 tokens when it compacted; the prompt before it was reported as 76,938."
+    assert said in lines

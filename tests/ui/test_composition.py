@@ -121,13 +121,27 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, s
         assert found.scope is Scope.SESSION
         carried = run.replay.ledger.prompt_tokens.sum()
         assert sum(part.carried for part in found.parts) == pytest.approx(carried)
-        assert "Everything sent in 30 calls" in run.text()
+        assert "Everything sent in 30 calls, without output" in run.text()
         assert screen.parts.sorting == Sorting("cost")
-        assert screen.found.everything.name == "everything"
+        assert screen.found.everything.name == "all prompts, without output"
         await run.tap("e")
         await screen.shown()
         assert screen.found.scope is Scope.WINDOW
         assert screen.found.everything.name == "this window"
+
+
+async def test_other_blocks_or_the_same_by_what_they_cost_are_listed_from_the_first_on(running, session_file) -> None:
+    async with running(session_file.path, size=(80, 24)) as run:
+        screen = await studies.Composition.opened(run)
+        await run.tap("tab", "end")
+        await run.pause()
+        assert screen.blocks.row_here == screen.blocks.rows[-1].key
+        last = screen.blocks.row_here
+
+        await run.tap("e")
+        await screen.shown()
+        assert screen.blocks.row_here == screen.blocks.rows[0].key != last
+        assert screen.blocks.first_line == 0
 
 
 async def test_a_changed_plan_and_a_grown_session_are_divided_anew(running, session_file) -> None:

@@ -279,7 +279,9 @@ async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goe
         await costs.shown()
         row = costs.table.rows[0]
         assert row.cells["removed"].text == "132 blocks"
-        await run.until_shown("removed 132 blocks, ")
+        assert row.cells["trigger"].text == "noted 77,010"
+        await run.until_shown("removed 132 blocks, 54,9")
+        await run.until_shown("prompt 76,938 + ")
         await run.tap("enter")
         await run.until(lambda: run.on_top != "costs")
         await run.until_shown("▶── compaction, prompts 76,938 → 19,880, removed 132 blocks")
@@ -296,3 +298,22 @@ async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path
         written = {row.key: row.cells["before"].text for row in costs.table.rows if "before" in row.cells}
         assert (written["model", "claude-opus-4-8"], written["model", "claude-fable-5"]) == ("$29.55", "$5.97")
         assert costs.explained["model", "claude-fable-5"].value < costs.explained["cost_usd"].value
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_a_section_without_figures_says_so_and_the_next_one_has_the_keys(running, session_file: Recording, size):
+    async with running(session_file.path, size=size) as run:
+        costs = await Costs.opened(run)
+        said = {"i": "the plan changes nothing yet", "c": "no compaction was recorded"}
+        for letter in SECTION_LETTERS:
+            await run.press("g", letter)
+            await costs.shown()
+            table, _, below = run.text().partition("How this is calculated")
+            assert (not costs.table.rows) == (letter in said)
+            assert said.get(letter, "") in table
+            assert ("there is no figure here to explain" in below) == (letter in said)
+        await run.press("g", "t")
+        await costs.shown()
+        await run.tap("down")
+        await run.pause()
+        assert costs.table.row_here == costs.table.rows[1].key

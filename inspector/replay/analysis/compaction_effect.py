@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis.context_blocks import context_at
 from inspector.session.model import BlockKind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from inspector.replay.engine.replay import Replay
+    from inspector.replay.figure import HowKnown
     from inspector.strategies.history.history import History
-    from inspector.tokens.token_table import TokenTable
 
 
 class RemovedPart(NamedTuple):
@@ -23,7 +25,7 @@ class RemovedPart(NamedTuple):
         kind: Their kind.
         tool: Their tool; empty for kinds without. May hold session text.
         blocks: How many.
-        tokens: Theirs, counted or estimated locally.
+        tokens: Theirs.
     """
 
     kind: BlockKind
@@ -72,18 +74,86 @@ class CompactionEffect:
             repeated=np.sort(repeated),
         )
 
-    def parts(self, history: History, table: TokenTable) -> tuple[RemovedPart, ...]:
-        """What was removed, by kind and tool, the most tokens first."""
+    def parts(self, history: History, tokens: NDArray[np.float64]) -> tuple[RemovedPart, ...]:
+        """What was removed, by kind and tool, the most tokens first.
+
+        Args:
+            history: The session's columns.
+            tokens: Of every block removed, its tokens; parts are rounded so that they add up to their rounded sum.
+        """
         tool_count = len(history.tool_names) + 1
         tools = history.tool[self.removed].astype(np.int64)
         codes = history.kind[self.removed].astype(np.int64) * tool_count + np.where(tools < 0, tool_count - 1, tools)
-        parts = []
+        parts, sums = [], 0.0
         for code in np.unique(codes).tolist():
             kind, tool = divmod(code, tool_count)
-            members = self.removed[codes == code]
+            members = tokens[codes == code]
+            before, sums = sums, sums + float(members.sum())
             name = history.tool_names[tool] if tool < len(history.tool_names) else ""
-            parts.append(RemovedPart(BlockKind(kind), name, len(members), tokens_of(table, members)))
+            parts.append(RemovedPart(BlockKind(kind), name, len(members), round(sums) - round(before)))
         return tuple(sorted(parts, key=lambda part: -part.tokens))
+
+
+class CompactionSizes(NamedTuple):
+    """What a compaction's blocks take of the prompts around it, on the provider's scale.
+
+    What was removed is what the prompt before it held of it, and the answer to that, which no prompt had held yet.
+
+    Attributes:
+        removed: Tokens of every block removed, float64.
+        removed_total: Of all of them together.
+        answer: Of these, the answer to the last call before it.
+        added: Tokens of what is new in the prompt after it.
+        prompts: The prompts before and after it, as reported; None where either was not.
+        known: How all of these but the prompts are known.
+    """
+
+    removed: NDArray[np.float64]
+    removed_total: int
+    answer: int
+    added: int
+    prompts: tuple[int, int] | None
+    known: HowKnown
+
+    @property
+    def rest(self) -> int | None:
+        """What is missing for these to come from the one prompt to the other, negative for what went besides.
+
+        It is what stands around texts, what the file does not hold, and what the fit to reported usage misses. None
+        where the prompts were not reported.
+        """
+        if self.prompts is None:
+            return None
+        before, after = self.prompts
+        return after - (before + self.answer - self.removed_total + self.added)
+
+
+def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
+    """What a compaction's blocks take of the prompts around it.
+
+    Args:
+        effect: The compaction.
+        baseline: The session replayed with nothing cut.
+    """
+    inputs = baseline.inputs
+    count = len(baseline.history.kind)
+    before, after = (context_at(baseline, baseline.state(call)) for call in (effect.before, effect.after))
+    ratio = float(inputs.sizes.ratio[effect.before])
+    taken = ratio * (inputs.table.tokens[:count] + inputs.layout.thinking_beside[:count]).astype(np.float64)
+    taken[before.blocks] = before.sent
+    answer = np.setdiff1d(effect.removed, before.blocks)
+    new = np.zeros(count)
+    new[after.blocks] = after.sent
+    calls = [effect.before, effect.after]
+    first, second = inputs.recorded.prompt[calls].tolist()
+    return CompactionSizes(
+        taken[effect.removed],
+        round(float(taken[effect.removed].sum())),
+        round(float(taken[answer].sum())),
+        round(float(new[effect.added].sum())),
+        (first, second) if inputs.reported[calls].all() else None,
+        inputs.scale.known,
+    )
 
 
 def _of_one_text(history: History, gone: NDArray[np.int32], new: NDArray[np.int32]) -> dict[int, int]:
@@ -98,8 +168,3 @@ def _of_one_text(history: History, gone: NDArray[np.int32], new: NDArray[np.int3
         if alike:
             found[block] = alike.pop()
     return found
-
-
-def tokens_of(table: TokenTable, blocks: NDArray[np.int32]) -> int:
-    """Tokens of some blocks, counted or estimated locally."""
-    return int(table.tokens[blocks].sum(dtype=np.int64))

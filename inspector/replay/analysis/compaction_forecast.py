@@ -41,6 +41,7 @@ class CompactionForecast:
         compaction: Index into the session's compactions.
         call: The first call after it.
         trigger_tokens: The size that set it off: what the agent reported, or the last prompt before it.
+        is_noted: That size is what the agent itself noted.
         asked_for: A person asked for it, so it would have happened whatever the size. The rest is None then.
         prompt_tokens: What that call's prompt would have been under the plan without the compaction.
         reached_at: The first call, from `call` on, whose prompt would have come to that size under the plan; `call`
@@ -58,6 +59,7 @@ class CompactionForecast:
     compaction: int
     call: int
     trigger_tokens: Figure
+    is_noted: bool
     asked_for: bool
     prompt_tokens: Figure = _UNKNOWN
     reached_at: int | None = None
@@ -97,7 +99,8 @@ def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterato
         if trigger.value is None:
             continue
         if compaction.trigger == BY_HAND and not asked_for:
-            yield CompactionForecast(index, call, trigger, asked_for=True)
+            noted = bool(compaction.tokens_before)
+            yield CompactionForecast(index, call, trigger, is_noted=noted, asked_for=True)
             continue
         without = without_compaction(session, index)
         if without is not None:
@@ -133,6 +136,7 @@ def _forecast(
         compaction=index,
         call=call,
         trigger_tokens=trigger,
+        is_noted=bool(planned.history.session.compactions[index].tokens_before),
         asked_for=False,
         prompt_tokens=_projected(int(prompts[0])),
         reached_at=int(calls[end]) if len(reached) else None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inspector.file_history.history import joined_path
+from inspector.file_history.shell import first_word, shell_deeds
 from inspector.replay.analysis.context_blocks import RepeatKind, context_at, repeats_in
 from inspector.replay.analysis.injected import INJECTED, injected_blocks
 from inspector.replay.analysis.unrecorded import (
@@ -20,7 +22,8 @@ from inspector.replay.analysis.unrecorded import (
 )
 from inspector.session.model import BlockKind
 from inspector.strategies.core.strategy import TieredStrategy
-from inspector.strategies.history.arguments import path_of
+from inspector.strategies.history.arguments import found_in_arguments, path_of
+from inspector.strategies.history.tools import Meaning, meaning_mask
 from inspector.strategies.library.tiered_stale import TieredStale
 
 if TYPE_CHECKING:
@@ -55,8 +58,11 @@ class Scope(StrEnum):
     """Those of any call's prompt."""
 
 
-WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: "everything"}
-"""What all parts together are called: what blocks of earlier windows cost is a part of everything alone."""
+ALL_PROMPTS = "all prompts, without output"
+
+WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: ALL_PROMPTS}
+"""What all parts together are called: what blocks of earlier windows cost is a part of all prompts alone, and what
+responses cost as they are written is a part of neither."""
 
 NO_TOOL = "texts (no tool)"
 
@@ -299,21 +305,49 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
     calls = np.where(kind == BlockKind.TOOL_CALL, blocks, history.call_block[blocks])
     calls = np.where((kind == BlockKind.TOOL_CALL) | (kind == BlockKind.TOOL_RESULT), calls, -1)
     asked = np.unique(calls[calls >= 0])
-    found = path_of.each(history.session, [history.session.blocks[call] for call in asked.tolist()])
     numbers: dict[str, int] = {}
-    home = history.session.working_directory.rstrip("/")
-    # Agents name one file in either way; what is below where the agent works is named from there.
-    found = [path.removeprefix(f"{home}/") if home else path for path in found]
-    path_of_call = {
-        call: numbers.setdefault(path, len(numbers)) for call, path in zip(asked.tolist(), found, strict=True) if path
+    part_of_call = {
+        call: numbers.setdefault(part, len(numbers))
+        for call, part in zip(asked.tolist(), _named_by_calls(history, asked), strict=True)
+        if part
     }
     # What names no file is divided by what it is: it can be most of a prompt.
     tool = history.tool[blocks].astype(np.int64)
     roles, role_names = _by_role(history, blocks)
     others = [f"{name} {NO_FILE}" for name in (*history.tool_names, *role_names)]
     unnamed = len(numbers) + np.where(tool >= 0, tool, len(history.tool_names) + roles)
-    codes = np.array([path_of_call.get(call, -1) for call in calls.tolist()], dtype=np.int64)
+    codes = np.array([part_of_call.get(call, -1) for call in calls.tolist()], dtype=np.int64)
     return np.where(codes < 0, unnamed, codes), [*numbers, *others]
+
+
+def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
+    """The file each of some calls is about, else the program its command begins with; empty where it names neither."""
+    session = history.session
+    home = session.working_directory.rstrip("/")
+    made = [session.blocks[call] for call in calls.tolist()]
+    runs = meaning_mask(history.tool_names, (Meaning.SHELL,))[history.tool[calls]]
+    found = []
+    for call, path, is_command in zip(made, path_of.each(session, made), runs.tolist(), strict=True):
+        program = ""
+        if is_command and not path:
+            named, program = _about_command(session, call)
+            path = joined_path(home, named)
+        # Agents name one file in either way; what is below where the agent works is named from there.
+        path = path.removeprefix(f"{home}/") if home else path
+        found.append(path or (f"{call.tool_name}: {program}" if program else ""))
+    return found
+
+
+def _of_command(arguments: dict[str, Any]) -> tuple[str, str]:
+    deeds = shell_deeds(arguments)
+    if deeds is None:
+        return "", ""
+    return joined_path(deeds.folder, deeds.only_file), first_word(deeds.command)
+
+
+_about_command = found_in_arguments(_of_command, ("", ""))
+"""The one file that a command prints or writes, where it does nothing else, and the program it begins with; empty for
+none."""
 
 
 def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:

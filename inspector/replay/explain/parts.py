@@ -178,7 +178,7 @@ def compaction_explanation(forecast: CompactionForecast) -> Explanation:
         else "the calls after it replayed under the plan as if it had not happened, until their prompt comes to the "
         "size that set it off; all other totals keep it as it was",
         (
-            Input("triggered at", forecast.trigger_tokens.value, "tokens"),
+            Input("the agent noted" if forecast.is_noted else "triggered at", forecast.trigger_tokens.value, "tokens"),
             Input("that prompt under the plan", forecast.prompt_tokens.value, "tokens"),
             Input("comes to that size at call", "never here" if reached is None else reached),
             Input("recorded compactions that fall before that", forecast.avoided),

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from inspector.replay.analysis.context_breakdown import Grouping, Scope
+from inspector.replay.analysis.context_breakdown import ALL_PROMPTS, Grouping, Scope
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -175,6 +175,8 @@ def _what(block: int, composition: ContextBreakdown, rows: Rows) -> str:
 
 def _short_name(part: str) -> str:
     """What a part is called where there is no room for all of it: of a path its end; empty for the rest."""
+    if part == ALL_PROMPTS:
+        return "all, no output"
     if part == NOT_RECORDED:
         return "system and tools"
     if part == EARLIER:

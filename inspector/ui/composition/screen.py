@@ -38,7 +38,7 @@ from inspector.ui.toolkit.pane import Pane, Placeholder, Word
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -118,6 +118,7 @@ class CompositionScreen(StudyScreen):
         """The newest division; None before the first."""
         self._is_wanted = self._is_dividing = False
         self._sorted_for: tuple[Grouping, Scope] | None = None
+        self._listed: tuple[Grouping, Scope, Hashable] | None = None
 
     def compose(self) -> ComposeResult:
         """What to divide by, the parts, and the blocks of one of them."""
@@ -198,7 +199,7 @@ class CompositionScreen(StudyScreen):
             beyond = f", {ON_SCREEN.whole(over)} beyond it" if over > 0 else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
         else:
-            pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}")
+            pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}, without output")
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
             self._sorted_for = (composition.grouping, composition.scope)
@@ -226,7 +227,14 @@ class CompositionScreen(StudyScreen):
         part = part_of(divided.composition, self.parts.cursor_key)
         blocks = part.blocks[part.blocks < len(rows.history.kind)]
         consumers = consumers_of(divided.composition, blocks, divided.carriage, MOST_BLOCKS)
-        self.blocks.table = block_table(divided.composition, consumers, rows)
+        table = block_table(divided.composition, consumers, rows)
+        listed = (divided.composition.grouping, divided.composition.scope, self.parts.cursor_key)
+        if listed == self._listed:
+            self.blocks.table = table
+        else:
+            # Of other blocks, or of the same ones by what they cost, the first rows matter most.
+            self._listed = listed
+            self.blocks.show_anew(table)
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
         self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))

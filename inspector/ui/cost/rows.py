@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
@@ -34,23 +33,20 @@ from inspector.report.catalogue import (
 from inspector.report.monthly_saving import about, between
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
+from inspector.ui.cost.compactions import compaction_rows
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Sorting, Table, figure_cell, number_cell
-from inspector.ui.timeline.boundaries import cleared_line, effect_lines
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from inspector.replay.analysis.bootstrap import CostComparison
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
-    from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.explain.cost_sheet import CostSheet
     from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
     from inspector.report.hook_trims import SessionTrims
-    from inspector.session.model import Compaction
-    from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.rows import Rows
 
 
@@ -115,7 +111,7 @@ _COMPACTION_COLUMNS: Final = (
     Column("name", "", 14, 20, is_text=True, falls=False),
     Column("removed", "removed", 14, rank=3),
     Column("kept", "kept", 10, rank=2),
-    Column("trigger", "triggered at", 12),
+    Column("trigger", "triggered at", 13),
     Column("prompt", "with the plan", 13, short="with plan"),
     Column("reached", "reached at call", 15, 18, short="reached"),
     Column("avoided", "avoided", 8, rank=1),
@@ -206,23 +202,23 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
         case CostSection.RESULTS:
             return Table(_RESULT_COLUMNS, tuple(_result(row, sheet, rows) for row in sheet.results))
         case CostSection.COMPACTIONS:
-            return Table(_COMPACTION_COLUMNS, tuple(_compactions(sheet, rows)))
+            return Table(_COMPACTION_COLUMNS, tuple(compaction_rows(sheet, rows)))
         case CostSection.FORECAST:
             return Table(_BAND_COLUMNS, tuple(_ahead(sheet)))
         case CostSection.ASSUMPTIONS:
             return terms
 
 
-def nothing_in(section: CostSection, sheet: CostSheet) -> str:
-    """What to say where a section has no rows."""
-    is_idle = sheet.is_recorded
+def nothing_in(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
+    """What to say where a section has no rows: in a few words, and what that means, empty for nothing more."""
+    touched = "the plan changes nothing yet" if sheet.is_recorded else "the plan touches no result"
     words = {
-        CostSection.TIERS: "the plan changes nothing yet" if is_idle else "the plan touches no result",
-        CostSection.RESULTS: "no tool result was sent",
-        CostSection.COMPACTIONS: "no compaction was recorded",
-        CostSection.FORECAST: "nothing can be projected without a price; assumptions name one",
+        CostSection.TIERS: (touched, "what each of its parts cuts and saves would stand here"),
+        CostSection.RESULTS: ("no tool result was sent", ""),
+        CostSection.COMPACTIONS: ("no compaction was recorded", "what one removed and kept would stand here"),
+        CostSection.FORECAST: ("nothing can be projected without a price", "the assumptions name one"),
     }
-    return words.get(section, "")
+    return words.get(section, ("there are no figures here", ""))
 
 
 def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
@@ -412,85 +408,6 @@ def _result(row: ResentBlock, sheet: CostSheet, rows: Rows) -> FigureRow:
     )
 
 
-def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
-    """What a row of the section of compactions is about; None for any other row."""
-    match key:
-        case ("compaction", int(index)):
-            compaction = sheet.planned.history.session.compactions[index]
-            return next((each for each in rows.boundaries if each.compaction == compaction), None)
-        case ("cleared", int(block), int()):
-            return next((each for each in rows.boundaries if each.block == block), None)
-    return None
-
-
-def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
-    """What a recorded compaction removed and kept, a safe line each; empty for any other row."""
-    boundary = boundary_at(key, sheet, rows)
-    if boundary is None:
-        return ""
-    cleared = [cleared_line(each) for each in boundary.cleared]
-    if isinstance(key, tuple) and key[0] == "cleared" and cleared:
-        return cleared[key[2]]
-    return "\n".join([*effect_lines(boundary, sheet.planned.inputs.table), *cleared]) or boundary.label
-
-
-def _compactions(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
-    """Recorded compactions, before each the results that were cleared right before it."""
-    found: list[tuple[int, FigureRow]] = []
-    for boundary in rows.boundaries:
-        own = boundary.compaction
-        cleared = (own,) if own is not None and own.is_partial else boundary.cleared
-        call = min(int(rows.history.enters[boundary.block]), rows.history.call_count)
-        found += [(call, _cleared((boundary.block, place), call, each)) for place, each in enumerate(cleared)]
-    for forecast in sheet.compactions:
-        boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
-        found.append((forecast.call, _compaction(forecast, boundary_of)))
-    return [row for _, row in sorted(found, key=itemgetter(0))]
-
-
-def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:
-    results = ON_SCREEN.plural(len(each.cleared_tool_call_ids), "result")
-    cells = {
-        "name": Cell(f"before call {call + 1:,}", style="table--faint", order=call - 0.5),
-        "removed": Cell(results, order=float(len(each.cleared_tool_call_ids))),
-        "kept": Cell("the rest", style="table--faint"),
-    }
-    return FigureRow(("cleared", *key), cells, style="table--faint")
-
-
-def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRow:
-    effect = None if boundary is None else boundary.effect
-    sizes = {} if effect is None else {"removed": len(effect.removed), "kept": len(effect.kept)}
-    reached = "as it was" if each.reached_at == each.call else ""
-    if each.asked_for:
-        reached = "asked for"
-    elif each.reached_at is None:
-        reached = "never here" if each.until is None else f"not before {each.until + 1}"
-    elif not reached:
-        reached = ON_SCREEN.whole(each.reached_at + 1)
-    saved = each.saved_usd
-    style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
-    return FigureRow(
-        ("compaction", each.compaction),
-        {
-            "name": Cell(f"at call {each.call + 1:,}", style="table--name", order=float(each.call)),
-            **{
-                name: Cell(ON_SCREEN.plural(count, "block"), ON_SCREEN.whole(count), order=float(count))
-                for name, count in sizes.items()
-            },
-            "trigger": figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short),
-            "prompt": Cell("·")
-            if each.asked_for
-            else figure_cell(each.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
-            "reached": _projected_count(reached) if reached.replace(",", "").isdigit() else Cell(reached),
-            "avoided": Cell("·") if each.asked_for else _projected_count(str(each.avoided)),
-            "saved": Cell("·")
-            if each.asked_for or not each.is_avoided
-            else figure_cell(saved, ON_SCREEN.dollars, style=style),
-        },
-    )
-
-
 def _ahead(sheet: CostSheet) -> list[FigureRow]:
     found = []
     if sheet.runs is not None:
@@ -549,10 +466,6 @@ def _band_row(sheet: CostSheet, key: Hashable, name: str, each: CostComparison) 
 
 def _projected(band: Band, text: str, style: str = "") -> Cell:
     return number_cell(text, "", Figure(band.middle, HowKnown.PROJECTED), style=style)
-
-
-def _projected_count(text: str) -> Cell:
-    return number_cell(text, "", Figure(float(text.replace(",", "")), HowKnown.PROJECTED))
 
 
 def _range(band: Band) -> Cell:

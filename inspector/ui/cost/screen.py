@@ -15,18 +15,17 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COSTS, COSTS_FIGURES
 from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.cost.assumptions import RUNS, TERMS, TermError, term_lines
+from inspector.ui.cost.compactions import boundary_at, told_of_compaction
 from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
     CostSection,
-    boundary_at,
     hook_row,
     nothing_in,
     own_sorting,
     section_table,
     section_title,
     term_table,
-    told_of_compaction,
 )
 from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_content
@@ -38,7 +37,7 @@ from inspector.ui.settings import problem_with_runs
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -54,6 +53,8 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.boundaries import Boundary
 
 SECTIONS = tuple(CostSection)
+
+NOTHING_TO_EXPLAIN = "there is no figure here to explain"
 
 _OF_PROMPTS = (CostSection.PARTS, CostSection.TIERS, CostSection.RESULTS)
 """Sections of blocks' tokens in prompts, which the timeline has as they are counted here."""
@@ -107,6 +108,7 @@ class CostsScreen(StudyScreen):
         with Pane("Cost", id="figures-pane"):
             yield ChoiceStrip()
             yield CostFigures(id="figures")
+            yield Placeholder()
         with Pane("How this is calculated", id="how-pane"):
             yield Static(id="how", markup=False)
         yield StatusBar()
@@ -118,6 +120,7 @@ class CostsScreen(StudyScreen):
 
     def on_mount(self) -> None:
         """Begin with the totals."""
+        self.query_one(Placeholder).display = False
         self.figures.focus()
 
     def show_outcome(self) -> None:
@@ -174,6 +177,15 @@ class CostsScreen(StudyScreen):
         pane.border_title = Content(section_title(self.section, sheet))
         pane.border_subtitle = Content(" · ".join(filter(None, (legend_of(table), scale))))
         self.figures.table = table
+        placeholder = self.query_one(Placeholder)
+        placeholder.display = not table.rows
+        headline, meaning = nothing_in(self.section, sheet)
+        placeholder.word = Word(headline, (meaning,) if meaning else ())
+        # The keys of the table are those of every section: it has the focus whenever it is there.
+        was_empty = not self.figures.display
+        self.figures.display = bool(table.rows)
+        if was_empty and table.rows:
+            self.figures.focus()
 
     @on(FigureTable.Highlighted)
     def _explain_below(self) -> None:
@@ -189,7 +201,7 @@ class CostsScreen(StudyScreen):
         if explanation is not None:
             return explanation_content(explanation, in_lines=False)
         if self.sheet is not None and not self.figures.rows:
-            return Content(nothing_in(self.section, self.sheet))
+            return Content(NOTHING_TO_EXPLAIN)
         return Content(self._about_term(self.figures.cursor_key))
 
     def _explanation(self) -> Explanation | None:
@@ -268,7 +280,7 @@ class CostsScreen(StudyScreen):
             for row in rows
         ]
         if not figures:
-            self.tell("there is no figure here to explain")
+            self.tell(NOTHING_TO_EXPLAIN)
             return
         key = self.figures.cursor_key
         self.open_over(ExplainScreen(figures, keys.index(key) if key in keys else 0))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.engine.replay import Replay
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
@@ -351,7 +352,11 @@ def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | No
 
 
 def detail_of_boundary(
-    content: DetailContent, boundary: Boundary, table: TokenTable, aftermath: CompactionAftermath | None = None
+    content: DetailContent,
+    boundary: Boundary,
+    table: TokenTable,
+    baseline: Replay | None = None,
+    aftermath: CompactionAftermath | None = None,
 ) -> DetailContent:
     """What became of the context where another one begins, above the text of the first block after it.
 
@@ -359,9 +364,10 @@ def detail_of_boundary(
         content: That block.
         boundary: Where the context begins.
         table: The session's tokens.
+        baseline: It replayed with nothing cut; None before the first replay.
         aftermath: What followed it; None for what was no compaction, and as long as that is not known.
     """
-    lead = effect_lines(boundary, table)
+    lead = effect_lines(boundary, table, baseline)
     if not lead:
         return content
     cleared = tuple(cleared_line(each) for each in boundary.cleared)

@@ -146,6 +146,14 @@ class FigureTable(LineView):
         """Show other rows, the cursor where it was."""
         self._show()
 
+    def show_anew(self, table: Table) -> None:
+        """Show rows of something else: from the first one on, wherever the cursor was in those before."""
+        self._rows = ()
+        self.set_reactive(FigureTable.cursor, -1)
+        self.scroll_to_line(0)
+        self.set_reactive(FigureTable.table, table)
+        self._show()
+
     def watch_sorting(self) -> None:
         """Sort anew; the cursor goes with its row."""
         self._show()

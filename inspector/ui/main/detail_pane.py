@@ -119,7 +119,8 @@ class DetailPane(SessionPane):
             content = detail_of_need(content, need, session)
         if view.rows.boundary[row] >= 0:
             boundary = view.rows.boundaries[view.rows.boundary[row]]
-            content = detail_of_boundary(content, boundary, table, self._aftermath_of(boundary))
+            baseline = None if outcome is None else outcome.baseline
+            content = detail_of_boundary(content, boundary, table, baseline, self._aftermath_of(boundary))
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
         self._say_below()

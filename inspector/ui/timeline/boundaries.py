@@ -7,15 +7,17 @@ from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.compaction_effect import CompactionEffect, tokens_of
+from inspector.replay.analysis.compaction_effect import CompactionEffect, sizes_of
 from inspector.replay.analysis.side_calls import made_before
-from inspector.report.numbers import ABOUT, ON_SCREEN
+from inspector.replay.figure import HowKnown
+from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
-    from inspector.replay.analysis.compaction_effect import RemovedPart
+    from inspector.replay.analysis.compaction_effect import CompactionSizes, RemovedPart
+    from inspector.replay.engine.replay import Replay
     from inspector.session.model import Compaction, Context, SideCall
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
@@ -128,12 +130,14 @@ LISTED = 8
 """Kinds of what was removed that are told one by one."""
 
 
-def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
+def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None = None) -> tuple[str, ...]:
     """What was removed from the prompt where a context begins, by kind and tool, and what was kept; a safe line each.
 
     Args:
         boundary: Where it begins.
         table: Tokens; may be of a shorter session, which says nothing yet.
+        baseline: The session replayed with nothing cut, for tokens on the scale of its prompts; may be of a shorter
+            one. Without it they are a local estimate.
 
     Returns:
         A heading and what stands below it; nothing where nothing was removed.
@@ -141,7 +145,9 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
     history, effect = boundary.history, boundary.effect
     if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
         return ()
-    parts = effect.parts(history, table)
+    sizes = None if baseline is None or baseline.history.session is not history.session else sizes_of(effect, baseline)
+    how = HowKnown.ESTIMATED if sizes is None else sizes.known
+    parts = effect.parts(history, table.tokens[effect.removed].astype(float) if sizes is None else sizes.removed)
     named = [(_part_name(part), part.blocks, part.tokens) for part in parts[:LISTED]]
     if len(parts) > LISTED:
         rest = parts[LISTED:]
@@ -151,17 +157,53 @@ def effect_lines(boundary: Boundary, table: TokenTable) -> tuple[str, ...]:
         ON_SCREEN.plural(len(each), "block") for each in (effect.removed, effect.kept, effect.added)
     )
     again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
-    tokens = f"{_about(tokens_of(table, effect.removed))} tokens (local estimate)"
+    tokens = f"{_tokens(sum(part.tokens for part in parts), how)} tokens"
+    tokens += " (local estimate)" if sizes is None else " (fitted)" if how is HowKnown.CALIBRATED else ""
     lacks_summary = boundary.is_compaction and not len(effect.added)
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     return (
         f"removed {removed}, {tokens} · kept {kept}{again} · {new}",
-        *_aligned(named),
+        *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
+        *_aligned(named, how),
         *(_told_beside(each) for each in made_before(history.session, effect.after)),
         "",
+        *_noted_lines(boundary),
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
-        "Prompts are what the provider counted, blocks a local estimate; the rest is what the file does not hold.",
     )
+
+
+def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...]:
+    """How what was removed and what is new lead from the one prompt to the other, and what is left to explain."""
+    if sizes.prompts is None or sizes.rest is None:
+        return ()
+    before, after = (ON_SCREEN.whole(prompt) for prompt in sizes.prompts)
+    steps = (
+        (sizes.answer, "last answer"),
+        (-sizes.removed_total, "removed"),
+        (sizes.added, "new"),
+        (sizes.rest, "other"),
+    )
+    said = "".join(
+        f" {'+' if amount > 0 else MINUS} {_tokens(abs(amount), sizes.known)} {name}"
+        for amount, name in steps
+        if amount
+    )
+    why = "what stands around texts, and what the file does not hold"
+    if lacks_summary and sizes.rest > 0:
+        why = "the summary, and what else the file does not hold"
+    return (f"prompt {before}{said} = {after}", *((f"Other is {why}.",) if sizes.rest else ()))
+
+
+def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
+    """The size the agent itself noted, where it is not that of the prompt before it."""
+    compaction, effect = boundary.compaction, boundary.effect
+    if compaction is None or effect is None or not compaction.tokens_before:
+        return ()
+    usage = boundary.history.session.calls[effect.before].usage
+    if usage is None or not usage.prompt or usage.prompt == compaction.tokens_before:
+        return ()
+    noted, prompt = ON_SCREEN.whole(compaction.tokens_before), ON_SCREEN.whole(usage.prompt)
+    return (f"The agent noted {noted} tokens when it compacted; the prompt before it was reported as {prompt}.",)
 
 
 def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
@@ -203,20 +245,20 @@ def _part_name(part: RemovedPart) -> str:
     return part.kind.label
 
 
-def _aligned(rows: list[tuple[str, int, int]]) -> list[str]:
+def _aligned(rows: list[tuple[str, int, int]], how: HowKnown) -> list[str]:
     """Names, blocks and tokens in columns."""
     names = max(cell_width(name) for name, _, _ in rows)
     blocks = max(len(ON_SCREEN.plural(count, "block")) for _, count, _ in rows)
-    tokens = max(len(_about(amount)) for _, _, amount in rows)
+    tokens = max(len(_tokens(amount, how)) for _, _, amount in rows)
     return [
         f"{name}{' ' * (names - cell_width(name))}  {ON_SCREEN.plural(count, 'block'):>{blocks}}"
-        f"  {_about(amount):>{tokens}} tokens"
+        f"  {_tokens(amount, how):>{tokens}} tokens"
         for name, count, amount in rows
     ]
 
 
-def _about(tokens: int) -> str:
-    return f"{ABOUT}{ON_SCREEN.whole(tokens)}" if tokens else "0"
+def _tokens(tokens: int, how: HowKnown) -> str:
+    return ON_SCREEN.marked(ON_SCREEN.whole(tokens), how.value)
 
 
 def cleared_line(compaction: Compaction) -> str:

@@ -324,7 +324,7 @@ class Rows:
     def content_at(self, index: int) -> Hashable:
         """Equal for two rows of blocks of this session only where their previews are."""
         block = self._block_at(index)
-        return block.digest, block.signature_characters, block.media, self.history.session.working_directory
+        return block.kind, block.digest, block.signature_characters, block.media, self.history.session.working_directory
 
     def _block_at(self, index: int) -> Block:
         message = int(self.history.message[self.block[index]])

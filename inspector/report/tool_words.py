@@ -1,0 +1,162 @@
+"""What a tool's call and result say in words, without the JSON and the headings that agents put around them.
+
+For lines and excerpts that people read. What is counted, searched and shown as recorded is the text itself.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TELLING_KEYS = (
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "notebook_path",
+    "path",
+    "filename",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+    "code",
+    "content",
+    "text",
+    "message",
+)
+"""Arguments of tools, those first that say best what a call does."""
+
+_COMMANDS = ("command", "cmd")
+_EDITOR_COMMANDS = frozenset({"view", "create", "str_replace", "insert", "undo_edit"})
+"""Commands of editors that say little without their file."""
+
+_STRING_MEMBER = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[?\s*"((?:[^"\\]|\\.)*)')
+_LIST_BEGINS = re.compile(r'"(?:[^"\\]|\\.)*"\s*:\s*(?=\[)')
+_LISTED_STRING = re.compile(r'\s*[\[,]\s*"((?:[^"\\]|\\.)*)(?:"|\\?\Z)')
+
+_SHELL = re.compile(r"(?:ba|da|k|z|fi)?sh|pwsh|powershell|cmd")
+_RUNS_SCRIPT = re.compile(r"-[a-z]*c|-command|/c", re.IGNORECASE)
+
+NO_OUTPUT: Final = "no output"
+
+_HEADING = re.compile(
+    r"(?:(?:Chunk ID:|Wall time:|Exit code:|Process exited with code|Process running with session ID"
+    r"|Original token count:|Total output lines:)[^\n]*\n)+Output:(?:\n|\Z)"
+)
+"""What Codex puts before the output of a command."""
+_TAGS = re.compile(
+    r"<returncode>(?P<code>-?\d+)</returncode>\s*<output>\n?(?P<output>.*?)(?:</output>.*)?\Z", re.DOTALL
+)
+"""What mini-SWE-agent puts around it."""
+_EXIT_CODE = re.compile(r"(?:Exit code: ?|exited with code |\"exit_code\" ?: ?)(-?\d+)")
+_WRAPPED = re.compile(
+    r'\s*\[?\s*\{\s*(?:"type"\s*:\s*"text"\s*,\s*|"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*'
+    r'|"query"\s*:\s*"(?:[^"\\]|\\.)*"\s*,\s*)?'
+    r'"(?P<name>\w+)"\s*:\s*"(?P<output>(?:[^"\\]|\\.)*)'
+)
+"""A result that is JSON and begins with its output: as Codex, Cline and servers of tools write it."""
+_OUTPUTS = frozenset({"output", "stdout", "result", "text"})
+_ERROR = re.compile(r'"error"\s*:\s*"((?:[^"\\]|\\.)+)')
+_ASKED = re.compile(r'\s*\[?\s*\{\s*"query"\s*:\s*"(?P<query>(?:[^"\\]|\\.)*)\\?\Z')
+"""The same cut off within what it answers."""
+
+
+def call_summary(arguments: str, working_directory: str = "") -> str:
+    """The argument of a tool call that says best what it does.
+
+    Args:
+        arguments: The beginning of the call's input as JSON; where it is something else it is its own summary.
+        working_directory: Left out at the beginning of a path.
+
+    Returns:
+        A text that is not yet safe to show.
+    """
+    if not arguments.lstrip().startswith("{"):
+        words = _listed(arguments) if arguments.lstrip().startswith("[") else []
+        return _command(words) if words else arguments
+    members: dict[str, str] = {}
+    for match in _STRING_MEMBER.finditer(arguments):
+        members.setdefault(match[1], unescaped(match[2]))
+    if not members:
+        return "" if arguments.strip() == "{}" else arguments
+    name = next((key for key in _TELLING_KEYS if members.get(key)), None)
+    value = members[name] if name else next(filter(None, members.values()), arguments)
+    separator = "\\" if "\\" in working_directory and "/" not in working_directory else "/"
+    prefix = working_directory.rstrip(separator) + separator
+    if name in _COMMANDS:
+        begins = _LIST_BEGINS.match(arguments, arguments.find(f'"{name}"'))
+        if begins is not None:
+            return _command(_listed(arguments[begins.end() :])) or value
+        if value in _EDITOR_COMMANDS and (path := members.get("path")):
+            return f"{value} {path.removeprefix(prefix) if len(prefix) > 1 else path}"
+    return value.removeprefix(prefix) if len(prefix) > 1 else value
+
+
+def result_words(text: str) -> str:
+    """What a tool's result says, without what some agents put around it, after the exit code of a command that failed.
+
+    Args:
+        text: The result, or its beginning.
+
+    Returns:
+        The text as it is where nothing known is around it; not yet safe to show.
+    """
+    if (heading := _HEADING.match(text)) is not None:
+        return _after_exit(heading[0], text[heading.end() :])
+    if (tagged := _TAGS.match(text)) is not None:
+        return _said(tagged["code"], tagged["output"])
+    if text.lstrip()[:1] not in ("{", "["):
+        return text
+    wrapped = _WRAPPED.match(text)
+    if wrapped is not None and wrapped["name"] in _OUTPUTS:
+        rest, output = text[wrapped.end() :], wrapped["output"]
+        error = None if output.strip() else _ERROR.search(rest)
+        return _after_exit(rest, unescaped(output if error is None else error[1]))
+    asked = _ASKED.match(text)
+    return text if asked is None else unescaped(asked["query"])
+
+
+def unescaped(text: str) -> str:
+    """The value of a JSON string's inside, which may be cut off in the middle of an escape."""
+    for end in (len(text), text.rfind("\\")):
+        try:
+            return str(json.loads(f'"{text[: max(end, 0)]}"', strict=False))
+        except ValueError:
+            continue
+    return text
+
+
+def _after_exit(told: str, output: str) -> str:
+    code = _EXIT_CODE.search(told)
+    return _said("0" if code is None else code[1], output)
+
+
+def _said(code: str, output: str) -> str:
+    said = output if output.strip() else NO_OUTPUT
+    return said if code == "0" else f"exit {code}: {said}"
+
+
+def _listed(text: str) -> list[str]:
+    """The strings of a JSON list that begins here, the last of which may be cut off."""
+    words, at = [], 0
+    while (match := _LISTED_STRING.match(text, at)) is not None:
+        words.append(unescaped(match[1]))
+        at = match.end()
+    return words
+
+
+def _command(words: Sequence[str]) -> str:
+    """A command's words on one line; of a shell that is given a script, the script."""
+    program = posixpath.basename(words[0].replace("\\", "/")).removesuffix(".exe") if words else ""
+    if _SHELL.fullmatch(program):
+        for at, word in enumerate(words[1:-1], start=1):
+            if _RUNS_SCRIPT.fullmatch(word):
+                return " ".join(words[at + 1 :])
+    return " ".join(words)
