@@ -99,7 +99,7 @@ def test_the_plan_keeps_on_the_sessions_what_it_promised_to_the_cent(
     assert needed["calls"] == sum(row["plans"][0]["needed_later"]["calls"] for row in replayed["sessions"])
     said = " ".join(run_here(capsys, "report", folder, "--plan", file).out.split())
     assert f"{group.plan.needed} later calls needed cut text, ~$" in said
-    assert "such calls would use it up" in said
+    assert "such calls cancel the saving" in said
 
 
 def test_a_group_tells_what_was_saved_chosen_without_a_session_regretted_and_drawn_anew(

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 
-ORDERS = ("saved", "at-least", "tokens", "peak", "cost", "changed", "applied", "risks", "name")
+ORDERS = ("saved", "net", "tokens", "peak", "cost", "changed", "applied", "risks", "name")
 """Names of `inspector.report.comparison.ORDERS`, the default first."""
-FORMER_ORDERS = {"breaks": "changed", "fires": "applied"}
+FORMER_ORDERS = {"at-least": "net", "breaks": "changed", "fires": "applied"}
 """Names that scripts may still use."""
 
 OF_ONE_SESSION = ("sort", "runs_per_day", "next_calls", "model_uncertainty")

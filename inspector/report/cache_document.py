@@ -157,17 +157,41 @@ class LifetimeFacts(Struct, frozen=True, kw_only=True):
     ]
     usd: Annotated[float | None, figure("with the other lifetime", Unit.DOLLARS, "What they would have cost.")]
     saved_usd: Annotated[
-        float | None, figure("saved", Unit.DOLLARS, "The difference; negative where it costs more.", saves=True)
+        float | None,
+        figure(
+            "saved",
+            Unit.DOLLARS,
+            "The difference; negative where it costs more.",
+            saves=True,
+            opposite="costs more",
+        ),
     ]
     write_usd: Annotated[
         float | None,
-        figure("writes cost more", Unit.DOLLARS, "What writes would have cost more; negative where less."),
+        figure(
+            "writes cost more",
+            Unit.DOLLARS,
+            "What writes would have cost more; negative where less.",
+            opposite="writes cost less",
+        ),
     ]
     misses: Annotated[
-        int | None, figure("misses fewer", Unit.CALLS, "Misses there would not have been; negative where more.")
+        int | None,
+        figure(
+            "fewer misses",
+            Unit.CALLS,
+            "Misses there would not have been; negative where more.",
+            opposite="more misses",
+        ),
     ]
     miss_usd: Annotated[
-        float | None, figure("misses cost less", Unit.DOLLARS, "What these cost beyond reading; negative where more.")
+        float | None,
+        figure(
+            "misses cost less",
+            Unit.DOLLARS,
+            "What these cost beyond reading; negative where more.",
+            opposite="misses cost more",
+        ),
     ]
     break_even: Annotated[
         int | None,

@@ -121,7 +121,7 @@ def lifetime_text(found: LifetimeFacts) -> str:
     change = f"writes {writes} {'dearer' if is_hour else 'cheaper'}"
     if found.misses:
         fewer = "fewer" if is_hour else "more"
-        change = f"{IN_TEXT.plural(abs(found.misses), 'miss')} {fewer} ({misses}), {change}"
+        change = f"{IN_TEXT.plural(abs(found.misses), f'{fewer} miss')} ({misses}), {change}"
     pays = ""
     if found.break_even is not None and saved < 0 and is_hour:
         pays = f"; it pays from {IN_TEXT.plural(found.break_even, 'such pause')} on"

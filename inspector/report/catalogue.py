@@ -111,6 +111,7 @@ class Quantity:
         explained: What explanations call it; `name` where not given.
         source: The attribute it is read from, of what `inspector.replay` worked out; `name` where not given.
         saves: A negative one is a loss, and shown so.
+        opposite: What a negative one is called where the label alone would contradict its sign; empty for the label.
         missing: What is written where there is none; as the unit has it where not given.
         hides_zero: Nothing is written for none.
         combined: What makes one of many sessions' figures: `sum`, or `max`.
@@ -127,6 +128,7 @@ class Quantity:
     explained: str = ""
     source: str = ""
     saves: bool = False
+    opposite: str = ""
     missing: str = ""
     hides_zero: bool = False
     combined: Callable[[Iterable[Any]], Any] = sum
@@ -154,6 +156,12 @@ class Quantity:
                 return NOTHING if value is None else f"{value:g}"
             case _:
                 return numbers.whole(value)
+
+    def named(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> tuple[str, str]:
+        """The label and the figure as people read them: by `opposite`, and without a sign, where it is negative."""
+        if self.opposite and value is not None and value < 0:
+            return self.opposite, self.written(-value, numbers)
+        return self.label, self.written(value, numbers)
 
     def rounded(self, value: float | None) -> float | None:
         """The figure as it is passed on as data: whole, or with as many digits as anybody needs."""
@@ -448,10 +456,11 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     saved_at_least_usd: Annotated[
         float | None,
         figure(
-            "saved at least",
+            "saved after recoveries",
             Unit.DOLLARS,
-            "Dollars the plan saves if all of it was fetched again: what it is judged by; null without a price.",
-            short="at least",
+            "Dollars the plan saves less what getting all of it back would cost: what it is judged by; null without a "
+            "price.",
+            short="net",
             source="band_low",
             saves=True,
         ),
@@ -459,10 +468,10 @@ class NeededLaterFacts(Struct, frozen=True, kw_only=True):
     break_even_recoveries: Annotated[
         int | None,
         figure(
-            "calls that would use it up",
+            "such calls that cancel the saving",
             Unit.COUNT,
-            "The fewest recoveries that use up what it saves; null where there is none, or it saves nothing.",
-            short="used up by",
+            "The fewest recoveries that cost as much as it saves; null where there is none, or it saves nothing.",
+            short="gone after",
             source="break_even",
         ),
     ]

@@ -25,8 +25,8 @@ ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "changed": "figures.cache_br
 """Orders whose figure has a column only where rows are sorted by it: paths in `PlanFacts`."""
 
 
-def _at_least(plan: PlanFacts) -> float:
-    """What a plan saves if all it cut and was needed is fetched again; without a price, if nothing was needed."""
+def _net(plan: PlanFacts) -> float:
+    """What a plan saves after recoveries; without a price, if nothing was needed."""
     needed = plan.needed_later
     if plan.saved.usd is None:
         return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0
@@ -40,7 +40,7 @@ ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "cost": lambda plan: (math.inf if plan.figures.cost_usd is None else plan.figures.cost_usd, plan.name),
     "changed": lambda plan: (plan.figures.cache_breaks or 0, plan.name),
     "applied": lambda plan: (plan.first_firing or math.inf, plan.name),
-    "at-least": lambda plan: (-_at_least(plan), plan.name),
+    "net": lambda plan: (-_net(plan), plan.name),
     "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
     "name": lambda plan: (0, plan.name),
 }
@@ -98,7 +98,10 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     applied = quantity(PlanFacts, "first_firing")
     return [
         ("saved", "in dollars against the baseline" if priced else "of the baseline's prompt tokens"),
-        (quantity(NeededLaterFacts, "saved_at_least_usd").short_label, "saved if all that was needed is fetched again"),
+        (
+            quantity(NeededLaterFacts, "saved_at_least_usd").short_label,
+            "saved, less what getting needed text back would cost",
+        ),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
         ("risks", "how often something may go wrong; a report on the plan names what"),
         *([(applied.short_label, "the first call at which the plan changes something")] if sort == "applied" else []),
@@ -126,7 +129,7 @@ def _figures(name: str, figures: FigureSet, sort: str) -> list[str | Text]:
 def _plan(plan: PlanFacts, sort: str) -> list[str | Text]:
     name, tokens, cost, _, _, _, _, *asked = _figures(plan.name, plan.figures, sort)
     needed = plan.needed_later
-    least = None if needed is None else needed.saved_at_least_usd
+    net = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"
     entry, value = quantity(Saving, saved), getattr(plan.saved, saved)
     applied = IN_TEXT.whole(plan.first_firing) if plan.first_firing else "never"
@@ -137,14 +140,14 @@ def _plan(plan: PlanFacts, sort: str) -> list[str | Text]:
         Text(
             IN_TEXT.marked(entry.written(value), plan.saved.known.get(saved, "")), LOSS if entry.is_loss(value) else ""
         ),
-        _at_least_cell(least),
+        _net_cell(net),
         NOTHING if needed is None else IN_TEXT.whole(needed.calls),
         IN_TEXT.whole(sum(plan.hazards.values())) if plan.hazards else NOTHING,
         *([applied] if sort == "applied" else asked),
     ]
 
 
-def _at_least_cell(usd: float | None) -> Text:
+def _net_cell(usd: float | None) -> Text:
     entry = quantity(NeededLaterFacts, "saved_at_least_usd")
     return Text(
         NOTHING if usd is None else IN_TEXT.marked(entry.written(usd), "estimated"), LOSS if entry.is_loss(usd) else ""

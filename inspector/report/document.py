@@ -109,7 +109,7 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
 
     best: Annotated[
         SavingPlanFacts | None,
-        about("The plan that saves most if all it cut and was needed is fetched again; null where none of them saves."),
+        about("The plan that saves most after recoveries; null where none of them saves."),
     ]
     most: Annotated[SavingPlanFacts | None, about("The plan that saves most whatever it cuts; null where none saves.")]
     tried: Annotated[Count, about("How many were tried.")]

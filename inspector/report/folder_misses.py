@@ -103,11 +103,30 @@ class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
     ]
     write_usd: Annotated[
         float | None,
-        figure("writes cost more", Unit.DOLLARS, "What writes would have cost more; negative where less."),
+        figure(
+            "writes cost more",
+            Unit.DOLLARS,
+            "What writes would have cost more; negative where less.",
+            opposite="writes cost less",
+        ),
     ]
-    misses: Annotated[int, figure("misses fewer", Unit.CALLS, "Misses there would not have been; negative where more.")]
+    misses: Annotated[
+        int,
+        figure(
+            "fewer misses",
+            Unit.CALLS,
+            "Misses there would not have been; negative where more.",
+            opposite="more misses",
+        ),
+    ]
     miss_usd: Annotated[
-        float | None, figure("misses cost less", Unit.DOLLARS, "What these cost beyond reading; negative where more.")
+        float | None,
+        figure(
+            "misses cost less",
+            Unit.DOLLARS,
+            "What these cost beyond reading; negative where more.",
+            opposite="misses cost more",
+        ),
     ]
     known: Known
 

@@ -5,6 +5,7 @@ One content, which Markdown, HTML and the plain text of a terminal write.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.cache.miss_causes import MissCause
@@ -89,15 +90,22 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
         steps = ("plans", index, "saved")
         amount = figures.cell(*steps, "tokens") if plan.saved.usd is None else figures.cell(*steps, "usd")
         unit = " prompt tokens" if plan.saved.usd is None else ""
-        spread = f"it helps {plan.helped:,}, costs more on {plan.worse:,} and changes nothing on {plan.unchanged:,}."
-        name = f"Plan {plan_letter(index)}"
+        spread = (
+            f"it saves on {plan.helped:,} of them, costs more on {plan.worse:,} and makes no difference to "
+            f"{plan.unchanged:,}."
+        )
+        name = f"Plan {plan_letter(index)} ({plain(plan.name)})"
         share = figures.cell(*steps, "percent")
+        word, more = "saves", ""
+        if (amount.value or 0) < 0:
+            amount, share = (replace(cell, text=cell.text.removeprefix("-")) for cell in (amount, share))
+            word, more = "costs", " more"
         lines.append(
             Line(
                 (
-                    Cell(f"{name} saves "),
+                    Cell(f"{name} {word} "),
                     amount,
-                    Cell(f"{unit} ("),
+                    Cell(f"{more}{unit} ("),
                     share,
                     Cell(f") over all sessions: {spread}"),
                     *_needed(plan),
@@ -112,8 +120,8 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     found = plan.needed_later
     if found is None:
         return ()
-    band = (found.saved_at_least_usd, plan.saved.usd)
-    said = recovery_words(found.calls, found.cost_each_usd, band, found.break_even_recoveries, IN_TEXT)
+    saving = (plan.saved.usd, found.saved_at_least_usd)
+    said = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
     return (Cell(f" {said[:1].upper()}{said[1:]}."),)
 
 

@@ -23,41 +23,49 @@ def each_words(cost_each: float | None, numbers: NumberFormat) -> str:
     return "" if cost_each is None else f"{numbers.marked(numbers.dollars(cost_each), 'estimated')} each"
 
 
-def band_words(low: float | None, saved: float | None, numbers: NumberFormat) -> str:
-    """`saves ~$8.36 to $12.41`; empty where there is no price, or nothing is saved in the first place.
+def net_words(net: float | None, numbers: NumberFormat) -> str:
+    """`net ~$8.36`, what a plan saves after recoveries; empty where there is no price."""
+    return "" if net is None else f"net {numbers.marked(numbers.dollars(net), 'estimated')}"
+
+
+def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -> str:
+    """`saves $12.41, net ~$8.36`; empty where there is no price, or nothing is saved in the first place.
 
     Args:
-        low: Dollars saved if everything needed was fetched again.
-        saved: Dollars saved if nothing was.
+        saved: Dollars saved if nothing was fetched again.
+        net: Dollars saved after recoveries: if everything needed was.
         numbers: How numbers are written.
     """
-    if low is None or saved is None or saved <= 0:
+    if net is None or saved is None or saved <= 0:
         return ""
-    return f"saves {numbers.marked(numbers.dollars(low), 'estimated')} to {numbers.dollars(saved)}"
+    return f"saves {numbers.dollars(saved)}, {net_words(net, numbers)}"
 
 
 def recovery_words(
     calls: int,
     cost_each: float | None,
-    band: tuple[float | None, float | None],
+    saving: tuple[float | None, float | None],
     break_even: int | None,
     numbers: NumberFormat,
 ) -> str:
-    """All of it: `12 later calls needed cut text, ~$0.15 each: saves ~$8.36 to $12.41, 83 such calls would use it up`.
+    """All of it.
+
+    `12 later calls needed cut text, ~$0.15 each to get back: saves $12.41, net ~$8.36; 83 such calls cancel the saving`
 
     Args:
         calls: Calls that needed text a plan had cut.
         cost_each: Dollars of getting it back, a call.
-        band: Dollars saved if everything needed was fetched again, and if nothing was.
-        break_even: How many recoveries use up the saving.
+        saving: Dollars saved if nothing was fetched again, and after recoveries.
+        break_even: How many recoveries cost as much as is saved.
         numbers: How numbers are written.
     """
     said = needed_words(calls, numbers)
     if not calls:
         return said
-    each, saves = each_words(cost_each, numbers), band_words(*band, numbers)
-    said += f", {each}" if each else ""
+    each, saves = each_words(cost_each, numbers), saved_words(*saving, numbers)
+    said += f", {each} to get back" if each else ""
     said += f": {saves}" if saves else ""
     if not break_even:
         return said
-    return f"{said}, {numbers.plural(break_even, 'such call')} would use it up"
+    cancel = "cancels" if break_even == 1 else "cancel"
+    return f"{said}; {numbers.plural(break_even, 'such call')} {cancel} the saving"

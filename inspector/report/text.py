@@ -327,8 +327,8 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
     by_kind = ", ".join(f"{label} {count:,}" for label, count in counts if count)
     if not needed.calls:
         return [("needed later", f"none ({by_kind})" if by_kind else "none")]
-    band = (needed.saved_at_least_usd, plan.saved.usd)
-    said = recovery_words(needed.calls, needed.cost_each_usd, band, needed.break_even_recoveries, IN_TEXT)
+    saving = (plan.saved.usd, needed.saved_at_least_usd)
+    said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
     return [("needed later", said), ("", f"results by how it is told: {by_kind}")]
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from inspector.report.catalogue import (
     LEAST,
+    CostParts,
     FigureSet,
     Output,
     PlanFacts,
@@ -149,6 +150,20 @@ def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:
         share = None if read.value is None or not prompt.value else read.value / prompt.value
         cells.append(Cell("" if share is None else IN_TEXT.share(share), known=read.known))
     return TotalsRow("cache read, of the prompt", tuple(cells), PARTS_OF["prompt_tokens"])
+
+
+def cost_parts(report: Report) -> list[tuple[str, str]]:
+    """What the baseline's cost is made of: every part that is known, and its share as it is written beside the others.
+
+    The names are fields of `CostParts`; the share is empty where the session cost nothing.
+    """
+    total = report.baseline.cost_usd
+    if report.cost is None or total is None:
+        return []
+    names = [name for name, entry in quantities(CostParts).items() if entry.part_of == "cost_usd"]
+    parts = {name: value for name in names if (value := getattr(report.cost, name)) is not None}
+    shares = IN_TEXT.shares_of_parts([value / total for value in parts.values()]) if total else [""] * len(parts)
+    return list(zip(parts, shares, strict=True))
 
 
 def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:

@@ -115,7 +115,9 @@ class TunedPlan(Struct, frozen=True, kw_only=True):
     break_even: Annotated[
         Count | None,
         figure(
-            "used up by", Unit.COUNT, "The fewest recoveries that use up what it saves; null where none was needed."
+            "gone after",
+            Unit.COUNT,
+            "The fewest recoveries that cost as much as it saves; null where none was needed.",
         ),
     ]
     requests: Annotated[Count, figure("calls added", Unit.CALLS, "Its own requests, and one a recovery.")]

@@ -153,7 +153,7 @@ PLAN_FIGURES = (
     ("needed", "needed later"),
     ("recovery_each_usd", "cost of getting one back"),
     ("recovery_usd", "cost of getting all back"),
-    ("break_even", "used up by so many"),
+    ("break_even", "such calls that cancel the saving"),
     ("net_usd", "saved after recoveries"),
     ("net_percent", "the same, of the cost"),
     ("low_percent", "over sessions drawn anew, less only in 1 of 20 draws"),
@@ -338,7 +338,7 @@ def _risks(plan: TunedPlan, shown: Callable[[str], str]) -> list[str]:
     if not plan.needed:
         return ["no later call needed what it cuts", costs_more]
     rate = f"{plan.needed_per_100:.1f} in 100"
-    each = f"{shown('recovery_each_usd')} each, used up by {shown('break_even')}"
+    each = f"{shown('recovery_each_usd')} each, gone after {shown('break_even')}"
     return [f"{IN_TEXT.plural(plan.needed, 'later call')} needed what it cuts ({rate}), {each}", costs_more]
 
 

@@ -26,7 +26,7 @@ from inspector.report.cache_text import (
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import needed_words
+from inspector.report.recovery_words import needed_words, net_words
 from inspector.report.text import models_named, worth_knowing
 from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
@@ -200,7 +200,7 @@ def _needed(found: SavingPlanFacts) -> str:
     said = needed_words(needed.calls, IN_TEXT)
     if not needed.calls or needed.saved_at_least_usd is None:
         return said
-    return f"{said}: at least {dollars(needed.saved_at_least_usd, needed.known, 'saved_at_least_usd')}"
+    return f"{said}: {net_words(needed.saved_at_least_usd, IN_TEXT)}"
 
 
 def _name(found: SavingPlanFacts) -> str:

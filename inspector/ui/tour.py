@@ -360,7 +360,7 @@ STEPS: Sequence[TourStep] = (
     TourStep("`p` goes to the plan. Drag a limit: every call is replayed, cache misses included.", 3, _drag),
     TourStep("`g x` goes to what was cut: what is left of it, what is gone, and by which rule.", 3, _see_a_cut),
     TourStep("`t` opens the limit that matters most here: cost over its whole range, and the knee.", 4, _tune),
-    TourStep("`c` replays every strategy and preset. `*` goes to the one that saves most at least.", 6, _leave_tune),
+    TourStep("`c` replays every strategy and preset. `*` goes to the one that saves most net.", 6, _leave_tune),
     TourStep("`⏎` uses it. Below: what it saves in this session, and in a month of such sessions.", 6, _take),
 )
 """In order. Seconds are for reading at speed 1; all of it is over in less than a minute and a half."""

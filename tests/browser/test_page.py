@@ -157,6 +157,18 @@ def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, 
         assert visit.page.locator(".chart.vega-embed").count() == 0
 
 
+def test_where_scripts_do_not_run_the_words_of_charts_are_readable_on_a_small_screen(
+    chromium: Browser, page_file: Path
+):
+    with visiting(chromium, page_file.as_uri(), viewport=PHONE, java_script_enabled=False) as visit:
+        tall = [each.bounding_box()["height"] for each in visit.page.locator(".chart svg text").all()[:20]]
+        page = visit.page.locator("body").bounding_box()
+        places = [each.bounding_box() for each in visit.page.locator("figure > .scroll").all()]
+    # Words that stand upright are as tall as they are long.
+    assert min(tall) >= 10
+    assert all(place["x"] + place["width"] <= page["width"] for place in places)
+
+
 def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Browser, tmp_path: Path):
     said = (
         "<script>window.executed=1</script><img src=x onerror='window.executed=1'>\"'></title></style></script>"

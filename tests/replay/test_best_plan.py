@@ -80,7 +80,7 @@ def test_it_saves_most_of_those_that_are_compared_if_what_was_needed_is_got_back
     assert best.tried == len(all_of_them)
     assert best.best is not None
     assert best.most is not None
-    assert best.best.share_at_least == pytest.approx(max(judged))
+    assert best.best.net_share == pytest.approx(max(judged))
     assert best.most.savings.share.value == max(all_of_them)
     assert best.most.needed > 0
 

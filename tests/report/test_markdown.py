@@ -73,7 +73,7 @@ def test_every_total_is_the_one_of_the_json_report(capsys):
 def test_a_plan_that_costs_more_is_said_to_cost_more(capsys):
     markdown = printed(capsys, SAMPLE, "--strategy", "token-budget + keep-recent", "--format", "md")
 
-    assert "Plan A costs \\$0.52 more (29.7 % of the cost)." in markdown
+    assert "Plan A (token-budget + keep-recent) costs \\$0.52 more (29.7 % of the cost)." in markdown
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A report saved while no plan was chosen: the cost first, then the best plan, called a suggestion."""
+"""A report saved while no plan was chosen: the cost first, then the best plan, by its name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.replay.analysis.breakdown import part_label
 from inspector.replay.engine.replay import replay_session
 from inspector.report.forms import written
 from inspector.report.options import ReportOptions
@@ -31,13 +32,22 @@ def said(report: Report) -> list[str]:
     return ["".join(cell.shown for cell in line.cells) for line in page_content(report).lead]
 
 
-def test_the_total_cost_and_why_come_first_and_the_plan_is_called_a_suggestion(suggested: Report) -> None:
-    total, parts, misses, plan, *_ = said(suggested)
+def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_and_risks_last(
+    suggested: Report,
+) -> None:
+    total, part, plan, risk = said(suggested)
 
-    assert total.startswith("This session cost $1.75 for ")
-    assert parts.startswith("Cache writes $0.91 (51.9 %), cache reads $0.64 (36.5 %), output $0.20 (11.6 %)")
-    assert misses == "1 cache miss cost $0.30 more than reading would have."
-    assert plan.startswith("A suggestion, which nobody chose: plan A saves $0.31")
+    assert total == (
+        "This session cost $1.75. 51.9 % is cache writes: 34 calls sent 1,425,050 prompt tokens, the largest prompt "
+        "76,938. 1 cache miss cost $0.30 more than cache reads would have."
+    )
+    costliest = max(suggested.carried, key=lambda row: row.usd or 0.0)
+    assert part.startswith(f"Costs most to resend: {part_label(costliest.kind, costliest.tool)}, $")
+    assert plan == (
+        "The best plan found, plan A (cozempic-trim), saves $0.31 (17.6 % of the cost). What it does: keep head and "
+        "tail of results with too many lines or bytes."
+    )
+    assert risk.startswith("Its risk, as far as can be told: 1 later call needed cut text, ~$")
 
 
 def test_every_large_figure_says_whose_it_is(suggested: Report) -> None:
@@ -46,13 +56,24 @@ def test_every_large_figure_says_whose_it_is(suggested: Report) -> None:
     assert tiles["largest prompt, as recorded"] == suggested.baseline.peak_prompt_tokens
     assert tiles["largest prompt with plan A"] == suggested.plans[0].figures.peak_prompt_tokens
     assert tiles["cost"] == suggested.baseline.cost_usd
-    assert "plan A, a suggestion, would save" in tiles
+    assert "the best plan, plan A, would save" in tiles
 
 
 def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_said_to_be_its(suggested: Report) -> None:
     inputs = replay_session(open_session(SAMPLE), Plan()).inputs
     chosen = report_of(inputs, [Plan.from_specs(["cozempic-trim"])], ReportOptions())
 
-    assert said(chosen)[0].startswith("Plan A saves $0.31")
+    assert said(chosen)[0].startswith("Plan A (cozempic-trim) saves $0.31")
     assert "largest prompt with plan A" in dict(page_content(chosen).figures)
     assert '"is_suggestion":true' in written(suggested, "json").replace(" ", "")
+
+
+def test_a_page_on_no_plan_names_the_best_one_that_was_found_and_what_it_risks() -> None:
+    inputs = replay_session(open_session(SAMPLE), Plan()).inputs
+    found = report_of(inputs, [], ReportOptions(best_plan=True))
+
+    _, _, plan, risk = said(found)
+    assert plan.startswith("The best plan found, cozempic-trim, saves $0.31 (17.6 % of the cost). What it does: ")
+    assert ", net ~$0.28" in risk
+    tiles = {title: cell.value for title, cell in page_content(found).figures}
+    assert tiles["the best plan would save"] == found.best_plan.best.saved.usd

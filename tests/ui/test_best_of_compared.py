@@ -86,10 +86,8 @@ def test_the_best_plan_saves_most_if_what_was_needed_is_got_back_and_is_not_reje
     bold = best_of([contender("bold", 5.0, 9), *plans])
     assert bold is not None
     risky = headline(plans, bold, 0)
-    assert risky.said == (
-        "★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text, ~$4.10 if all is fetched again"
-    )
-    assert risky.short == "★ best: bold $5.00, at least ~$4.10"
+    assert risky.said == ("★ best plan: bold saves $5.00 (50 %); 9 later calls needed cut text: net ~$4.10")
+    assert risky.short == "★ best: bold $5.00, net ~$4.10"
     so_far = headline(plans, best, 3)
     assert "so far" in so_far.said
     assert "so far" in so_far.short
@@ -105,7 +103,7 @@ def test_a_plan_that_leaves_out_what_was_said_is_not_the_best_and_the_line_says_
     assert best is not None
     assert best.key == "sound"
     assert headline([BASELINE, window], best_of([BASELINE, window]), 0).said == (
-        "no plan saves for sure: window saves most, $6.00 (60 %), but it leaves out what was said"
+        "no plan saves for sure: window saves most, $6.00 (60 %), but it leaves out user or assistant messages"
     )
 
 
@@ -117,15 +115,15 @@ def test_a_plan_that_is_not_recommended_is_marked_and_says_why_whatever_it_saves
     plans = [BASELINE, window, rejected, small, contender("sound", 4.0, 0), contender("trap", 4.5, 40)]
     best = best_of(plans)
     passed_over = {each.key: why for each in plans if (why := why_passed_over(each))}
-    said = "it leaves out what was said"
+    said = "it leaves out user or assistant messages"
     assert passed_over == {"window": said, "rejected": "a provider would reject it", "small window": said}
-    assert about_passed_over(plans) == "✗ leaves out what was said or would be rejected"
-    assert about_passed_over([small]) == "✗ leaves out what was said"
+    assert about_passed_over(plans) == "✗ leaves out messages or would be rejected"
+    assert about_passed_over([small]) == "✗ leaves out messages"
     assert not about_passed_over([BASELINE, plans[-1]])
     marks = {row.key: row.mark for row in compare_table(plans, "sound", passed_over).rows}
     assert {key for key, mark in marks.items() if mark == PASSED_OVER_MARK} == set(passed_over)
     told = about(window, BASELINE.found, passed_over=told_of_passing_over(window, best))
-    assert told[0] == ("not best", "saves more at least, but it leaves out what was said")
+    assert told[0] == ("not best", "saves more net, but it leaves out user or assistant messages")
     assert told_of_passing_over(small, best) == f"{said}, and nothing tells whether that was needed"
 
 
@@ -146,7 +144,7 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safest: careful $2.00, 1 needed, at least ~$1.90"
+    assert said.short == "◆ safest: careful $2.00, 1 needed, net ~$1.90"
     assert safest in front_of(plans, best, safest)
 
     alone = [BASELINE, contender("sound", 4.0, 0)]
@@ -163,7 +161,7 @@ def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_les
     bold = replace(bold, found=replace(bold.found, left_out=gone))
     wordings = list(headline([BASELINE, bold], bold, 0).wordings())
     assert wordings[0].endswith("; leaves out thinking, tool calls, tool results")
-    assert wordings[2] == "★ best: bold $5.00, at least ~$3.80; cuts thinking, calls, results"
+    assert wordings[2] == "★ best: bold $5.00, net ~$3.80; cuts thinking, calls, results"
     assert ("leaves out", "thinking, tool calls, tool results") in about(bold, BASELINE.found)
 
 
@@ -189,7 +187,7 @@ def test_without_a_plan_to_recommend_the_line_says_what_the_most_saving_one_woul
     assert best_of(plans) is None
     assert headline(plans, None, 0).said == (
         "no plan saves for sure: bold saves most, $5.00 (50 %), but 52 later "
-        "calls needed cut text, ~\N{MINUS SIGN}$0.20 if all is fetched again"
+        "calls needed cut text: net ~\N{MINUS SIGN}$0.20"
     )
     assert headline([BASELINE], None, 0).said == "no plan saves anything on this session"
     assert headline(plans, None, 2).said == "looking for the plan that saves most …"
@@ -223,7 +221,7 @@ def test_plans_that_are_equal_in_what_they_are_sorted_by_stand_by_what_they_save
 def test_at_eighty_columns_what_a_plan_risks_stays_in_sight() -> None:
     table = compare_table([BASELINE, contender("bold", 5.0, 12)])
     widths = widths_for(table.columns, 77)
-    assert {"name", "kind", "saved", "least", "needed"} <= set(widths)
+    assert {"name", "kind", "saved", "net", "needed"} <= set(widths)
     line = "".join(text for text, _ in row_pieces(table.columns, widths, table.rows[-1], selected=False))
     assert "strategy" in line
     assert line.rstrip().endswith(" 12")
@@ -249,7 +247,7 @@ def test_on_the_front_are_the_plans_of_which_no_other_saves_more_and_is_needed_l
     rows = front_table([each for each in FRONT if each.key != "rejected"], best).rows
     assert [(row.key, row.mark) for row in rows] == [("sound", BEST_MARK), ("bold", " "), ("trap", " ")]
     assert [row.cells["needed"].text for row in rows] == ["0", "12", "40"]
-    assert [row.cells["least"].text for row in rows] == ["$4.00", "~$3.80", "~$2.00"]
+    assert [row.cells["net"].text for row in rows] == ["$4.00", "~$3.80", "~$2.00"]
     assert [row.cells["each"].text for row in rows] == ["·", "~$0.10", "~$0.10"]
     length = rows[1].cells["band"].length
     assert length is not None
@@ -274,11 +272,11 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "of plans that keep all that was said it saves most if all that was needed is fetched again; "
-        "trap saves more before that, but 40 later calls needed cut text, so that it saves ~$2.00 to $6.00"
+        "keeps every user and assistant message, and of the plans that do saves most net; "
+        "trap saves more before recoveries, but 40 later calls needed cut text, so that it saves $6.00, net ~$2.00"
     )
     assert why(bold, best, others) == (
-        "12 later calls needed cut text, so that it saves ~$3.80 to $5.00: what it saves beyond ★ sound is less than "
+        "12 later calls needed cut text, so that it saves $5.00, net ~$3.80: what it saves beyond ★ sound is less than "
         "fetching that again costs"
     )
     least = contender("careful", 1.0, 0)

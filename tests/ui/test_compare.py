@@ -166,7 +166,7 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         assert "★ best" in run.text()
         assert f"▶★{best} " in run.text()
         assert compare.facts[0][0] == "best"
-        least = {row.key: row.cells["least"].order for row in compare.table.rows if "least" in row.cells}
+        least = {row.key: row.cells["net"].order for row in compare.table.rows if "net" in row.cells}
         assert least[best] <= found.savings.usd.value
         rejected = {
             key

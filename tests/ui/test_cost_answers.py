@@ -66,7 +66,7 @@ def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_i
 
 def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
-    assert said(best())[1] == "best plan saves $0.31 (18 %), at least ~$0.28: cozempic-trim · * takes it, c says why"
+    assert said(best())[1] == "best plan saves $0.31 (18 %), net ~$0.28: cozempic-trim · * takes it, c says why"
 
 
 def test_where_nothing_is_saved_that_is_said() -> None:
@@ -126,7 +126,7 @@ def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_t
 
     assert first.startswith("cost $1.75")
     assert second.startswith(
-        "best plan saves $0.31, at least ~$0.28 (* c)   1 miss $0.30 extra (M)   most: Bash results $0.63 (g $)"
+        "best plan saves $0.31, net ~$0.28 (* c)   1 miss $0.30 extra (M)   most: Bash results $0.63 (g $)"
     )
 
 

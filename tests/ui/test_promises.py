@@ -69,7 +69,7 @@ async def test_the_best_plan_taken_by_its_key_saves_to_the_cent_what_was_promise
         least = promised.recoveries.band_low
         assert promised.plan.name in line
         assert ON_SCREEN.dollars(promised.savings.usd.value) in line
-        assert not promised.needed or f"at least ~{ON_SCREEN.dollars(least)}" in line
+        assert not promised.needed or f"net ~{ON_SCREEN.dollars(least)}" in line
 
         await run.press("asterisk")
         await run.settled()

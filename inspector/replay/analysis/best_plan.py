@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.hazards import leaves_out_words, orphaned_pairs
 from inspector.replay.analysis.plan_outcome import savings_of
-from inspector.replay.analysis.recoveries import recoveries, share_at_least
+from inspector.replay.analysis.recoveries import net_share, recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
 
@@ -81,9 +81,9 @@ class SavingPlan:
         return self.recoveries.needed
 
     @property
-    def share_at_least(self) -> float | None:
-        """What it is judged by (`recoveries.share_at_least`)."""
-        return share_at_least(self.savings, self.recoveries)
+    def net_share(self) -> float | None:
+        """What it is judged by (`recoveries.net_share`)."""
+        return net_share(self.savings, self.recoveries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,5 +290,5 @@ def _saved(found: SavingPlan | None) -> float:
 
 
 def _judged(found: SavingPlan | None) -> float:
-    share = None if found is None else found.share_at_least
+    share = None if found is None else found.net_share
     return -inf if share is None else share

@@ -133,7 +133,7 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even, cost_at)
 
 
-def share_at_least(savings: Savings, found: Recoveries) -> float | None:
+def net_share(savings: Savings, found: Recoveries) -> float | None:
     """What a plan is judged by: what it saves if everything needed was recovered, as a share of `savings.share_of`.
 
     Without a price that is its saving where nothing was needed, and None where something was.

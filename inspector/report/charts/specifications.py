@@ -98,6 +98,9 @@ def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     peak = max(max(column) for column in columns)
     if ledger.window is not None and NEAR_WINDOW * ledger.window <= peak:
         layers += _window(ledger.window, palette)
+        # Room above its line for the words on it, which would stand on the legend otherwise.
+        top = max(peak, ledger.window) * HEIGHT / (HEIGHT - WORDS_HEIGHT * 1.5)
+        layers[0]["encoding"]["y"]["scale"] = {"domainMax": top, "nice": False}
     compacted = [{"call": call.call} for call in ledger.calls if call.compacted]
     if compacted:
         layers.append(_compactions(compacted, palette))

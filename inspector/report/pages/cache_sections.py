@@ -25,13 +25,13 @@ from inspector.report.cache_text import (
     no_misses_text,
     switch_text,
 )
-from inspector.report.catalogue import CostParts, ModelCostFacts, quantities, quantity
+from inspector.report.catalogue import CostParts, ModelCostFacts, Unit, quantities, quantity
 from inspector.report.charts.specifications import downsample
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
-from inspector.report.totals import misses_title
+from inspector.report.totals import cost_parts, misses_title
 
 if TYPE_CHECKING:
     from inspector.report.document import BaselineCall, Report
@@ -78,14 +78,10 @@ def cost_section(report: Report, figures: FigureCells) -> Section | None:
     """What the cost is made of."""
     if report.cost is None or report.baseline.cost_usd is None:
         return None
-    total, parts = report.baseline.cost_usd, []
-    for name, entry in quantities(CostParts).items():
-        value = getattr(report.cost, name)
-        if value is not None and entry.part_of == "cost_usd":
-            parts.append((name, entry.label, value))
-    shares = IN_TEXT.shares_of_parts([value / total for _, _, value in parts]) if total else [""] * len(parts)
-    dollars = figures.parts(total, *(("cost", name) for name, _, _ in parts))
-    rows = [(Cell(label), cell, Cell(share)) for (_, label, _), cell, share in zip(parts, dollars, shares, strict=True)]
+    total, parts = report.baseline.cost_usd, cost_parts(report)
+    dollars = figures.parts(total, *(("cost", name) for name, _ in parts))
+    labels = (quantity(CostParts, name).label for name, _ in parts)
+    rows = [(Cell(label), cell, Cell(share)) for label, cell, (_, share) in zip(labels, dollars, parts, strict=True)]
     tables = [Table("The cost in parts", ("", "dollars", "of the cost"), tuple(rows))]
     if len(report.model_costs) > 1:
         names = ((name_cell(each.model or "not named"),) for each in report.model_costs)
@@ -170,10 +166,10 @@ def _otherwise(found: CacheMissesFacts, figures: FigureCells) -> list[Part]:
         label = lifetime_label(found.lifetime)
         parts.append(Line((Cell(f"The {label} {lifetime_text(found.lifetime)}."),)))
         rows = _figures("lifetime", LifetimeFacts, figures)
-        parts.append(Table(f"With a {label}", ("", "figure"), rows))
+        parts.append(Table(f"With a {label}", ("", ""), rows))
     if found.next_call is not None:
         parts.append(Line((Cell(f"The next call: {next_call_text(found.next_call)}."),)))
-        parts.append(Table("The next call", ("", "figure"), _figures("next_call", NextCallCostFacts, figures)))
+        parts.append(Table("The next call", ("", ""), _figures("next_call", NextCallCostFacts, figures)))
     return parts
 
 
@@ -193,8 +189,11 @@ def _switched(switches: list[ModelSwitchFacts], figures: FigureCells) -> list[Pa
 def _figures(
     name: str, kind: type[LifetimeFacts | NextCallCostFacts], figures: FigureCells
 ) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        (Cell(f"{each.label}, {each.unit.value}" if each.unit.value == "tokens" else each.label), cell)
-        for field, each in quantities(kind).items()
-        if (cell := figures.cell("cache_misses", name, field)).value is not None
-    )
+    rows = []
+    for field, each in quantities(kind).items():
+        cell = figures.cell("cache_misses", name, field)
+        if cell.value is None:
+            continue
+        label, text = each.named(cell.value)
+        rows.append((Cell(f"{label}, tokens" if each.unit is Unit.TOKENS else label), replace(cell, text=text)))
+    return tuple(rows)

@@ -11,7 +11,7 @@ from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Chart, Line, Section
 from inspector.report.pages.session_sections import plan_title
-from inspector.report.recovery_words import needed_words
+from inspector.report.recovery_words import needed_words, net_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import compaction_rows, uncertainty_rows
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from inspector.report.pages.model import Part
 
 
-BEST_OF = "the best plan: at least, it saves most of those that leave out nothing that was said"
+BEST_OF = (
+    "the best plan: of those that keep every user and assistant message it saves most, less what getting needed text "
+    "back would cost"
+)
 
 COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens", "figures.cost_usd")
 """What strategies are compared by, beside when and how often they act."""
@@ -33,8 +36,8 @@ NEEDED_COST = ("calls", "cost_each_usd", "saved_at_least_usd", "break_even_recov
 
 ABOUT_RISKS = (
     "A risk is something that may go wrong with a plan on this session. Needed later counts cut text that a "
-    "later part of the session used: a hint at what would have been missed, not a proof. What it would have cost to "
-    "get it back is taken from what the plan saves for what it saves at least."
+    "later part of the session used: a hint at what would have been missed, not a proof. What a plan saves "
+    "less what it would have cost to get that text back is its saving after recoveries, net for short."
 )
 
 
@@ -185,7 +188,7 @@ def _best(report: Report, most: PlanFacts) -> str:
     if found is None or best is None:
         needed = "Whether later calls needed what it cuts is told of a page's own plan."
         return f"{plain(most.name)} saves most, {IN_TEXT.percent(most.saved.percent)}. {_risks_of(most)} {needed}"
-    needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_at_least(found.needed_later)}"
+    needed = f"{needed_words(found.needed_later.calls, IN_TEXT)}{_net(found.needed_later)}"
     said = f"{_saves(best)}, {BEST_OF}: {needed}. {_risks_of(best)}"
     if best is most:
         return said
@@ -201,20 +204,20 @@ def _risks_of(plan: PlanFacts) -> str:
     return f"Its risks: {'; '.join(risks)}." if risks else "No risk of it was found."
 
 
-def _at_least(needed: NeededLaterFacts) -> str:
+def _net(needed: NeededLaterFacts) -> str:
     if not needed.calls or needed.saved_at_least_usd is None:
         return ""
-    return f", {IN_TEXT.marked(IN_TEXT.dollars(needed.saved_at_least_usd), 'estimated')} if all is fetched again"
+    return f", {net_words(needed.saved_at_least_usd, IN_TEXT)}"
 
 
 def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
     """Why the plan that saves most is not the best one."""
     found = None if report.best_plan is None else report.best_plan.most
     if found is not None and found.name == most.name:
-        least, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
-        if least is not None and of_best is not None and least <= of_best:
-            return "less if all that later calls needed is fetched again"
-    return "it leaves out what was said, or a provider would reject it"
+        net, of_best = (each.needed_later.saved_at_least_usd for each in (found, best))
+        if net is not None and of_best is not None and net <= of_best:
+            return "less net"
+    return "it leaves out user or assistant messages, or a provider would reject it"
 
 
 def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:

@@ -35,15 +35,20 @@ from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
-from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
+from inspector.report.totals import carried_title, columns_of, cost_parts, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
+from inspector.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.report.document import Ledger, Report
+    from inspector.report.catalogue import NeededLaterFacts, PlanFacts
+    from inspector.report.document import Ledger, Report, SavingPlanFacts
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
+
+MOST_DESCRIBED = 2
+"""Strategies of a plan that the lead describes."""
 
 MOST_ROWS = 200
 """Rows of the table behind a chart over calls; more calls than that share rows."""
@@ -55,17 +60,25 @@ def plan_title(report: Report, index: int) -> str:
     return f"Plan {plan_letter(index)}: {name}" if name else f"Plan {plan_letter(index)}"
 
 
+def plan_name(plan: PlanFacts | SavingPlanFacts) -> str:
+    """What a plan is called in a sentence: by its name, or by its strategies."""
+    return plain(plan.name or " + ".join(_strategies(plan)))
+
+
+def _strategies(plan: PlanFacts | SavingPlanFacts) -> list[str]:
+    return [spec.partition(":")[0] for spec in plan.strategies]
+
+
 def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
-    """What matters most: what a chosen plan saves; else what the session cost and why, and what a plan would save."""
-    plans = tuple(
-        line
-        for index in range(len(report.plans))
-        for line in (_saving(report, figures, index), _needed(report, index), _monthly_saving(report, index))
-        if line is not None
-    )
+    """What matters most, a line each: what the money went to, what fills the context, a plan, and what it risks.
+
+    A plan that somebody chose comes first; else the best one that is known comes last.
+    """
+    spent = (_spent(report, figures), *_costliest_part(report, figures))
+    plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
     if plans and not is_suggested(report):
-        return plans
-    return (_spent(report, figures), *_why(report, figures), *plans)
+        return (*plans, *spent)
+    return (*spent, *(plans or _best_plan_lines(report, figures)))
 
 
 def is_suggested(report: Report) -> bool:
@@ -74,39 +87,57 @@ def is_suggested(report: Report) -> bool:
 
 
 def _spent(report: Report, figures: FigureCells) -> Line:
-    """What the session cost in all."""
+    """What the session cost in all, of what that is made most, and what cache misses added to it."""
+    if not report.session.calls:
+        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
     calls = IN_TEXT.plural(report.session.calls, "call")
-    tried = "" if report.plans else f" {_tried(report)}"
-    tokens, cost = figures.cell("baseline", "prompt_tokens"), figures.cell("baseline", "cost_usd")
+    tokens, peak = (figures.cell("baseline", name) for name in ("prompt_tokens", "peak_prompt_tokens"))
+    sent = (Cell(f"{calls} sent "), tokens, Cell(" prompt tokens, the largest prompt "), peak, Cell("."))
+    cost = figures.cell("baseline", "cost_usd")
     if cost.value is None:
-        return Line((Cell("This session sent "), tokens, Cell(f" prompt tokens over {calls}.{tried}")))
-    return Line((Cell("This session cost "), cost, Cell(f" for {calls} and "), tokens, Cell(f" prompt tokens.{tried}")))
+        return Line(sent)
+    cells = [Cell("This session cost "), cost, Cell(". ")]
+    if made_of := _most_of_the_cost(report):
+        cells.append(Cell(f"{made_of}: "))
+    return Line((*cells, *sent, *_missed(report, figures)))
 
 
-def _why(report: Report, figures: FigureCells) -> Iterator[Line]:
-    """Of what the cost is made, the most first, and what cache misses added to it."""
-    total, misses = report.baseline.cost_usd, report.cache_misses
-    if report.cost is None or not total:
-        return
-    names = [name for name, entry in quantities(CostParts).items() if entry.part_of == "cost_usd"]
-    parts = [(name, value) for name in names if (value := getattr(report.cost, name))]
-    shares = dict(zip(parts, IN_TEXT.shares_of_parts([value / total for _, value in parts]), strict=True))
-    dollars = dict(zip(parts, figures.parts(total, *(("cost", name) for name, _ in parts)), strict=True))
+def _most_of_the_cost(report: Report) -> str:
+    """`65 % is cache reads`; empty where that is not known."""
+    parts = cost_parts(report) if report.baseline.cost_usd else []
+    if not parts:
+        return ""
+    name, share = max(parts, key=lambda part: getattr(report.cost, part[0]))
+    return f"{share} is {quantity(CostParts, name).label}"
+
+
+def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
+    """What cache misses added; nothing where there is none, or no price."""
+    misses = report.cache_misses
+    if misses is None or not misses.calls or misses.extra_usd is None:
+        return ()
+    words = IN_TEXT.plural(misses.calls, "cache miss")
+    return (
+        Cell(f" {words} cost "),
+        figures.cell("cache_misses", "extra_usd"),
+        Cell(" more than cache reads would have."),
+    )
+
+
+def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
+    """The two parts of the context that cost most to resend, or were sent most where there is no price."""
+    rows = report.carried
+    order = sorted(range(len(rows)), key=lambda at: (-(rows[at].usd or 0), -(rows[at].sent_tokens or 0)))[:2]
     cells: list[Cell] = []
-    for name, value in sorted(parts, key=lambda part: -part[1]):
-        label = quantity(CostParts, name).label
-        begins = label.capitalize() if not cells else f", {label}"
-        cells += [Cell(f"{begins} "), dollars[name, value], Cell(f" ({shares[name, value]})")]
-    yield Line((*cells, Cell(".")))
-    if misses is not None and misses.calls and misses.extra_usd is not None:
-        extra = figures.cell("cache_misses", "extra_usd")
-        yield Line(
-            (
-                Cell(f"{IN_TEXT.plural(misses.calls, 'cache miss').capitalize()} cost "),
-                extra,
-                Cell(" more than reading would have."),
-            )
-        )
+    for at in order:
+        share = figures.cell("carried", at, "share")
+        named = plain(part_label(rows[at].kind, rows[at].tool))
+        cells.append(Cell(f"then {named}, " if cells else f"Costs most to resend: {named}, "))
+        if rows[at].usd is not None:
+            cells += [figures.cell("carried", at, "usd"), Cell(" and ")]
+        cells += [share, Cell(" of all prompts" if at == order[0] else ""), Cell("; ")]
+    if cells:
+        yield Line((*cells[:-1], Cell(".")))
 
 
 def _tried(report: Report) -> str:
@@ -114,18 +145,46 @@ def _tried(report: Report) -> str:
     found = report.best_plan
     if found is None or not found.is_complete:
         return "No plan was tried on it."
-    return f"None of {found.tried:,} plans saves for sure." if found.best is None else "This page is on no plan."
+    return f"None of {found.tried:,} plans saves for sure."
 
 
-def _needed(report: Report, index: int) -> Line | None:
-    """What a plan's saving costs beside dollars: the later calls that needed what it cut; None where nothing is cut."""
-    plan = report.plans[index]
-    needed = plan.needed_later
-    if not plan.edits or needed is None:
-        return None
-    band = (needed.saved_at_least_usd, plan.saved.usd)
-    said = recovery_words(needed.calls, needed.cost_each_usd, band, needed.break_even_recoveries, IN_TEXT)
-    return Line((Cell(f"As far as can be told, {said}."),))
+def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Line]:
+    """What a plan of the report saves and does, what was needed of what it cuts, and what it comes to a month."""
+    plan, letter = report.plans[index], plan_letter(index)
+    name = plan_name(plan)
+    said = f"Plan {letter} ({name})" if name else f"Plan {letter}"
+    if plan.is_suggestion:
+        said = f"The best plan found, plan {letter} ({name}),"
+    if not report.session.calls:
+        return
+    if plan.edits == 0 and not plan.saved.tokens:
+        yield Line((Cell(f"{said.removesuffix(',')} changes nothing in this session."),))
+    else:
+        yield _saving(plan, said, figures, ("plans", index))
+    if plan.edits and plan.needed_later is not None:
+        yield _risk(plan.needed_later, plan.saved.usd)
+    monthly = _monthly_saving(report, index)
+    if monthly is not None:
+        yield monthly
+
+
+def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
+    """The best plan that is known, where the report is on none."""
+    if not report.session.calls:
+        return
+    found = None if report.best_plan is None else report.best_plan.best
+    if found is None:
+        yield Line((Cell(_tried(report)),))
+        return
+    yield _saving(found, f"The best plan found, {plan_name(found)},", figures, ("best_plan", "best"))
+    yield _risk(found.needed_later, found.saved.usd)
+
+
+def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
+    """What a plan's saving costs beside dollars: the later calls that needed what it cut."""
+    saving = (saved, needed.saved_at_least_usd)
+    said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
+    return Line((Cell(f"Its risk, as far as can be told: {said}."),))
 
 
 def _monthly_saving(report: Report, index: int) -> Line | None:
@@ -138,57 +197,60 @@ def _monthly_saving(report: Report, index: int) -> Line | None:
     return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}: {HOLDS}."),))
 
 
-def _saving(report: Report, figures: FigureCells, index: int) -> Line:
-    saved = report.plans[index].saved
-    if not report.session.calls:
-        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
-    if report.plans[index].edits == 0 and not saved.tokens:
-        return Line((Cell(f"Plan {plan_letter(index)} changes nothing in this session."),))
-    steps: tuple[Step, ...] = ("plans", index, "saved")
-    name = f"Plan {plan_letter(index)}"
-    if report.plans[index].is_suggestion:
-        name = f"A suggestion, which nobody chose: plan {plan_letter(index)}"
-    if saved.usd is None:
-        amount, of = figures.cell(*steps, "tokens"), " prompt tokens ("
-    else:
-        amount, of = figures.cell(*steps, "usd"), " ("
-    share = figures.cell(*steps, "percent")
+def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
+    """What a plan saves, and what it does.
+
+    Args:
+        plan: The plan.
+        said: What it is called here.
+        figures: The report's figures.
+        steps: Where the plan stands in the report.
+    """
+    name = "tokens" if plan.saved.usd is None else "usd"
+    amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
+    unit = " prompt tokens" if name == "tokens" else ""
+    of = "of the cost" if plan.saved.percent_of == "cost_usd" else "of all prompts"
     share = replace(share, text=share.text.removeprefix("-"), is_loss=False)
-    what = "of the cost" if saved.percent_of == "cost_usd" else "of all prompts"
-    value = amount.value or 0
-    if value < 0:
-        positive = Cell(amount.text.removeprefix("-"), amount.pointer, amount.value, amount.known, is_loss=True)
-        return Line(
-            (
-                Cell(f"{name} costs "),
-                positive,
-                Cell(" more" + of),
-                share,
-                Cell(f" {what})."),
-            )
-        )
-    return Line((Cell(f"{name} saves "), amount, Cell(of), share, Cell(f" {what}).")))
+    word, more = "saves", ""
+    if (amount.value or 0) < 0:
+        amount = replace(amount, text=amount.text.removeprefix("-"), is_loss=True)
+        word, more = "costs", " more"
+    return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, Cell(f" {of}).{_does(plan)}")))
+
+
+def _does(plan: PlanFacts | SavingPlanFacts) -> str:
+    """What a plan does to the context, in the words of its strategies; empty for strategies that are not known."""
+    known = [STRATEGIES[name].summary for name in _strategies(plan) if name in STRATEGIES]
+    said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
+    more = len(known) - MOST_DESCRIBED
+    return f" What it does: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
 
 
 def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
     """The figures to show large: those of the first plan, or of the session."""
-    if not report.plans:
-        names = ("cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls")
-        return tuple((quantity(FigureSet, name).label, figures.cell("baseline", name)) for name in names)
-    saved: tuple[Step, ...] = ("plans", 0, "saved")
     peak = quantity(FigureSet, "peak_prompt_tokens").label
+    if not report.plans:
+        names = ["cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls"]
+        shown = [(quantity(FigureSet, name).label, figures.cell("baseline", name)) for name in names]
+        best = figures.cell("best_plan", "best", "saved", "usd")
+        if best.value is not None:
+            shown[1:] = [("the best plan would save", best), *shown[1:3]]
+        return tuple(shown)
+    saved: tuple[Step, ...] = ("plans", 0, "saved")
     if is_suggested(report):
         return (
             (quantity(FigureSet, "cost_usd").label, figures.cell("baseline", "cost_usd")),
             (f"{peak}, as recorded", figures.cell("baseline", "peak_prompt_tokens")),
-            ("plan A, a suggestion, would save", figures.cell(*saved, "usd")),
+            ("the best plan, plan A, would save", figures.cell(*saved, "usd")),
             (f"{peak} with plan A", figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
         )
     first = "saved with plan A" if len(report.plans) > 1 else "saved"
     of = "of the cost" if report.plans[0].saved.percent_of == "cost_usd" else "of all prompts"
     found = report.plans[0].projection
     if found is None:
-        last = ("prompt tokens less", figures.cell(*saved, "tokens"))
+        tokens = figures.cell(*saved, "tokens")
+        word = "less" if (tokens.value or 0) >= 0 else "more"
+        last = (f"prompt tokens {word}", replace(tokens, text=tokens.text.removeprefix("-")))
     else:
         by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
         is_loss = found.usd_per_month_high < 0
@@ -370,7 +432,8 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
         f"month of {days:g} days. The ends are the 5th and 95th percentile of a thousand sessions put together from "
-        "drawn stretches of this one, the lower with all that was cut and needed fetched again: it is never better "
-        "than what the plan saves of this session at least. Whether other sessions are like it nobody can tell."
+        "drawn stretches of this one, the lower after recoveries: with all that was cut and needed fetched again. It "
+        "is never better than what the plan saves of this session, net. Whether other sessions are like it nobody can "
+        "tell."
     )
     return Section("projection", "Projection", (table, Line((Cell(assumptions),))))

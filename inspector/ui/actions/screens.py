@@ -97,7 +97,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "To the plan that saves most if what it cut is fetched again where needed",
+        "To the plan that saves most, net of getting needed text back",
         is_shown=True,
         rank=5,
     ),

@@ -9,7 +9,7 @@ from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words
+from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.compare.rows import BEST_MARK, PASSED_OVER_MARK, SAFEST_MARK, PlanKind, leaves_out
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
-LEAVES_OUT_WORDS: Final = "it leaves out what was said"
+KEEPS_WORDS: Final = "keeps every user and assistant message"
+LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
 
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
@@ -59,8 +60,8 @@ class Headline(NamedTuple):
 
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The plan that saves most if all it cut and was needed is fetched again, as `BestPlanSearch` chooses it."""
-    return _most(filter(could_be_best, contenders), lambda each: each.share_at_least or 0.0)
+    """The plan that saves most net of recoveries, as `BestPlanSearch` chooses it."""
+    return _most(filter(could_be_best, contenders), lambda each: each.net_share or 0.0)
 
 
 def could_be_best(each: Contender) -> bool:
@@ -77,15 +78,15 @@ def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) 
 def safest_of(contenders: Iterable[Contender]) -> Contender | None:
     """The plan with the fewest later calls that needed what it cut, of those that could be best and save for sure.
 
-    Of several the one that saves most if all of that is fetched again.
+    Of several the one that saves most net of recoveries.
     """
     found = [
         each
         for each in contenders
-        if could_be_best(each) and each.recoveries is not None and (each.share_at_least or 0.0) >= WORTHWHILE
+        if could_be_best(each) and each.recoveries is not None and (each.net_share or 0.0) >= WORTHWHILE
     ]
     found.sort(key=lambda each: each.kind in _LAST)
-    return min(found, key=lambda each: (_needed(each), -(each.share_at_least or 0.0)), default=None)
+    return min(found, key=lambda each: (_needed(each), -(each.net_share or 0.0)), default=None)
 
 
 def _needed(each: Contender) -> int:
@@ -106,15 +107,15 @@ def told_of_passing_over(each: Contender, best: Contender | None) -> str:
     reason = why_passed_over(each)
     if not reason:
         return ""
-    if (each.share_at_least or 0.0) > (0.0 if best is None else best.share_at_least or 0.0):
-        return f"saves more at least, but {reason}"
+    if (each.net_share or 0.0) > (0.0 if best is None else best.net_share or 0.0):
+        return f"saves more net, but {reason}"
     return f"{reason}, and nothing tells whether that was needed" if reason == LEAVES_OUT_WORDS else reason
 
 
 def about_passed_over(contenders: Iterable[Contender]) -> str:
     """What the mark of plans that are not recommended stands for; empty where none is."""
     reasons = dict.fromkeys(filter(None, map(why_passed_over, contenders)))
-    said = {LEAVES_OUT_WORDS: "leaves out what was said", IS_REJECTED: "would be rejected"}
+    said = {LEAVES_OUT_WORDS: "leaves out messages", IS_REJECTED: "would be rejected"}
     return f"{PASSED_OVER_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
 
 
@@ -196,8 +197,8 @@ def _risk(each: Contender) -> tuple[str, str]:
     said = needed_words(found.needed, ON_SCREEN)
     if found.band_low is None:
         return said, f", {ON_SCREEN.whole(found.needed)} needed"
-    low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
-    return f"{said}, {low} if all is fetched again", f", at least {low}"
+    net = net_words(found.band_low, ON_SCREEN)
+    return f"{said}: {net}", f", {net}"
 
 
 def _saving(each: Contender) -> str:

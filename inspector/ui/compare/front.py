@@ -2,9 +2,9 @@
 
 Of the plans that could be recommended those are on it of which no other saves more and is needed no oftener. From the
 first to the last more is saved, and more was needed. The best plan is always among them: it is what is left of the
-saving once everything needed is fetched again that makes it the best. So is the safest. A plan that is not
-recommended, because it leaves out what was said or a provider would reject it, stands beside them with the mark of such
-plans where it would be on the front otherwise: left out without a word, it would be missed.
+saving after recoveries that makes it the best. So is the safest. A plan that is not recommended, because it leaves out
+user or assistant messages or a provider would reject it, stands beside them with the mark of such plans where it would
+be on the front otherwise: left out without a word, it would be missed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.trial_table import front
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import band_words, needed_words
+from inspector.report.recovery_words import needed_words, saved_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.best import could_be_best, why_passed_over
+from inspector.ui.compare.best import KEEPS_WORDS, could_be_best, why_passed_over
 from inspector.ui.compare.rows import (
     BEST_MARK,
     CURRENT_MARK,
@@ -29,8 +29,8 @@ from inspector.ui.compare.rows import (
     PASSED_OVER_MARK,
     SAFEST_MARK,
     PlanKind,
-    least_cell,
     needed_cell,
+    net_cell,
 )
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Length, Table, figure_cell, savings_style
 
@@ -49,8 +49,8 @@ COLUMNS: Final = (
     Column("kind", "kind", 8, is_text=True, falls=False, rank=3),
     Column("needed", "needed", 7, falls=False),
     Column("each", _title("cost_each_usd"), 7, 9, falls=False, rank=2),
-    Column("band", "█ at least ░ at most", 10, 40, is_bar=True, short="█ least ░", rank=5),
-    Column("least", _title("saved_at_least_usd"), 9, 10),
+    Column("band", "█ net ░ saved", 10, 40, is_bar=True, short="█ net ░", rank=5),
+    Column("net", _title("saved_at_least_usd"), 9, 10),
     Column("saved", quantity(PlanFacts, "saved.usd").short_label, 9, 10),
     Column("share", quantity(PlanFacts, "saved.percent").short_label, 6, rank=1),
     Column("used-up", _title("break_even_recoveries"), 10, rank=4),
@@ -90,7 +90,7 @@ def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
 
 
 def front_table(contenders: Sequence[Contender], best: Contender | None, safest: Contender | None = None) -> Table:
-    """The front as a table: a row a plan, with a bar of what it saves at least and at most."""
+    """The front as a table: a row a plan, with a bar of what it saves, net and before recoveries."""
     found = [*front_of(contenders, best, safest), *beside_front(contenders)]
     found.sort(key=lambda each: (_needed(each), _saved(each)))
     marks = {each.key: PASSED_OVER_MARK for each in found if why_passed_over(each)}
@@ -113,10 +113,10 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return _beside(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return "of plans that keep all that was said it saves most, even if all that was needed is fetched again"
+        return f"{KEEPS_WORDS}, and of the plans that do saves most, before recoveries and net"
     return (
-        "of plans that keep all that was said it saves most if all that was needed is fetched again; "
-        f"{one_line(bolder.name)} saves more before that, but {_terms(bolder)}"
+        f"{KEEPS_WORDS}, and of the plans that do saves most net; "
+        f"{one_line(bolder.name)} saves more before recoveries, but {_terms(bolder)}"
     )
 
 
@@ -133,12 +133,12 @@ def _beside(each: Contender, best: Contender) -> str:
 
 
 def _terms(each: Contender) -> str:
-    """`12 later calls needed cut text, so that it saves ~$0.10 to $0.50`."""
+    """`12 later calls needed cut text, so that it saves $0.50, net ~$0.10`."""
     found = each.recoveries
     if found is None:
         return ""
-    said, band = needed_words(found.needed, ON_SCREEN), band_words(found.band_low, found.saved, ON_SCREEN)
-    return f"{said}, so that it {band}" if band and found.needed else said
+    said, saves = needed_words(found.needed, ON_SCREEN), saved_words(found.saved, found.band_low, ON_SCREEN)
+    return f"{said}, so that it {saves}" if saves and found.needed else said
 
 
 def _row(each: Contender, most: float, mark: str) -> FigureRow:
@@ -146,7 +146,7 @@ def _row(each: Contender, most: float, mark: str) -> FigureRow:
         "name": Cell(one_line(each.name), style="table--name" if mark == BEST_MARK else "", order=each.name),
         "kind": Cell(each.kind.value, order=each.kind.value),
         "needed": needed_cell(_needed(each)),
-        "least": least_cell(each),
+        "net": net_cell(each),
     }
     if each.found is not None:
         savings = each.found.savings

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
-from inspector.replay.analysis.recoveries import share_at_least
+from inspector.replay.analysis.recoveries import net_share
 from inspector.replay.figure import HowKnown
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
@@ -58,7 +58,7 @@ COLUMNS: Final = (
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█░ saved", rank=5, falls=False),
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
     Column("share", _title("saved.percent"), 6),
-    Column("least", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
+    Column("net", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
     Column("needed", "needed", 7, falls=False),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
     Column("fires", _title("first_firing"), 8, falls=False, rank=6),
@@ -127,11 +127,11 @@ class Contender:
         return 0.0 if self.found is None else self.found.savings.share.value or 0.0
 
     @property
-    def share_at_least(self) -> float | None:
-        """What it is judged by (`recoveries.share_at_least`); None while that is not known."""
+    def net_share(self) -> float | None:
+        """What it is judged by (`recoveries.net_share`); None while that is not known."""
         if self.found is None or self.recoveries is None:
             return None
-        return share_at_least(self.found.savings, self.recoveries)
+        return net_share(self.found.savings, self.recoveries)
 
     @property
     def is_idle(self) -> bool:
@@ -242,7 +242,7 @@ def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> Figure
         if not is_idle:
             cells["saved"] = figure_cell(savings.usd, ON_SCREEN.dollars, style=saved_style)
             cells["share"] = figure_cell(savings.share, ON_SCREEN.share, style=saved_style)
-            cells["least"] = least_cell(each)
+            cells["net"] = net_cell(each)
             cells["needed"] = needed_cell(None if each.recoveries is None else each.recoveries.needed)
             cells["pays"] = _pays_off(found)
         else:
@@ -275,8 +275,8 @@ def _first_firing(found: ComparedPlan) -> Cell:
     return Cell(text, order=float(found.first_firing))
 
 
-def least_cell(each: Contender) -> Cell:
-    """What it saves if everything it cut and was needed is fetched again."""
+def net_cell(each: Contender) -> Cell:
+    """What it saves after recoveries."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
     low = each.recoveries.band_low
@@ -352,9 +352,9 @@ def about(
 
 
 _LEFT_OUT: Final = {
-    BlockKind.SYSTEM_TEXT: "what was said",
-    BlockKind.USER_TEXT: "what was said",
-    BlockKind.ASSISTANT_TEXT: "what was said",
+    BlockKind.SYSTEM_TEXT: "system text",
+    BlockKind.USER_TEXT: "user text",
+    BlockKind.ASSISTANT_TEXT: "assistant text",
     BlockKind.THINKING: "thinking",
     BlockKind.TOOL_CALL: "tool calls",
     BlockKind.TOOL_RESULT: "tool results",
@@ -401,8 +401,8 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
 
 
 def told_of(found: Recoveries) -> str:
-    """`12 later calls needed cut text, ~$0.05 each: saves ~$4.40 to $5.00, 100 such calls would use it up`."""
-    return recovery_words(found.needed, found.cost_each, (found.band_low, found.saved), found.break_even, ON_SCREEN)
+    """What it cut that was needed later, and what that leaves of its saving, as `recovery_words` says it."""
+    return recovery_words(found.needed, found.cost_each, (found.saved, found.band_low), found.break_even, ON_SCREEN)
 
 
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:

@@ -81,16 +81,15 @@ class PlansTable(FigureTable):
     TITLE_IN_HELP = "Plans"
 
     HELP = """One row a plan, replayed over every call of this session: single strategies, and presets, which are whole
-    plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again included;
-    a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the model has no
-    price. Needed counts later calls that used text the plan had cut by then; at least is what it saves if all of that
-    is fetched again, with a call more for each. F shows the front alone: the plans of which no other saves more and
-    is needed less, from the most careful one to the boldest, each with the band between what it saves at least and at
-    most. ★ is the plan that saves most at least, ◆ the safest: the fewest later calls needed what it cut. Both
-    are of those that leave out nothing that people or the model said; others have a ✗. Changed is calls whose prompt
-    differs from the one before it ahead of its end, and is cached anew.
-    Applied is the first call a plan changes something at. Risks counts the kinds of things to look at.
-    Breaks even is the call from which on a plan has cost
+    plans of known agents. Saved is against the session with nothing cut, the price of writing the cache again
+    included; a plan that costs more shows a minus sign. Share is that of the cost, or of the prompt tokens where the
+    model has no price. Needed counts later calls that used text the plan had cut by then; net is what it saves less
+    what getting all of that back would cost, a call more for each included. F shows the front alone: the plans of
+    which no other saves more and is needed less, from the most careful one to the boldest, each with a bar of what it
+    saves, net and before recoveries. ★ is the plan that saves most net, ◆ the safest: the fewest later calls needed
+    what it cut. Both keep every user and assistant message; plans that do not have a ✗. Changed is calls whose prompt
+    differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
+    something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
     less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
     few tokens; `inspector compare` reads and counts it, in a row for each."""
 
@@ -361,7 +360,7 @@ class CompareScreen(StudyScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Put the cursor on the plan that saves most if all it cut and was needed is fetched again."""
+        """Put the cursor on the plan that saves most net of recoveries."""
         if self._best is not None:
             self.plans.move_to_key(self._best.key)
         elif self._waiting:

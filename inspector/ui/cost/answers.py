@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
-from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import needed_words
+from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.miss_marks import dollars, none_missed
 
@@ -275,8 +274,8 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
         name = _name(best.best)
         saved = (f"saves {_saving(best.best)}", _SAVED)
         brief = (f"saves {_saving(best.best, brief=True)}", _SAVED)
-        shorter = (("best plan ", _TEXT), brief, (_at_least(best.best), _TEXT), *short_takes)
-        return (Said(((f"{of} ", _TEXT), saved, (f"{_at_least(best.best)}: {name} ·", _TEXT), *takes), 1, shorter),)
+        shorter = (("best plan ", _TEXT), brief, (_net(best.best), _TEXT), *short_takes)
+        return (Said(((f"{of} ", _TEXT), saved, (f"{_net(best.best)}: {name} ·", _TEXT), *takes), 1, shorter),)
     if is_searching:
         return (Said(((SEARCHING, _TEXT),), 1),)
     if not best.is_complete:
@@ -306,12 +305,12 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
     return _dollars(usd) if brief else f"{_dollars(usd)} ({share})"
 
 
-def _at_least(saving: SavingPlan) -> str:
-    """What is left of the saving if all it cut and was needed is fetched again; empty where nothing was."""
-    low = saving.recoveries.band_low
-    if not saving.needed or low is None:
+def _net(saving: SavingPlan) -> str:
+    """What is left of the saving after recoveries; empty where nothing was needed."""
+    net = saving.recoveries.band_low
+    if not saving.needed or net is None:
         return ""
-    return f", at least {ON_SCREEN.marked(ON_SCREEN.dollars(low), HowKnown.ESTIMATED.value)}"
+    return f", {net_words(net, ON_SCREEN)}"
 
 
 def _dollars(figure: Figure) -> str:

@@ -9,9 +9,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
-from inspector.report.recovery_words import each_words, needed_words
+from inspector.report.recovery_words import each_words, needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
@@ -130,10 +129,10 @@ class CostBar(Widget, can_focus=True):
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
         pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]
         if found.band_low is not None and (found.saved or 0) > 0:
-            low = ON_SCREEN.marked(ON_SCREEN.dollars(found.band_low), HowKnown.ESTIMATED.value)
+            net = net_words(found.band_low, ON_SCREEN)
             style = self.get_visual_style("cost--lost" if found.band_low < 0 else "cost--saved")
             each = each_words(found.cost_each, ON_SCREEN)
-            longer, shorter = f"{each} to get back: at least {low}", f"at least {low}"
+            longer, shorter = f"{each} to get back: {net}", net
             pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
         return pieces
 

@@ -45,7 +45,7 @@ class CostPane(CostBar, FailingPart):
     cost; and what cost most to resend from prompt to prompt. ~ stands before what is estimated or projected.
 
     With a plan on: how many later calls needed text it had cut, what getting that back would have cost, and what the
-    plan saves at least, with all of that paid."""
+    plan saves net of that."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         """Show a session's costs.

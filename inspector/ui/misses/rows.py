@@ -152,9 +152,8 @@ def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
 def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
     kept = f"cache kept for {duration(change.lifetime)}"
     if change.usd.value is None:
-        misses = ON_SCREEN.plural(abs(change.misses), "cache miss")
-        said = f"{kept}: {misses} {'fewer' if change.misses >= 0 else 'more'}"
-        return (said,)
+        fewer = "fewer" if change.misses >= 0 else "more"
+        return (f"{kept}: {ON_SCREEN.plural(abs(change.misses), f'{fewer} cache miss')}",)
     size = dollars(_size(change.saved_usd))
     saved = f"saves {size}" if (change.saved_usd.value or 0.0) >= 0 else f"costs {size} more"
     short = f"{kept}: {dollars(change.usd)}, {saved}"
@@ -162,7 +161,7 @@ def _other_lifetime(change: LifetimeChange) -> tuple[str, ...]:
     parts = [f"writes {dollars(_size(change.write_usd))} {'more' if dearer else 'less'}"]
     if change.misses:
         fewer = "fewer" if change.misses > 0 else "more"
-        parts.append(f"{ON_SCREEN.plural(abs(change.misses), 'miss')} {fewer} {dollars(_size(change.miss_usd))}")
+        parts.append(f"{ON_SCREEN.plural(abs(change.misses), f'{fewer} miss')} {dollars(_size(change.miss_usd))}")
     if change.break_even is not None:
         pauses = ON_SCREEN.plural(change.break_even, "such pause")
         longer = f"{short} ({', '.join(parts)}); breaks even at {pauses}"
