@@ -1025,6 +1025,12 @@ class Running:
         return None if answers.is_searching or answers.best is None else answers.best.best
 
     @property
+    def newest_best(self) -> Any:
+        """The same as of the newest state of the session; None while it is of an earlier one."""
+        is_newest = self._controller.answers._best_of is self._controller.outcome.baseline
+        return self.best if is_newest else None
+
+    @property
     def best_so_far(self) -> Any:
         """What came of trying plans so far: `BestPlan`; None while nothing is known."""
         return self._controller.answers.best

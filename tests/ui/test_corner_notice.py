@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from textual import notifications
 from textual.widgets._toast import Toast
 
-from inspector.ui.app import InspectorApp
 from inspector.ui.toolkit.corner_notice import CornerNotice
-from tests.ui.waiting import until
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
     from tests.ui.recordings import Recording
@@ -21,24 +21,26 @@ HELD_UP = 60.0
 
 
 async def test_a_notice_goes_whose_time_was_over_before_it_stood_on_the_screen(
-    session_file: Recording, monkeypatch: pytest.MonkeyPatch
+    running, session_file: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, late, made = Toast.__init__, [0.0], []
     monkeypatch.setattr(notifications, "time", lambda: time() + late[0])
 
-    def make_late(toast: Toast, *arguments: Any) -> None:
+    def make_late(toast: Toast, notification: notifications.Notification) -> None:
         late[0] = HELD_UP
-        make(toast, *arguments)
         # From below nothing a timer never comes to its end, nor does this test then.
-        assert toast._timeout > 0
+        assert notification.time_left > 0
+        make(toast, notification)
         made.append(toast)
 
     monkeypatch.setattr(Toast, "__init__", make_late)
-    app = InspectorApp(session_file.path)
-    async with app.run_test(notifications=True) as pilot:
-        app.notify("saved", timeout=1)
-        assert await until(pilot, lambda: made)
-        assert await until(pilot, lambda: not app.screen.query(Toast))
+    async with running(session_file.path) as run:
+        await run.tap("w", "p")
+        await run.until_shown("Save a picture")
+        run.line = str(tmp_path / "picture.svg")
+        await run.tap("enter")
+        await run.until(lambda: made)
+        await run.until(lambda: not made[0].is_attached)
 
 
 def test_a_notice_is_over_when_its_time_is_however_much_is_left_to_show_it() -> None:

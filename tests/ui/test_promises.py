@@ -144,8 +144,9 @@ async def test_of_a_session_that_grows_the_best_plan_is_told_as_it_is_now_and_ne
             await run.until(lambda calls=calls: run.history.call_count > calls)
             calls = run.history.call_count
             assert run.best_so_far is not None
-        await run.until(lambda: run.best is not None and run.best.savings.usd.value != before)
+        await run.until(lambda: run.replay.history.call_count == calls)
         await run.settled()
+        await run.until(lambda: run.newest_best is not None and run.newest_best.savings.usd.value != before)
         await run.until(lambda: ON_SCREEN.dollars(run.best.savings.usd.value) in run.line_with("takes it"))
         promised = run.best
         await run.press("asterisk")

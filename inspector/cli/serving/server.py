@@ -45,7 +45,7 @@ ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 SECONDS_TO_END = 6.0
 """Open screens have so long to end; each needs less."""
 
-SECONDS_BETWEEN_PINGS = 4.0
+SECONDS_BETWEEN_PINGS = 6.0
 """A page that answers none for half as long again is gone."""
 
 SECONDS_TO_CLOSE = 3.0
