@@ -308,6 +308,7 @@ def test_keys_of_the_window_and_the_costs(program: Tried) -> None:
     program.go("e", shows="Window at the next prompt")
     act("composition.call-before", "[", changes=r"╭─ Window.*")
     act("composition.far-before", "shift+left", changes=r"╭─ Window.*")
+    act("composition.largest", "P", changes=r"╭─ Window.*")
     act("composition.call-after", "]", changes=r"╭─ Window.*")
     act("composition.far-after", "shift+right", changes=r"╭─ Window.*")
     act("composition.enter", "enter", changes=r"\? help .*")
