@@ -100,6 +100,7 @@ async def test_enter_on_the_row_of_a_compaction_opens_what_it_says(running, comp
     async with running(compacted, size=(120, 36)) as run:
         await run.press("g", "c")
         assert "compaction 1/" in run.status_line
+        assert "⏎ what it removed" in run.status_line
         await run.press("enter")
         await run.until(lambda: run.focus is not None and run.focus.kind == "detail")
         assert "compaction 1/" not in run.status_line

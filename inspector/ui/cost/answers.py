@@ -105,8 +105,9 @@ def answer_lines(
     elif lines == 3:
         found = (money, (*plan, *lost), carried)
     else:
-        # What misses cost is often more than any plan saves, and stays before what cost most to resend.
-        both = (*plan[:1], *_later(_causes_of(lost), 1), *_later(_with_key(carried, spending), 2))
+        # What misses cost is often more than any plan saves, and stays before what cost most to resend, which says more
+        # of the money than their causes do.
+        both = (*plan[:1], *_later(_causes_of(lost)[:1], 1), *_later(_with_key(carried, spending), 2))
         found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
     return tuple(line for line in found if line)[:lines]
 

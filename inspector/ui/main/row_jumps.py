@@ -107,7 +107,9 @@ class RowJumps:
     @staticmethod
     def _says_of_boundary(rows: Rows, block: int) -> str:
         effect = next((each.effect for each in rows.boundaries if each.block == block), None)
-        return "" if effect is None else f"at call {ON_SCREEN.whole(effect.after + 1)}; [ is the call before it"
+        if effect is None:
+            return ""
+        return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ call before"
 
     def to_subagent(self, step: int) -> None:
         """To another subagent, with a file of its own or without."""
