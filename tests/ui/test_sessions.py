@@ -147,3 +147,12 @@ async def test_more_sessions_than_there_are_usual_threads_are_all_followed_and_r
         calls = run.history.call_count
         made[-1].turn()
         await run.until(lambda: run.history.call_count > calls)
+
+
+async def test_a_tab_has_the_name_of_its_session_as_soon_as_that_is_known(
+    running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [recording(tmp_path / f"{number}.jsonl").path for number in range(2)]
+    monkeypatch.setattr("inspector.ui.app.InspectorApp.set_interval", lambda *_, **__: None)
+    async with running(paths, size=(120, 30)) as run:
+        await run.until(lambda: run.lines()[0].count("Find out why") == 2)

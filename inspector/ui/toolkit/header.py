@@ -6,6 +6,7 @@ from time import time
 from typing import ClassVar, NamedTuple
 
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
@@ -89,6 +90,14 @@ class SessionHeader(Widget):
     """What is shown."""
     now: reactive[float] = reactive(0.0)
     """Seconds since the epoch, for the age of the last change."""
+
+    class Renamed(Message):
+        """The session it tells of has another name."""
+
+    def watch_heading(self, old: Heading, new: Heading) -> None:
+        """Tell of another name, which rows of tabs show too."""
+        if old.title != new.title:
+            self.post_message(self.Renamed())
 
     def on_mount(self) -> None:
         """Know the time from the first frame on: without it a session of last year would be live for a moment."""
