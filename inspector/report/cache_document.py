@@ -148,6 +148,27 @@ class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
     rule: Annotated[str, about("What the agent says of the edit that parts them; empty where none does.")]
 
 
+WRITES_COST_MORE = figure(
+    "writes cost more",
+    Unit.DOLLARS,
+    "What writes would have cost more; negative where less.",
+    opposite="writes cost less",
+)
+FEWER_MISSES = figure(
+    "fewer misses",
+    Unit.CALLS,
+    "Misses there would not have been; negative where more.",
+    opposite="more misses",
+)
+MISSES_COST_LESS = figure(
+    "misses cost less",
+    Unit.DOLLARS,
+    "What these cost beyond reading; negative where more.",
+    opposite="misses cost more",
+)
+"""Figures of another lifetime of the cache, of one session and of many."""
+
+
 class LifetimeFacts(Struct, frozen=True, kw_only=True):
     """The session with everything cached for an hour instead of five minutes, or the reverse: a projection."""
 
@@ -166,33 +187,9 @@ class LifetimeFacts(Struct, frozen=True, kw_only=True):
             opposite="costs more",
         ),
     ]
-    write_usd: Annotated[
-        float | None,
-        figure(
-            "writes cost more",
-            Unit.DOLLARS,
-            "What writes would have cost more; negative where less.",
-            opposite="writes cost less",
-        ),
-    ]
-    misses: Annotated[
-        int | None,
-        figure(
-            "fewer misses",
-            Unit.CALLS,
-            "Misses there would not have been; negative where more.",
-            opposite="more misses",
-        ),
-    ]
-    miss_usd: Annotated[
-        float | None,
-        figure(
-            "misses cost less",
-            Unit.DOLLARS,
-            "What these cost beyond reading; negative where more.",
-            opposite="misses cost more",
-        ),
-    ]
+    write_usd: Annotated[float | None, WRITES_COST_MORE]
+    misses: Annotated[int | None, FEWER_MISSES]
+    miss_usd: Annotated[float | None, MISSES_COST_LESS]
     break_even: Annotated[
         int | None,
         figure(

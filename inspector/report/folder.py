@@ -6,7 +6,6 @@ with the session that ended first. `docs/folder-report.schema.json` is made from
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import inspector
-from inspector.replay.analysis.plan_outcome import NOTHING
+from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.belief import BELIEF, uncertain_saving
 from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
@@ -271,14 +270,13 @@ def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLat
     cost = sum(each.recoveries_usd or 0.0 for each in priced) if priced else None
     calls = sum(each.calls for each in priced)
     each_usd = cost / calls if cost is not None and calls else None
-    saves = saved.usd is not None and saved.usd > NOTHING
     least = None if cost is None or saved.usd is None else round(saved.usd - cost, DOLLAR_DIGITS)
     facts = NeededLaterFacts(
         **{name: sum(getattr(each, name) for each in found) for name in _COUNTED},
         recoveries_usd=None if cost is None else round(cost, DOLLAR_DIGITS),
         cost_each_usd=None if each_usd is None else round(each_usd, DOLLAR_DIGITS),
         saved_at_least_usd=least,
-        break_even_recoveries=ceil(saved.usd / each_usd - NOTHING) if saves and saved.usd and each_usd else None,
+        break_even_recoveries=recoveries_to_break_even(saved.usd, each_usd),
         known={},
     )
     told = (name for name in quantities(NeededLaterFacts) if getattr(facts, name) is not None)

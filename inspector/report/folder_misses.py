@@ -11,7 +11,13 @@ from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown, weakest
-from inspector.report.cache_document import LifetimeFacts, MissCauseFacts
+from inspector.report.cache_document import (
+    FEWER_MISSES,
+    MISSES_COST_LESS,
+    WRITES_COST_MORE,
+    LifetimeFacts,
+    MissCauseFacts,
+)
 from inspector.report.cache_facts import lifetime_facts, miss_facts
 from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 from inspector.report.numbers import DOLLAR_DIGITS, SHARE_DIGITS, rounded
@@ -101,33 +107,9 @@ class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
     saved_usd: Annotated[
         float | None, figure("saved", Unit.DOLLARS, "Dollars saved in all; negative where it costs more.", saves=True)
     ]
-    write_usd: Annotated[
-        float | None,
-        figure(
-            "writes cost more",
-            Unit.DOLLARS,
-            "What writes would have cost more; negative where less.",
-            opposite="writes cost less",
-        ),
-    ]
-    misses: Annotated[
-        int,
-        figure(
-            "fewer misses",
-            Unit.CALLS,
-            "Misses there would not have been; negative where more.",
-            opposite="more misses",
-        ),
-    ]
-    miss_usd: Annotated[
-        float | None,
-        figure(
-            "misses cost less",
-            Unit.DOLLARS,
-            "What these cost beyond reading; negative where more.",
-            opposite="misses cost more",
-        ),
-    ]
+    write_usd: Annotated[float | None, WRITES_COST_MORE]
+    misses: Annotated[int, FEWER_MISSES]
+    miss_usd: Annotated[float | None, MISSES_COST_LESS]
     known: Known
 
 

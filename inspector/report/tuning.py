@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -13,7 +12,7 @@ from msgspec import Struct, field
 
 import inspector
 from inspector.replay.analysis.model_uncertainty import widened
-from inspector.replay.analysis.plan_outcome import NOTHING
+from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown
 from inspector.replay.tuning.choice import LEAST_CALLS, LEAST_SESSIONS, Verdict
 from inspector.replay.tuning.search import curves_through
@@ -360,7 +359,7 @@ def _plan(tuned: TunedGroup, asked: TuningTerms, chosen: int, target: str) -> Tu
         needed_per_100=round(PER * needed / max(calls, 1), PERCENT_DIGITS),
         recovery_usd=round(recovery, DOLLAR_DIGITS),
         recovery_each_usd=None if each is None else round(each, DOLLAR_DIGITS),
-        break_even=ceil(saved / each - NOTHING) if each and saved > NOTHING else None,
+        break_even=recoveries_to_break_even(saved, each),
         requests=int(table.requests[chosen].sum()),
         net_usd=round(choice.net.middle, DOLLAR_DIGITS),
         net_percent=percent(choice.net.middle),

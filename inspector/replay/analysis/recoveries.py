@@ -113,6 +113,16 @@ class Recoveries:
         return {kind: sum(need.kind is kind for need in self.needs) for kind in NeedKind}
 
 
+def recoveries_to_break_even(saved: float | None, each: float | None) -> int | None:
+    """The fewest recoveries that cost as much as is saved; None where nothing is saved, or there is none to price.
+
+    Args:
+        saved: Dollars saved if nothing was fetched again; None without a price.
+        each: Dollars of one recovery; None for none.
+    """
+    return ceil(saved / each - NOTHING) if each and saved is not None and saved > NOTHING else None
+
+
 def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recoveries:
     """What of a session a plan would have to get back, and for how much.
 
@@ -129,7 +139,7 @@ def recoveries(baseline: Replay, planned: Replay, uses: ReuseEvidence) -> Recove
     if saved is None or isnan(cost):
         return Recoveries(needs, needed, repeats_anyway, saved, None, None, None, None)
     each = cost / needed if needed else None
-    break_even = ceil(saved / each - NOTHING) if each and saved > NOTHING else None
+    break_even = recoveries_to_break_even(float(saved), each)
     return Recoveries(needs, needed, repeats_anyway, float(saved), cost, each, float(saved) - cost, break_even, cost_at)
 
 

@@ -154,7 +154,7 @@ class GroupSearch:
             yield from stages[self.left[0]]()
             self.left = self.left[1:]
 
-    def shortlist(self, count: int = SHORTLISTED) -> tuple[Plan, ...]:
+    def shortlist(self) -> tuple[Plan, ...]:
         """What did best of all that was tried, and the front of saving against needed later.
 
         Where nothing saves, the plan that comes nearest to it: whether it saves on other sessions is worth a trial.
@@ -167,7 +167,7 @@ class GroupSearch:
         best = [plan for plan in ranked if self._score(plan) > 0] or ranked[:1]
         saved = np.where(table.allowed(self.constraints), table.saved.sum(axis=1), np.nan)
         on_front = (table.plans[at] for at in front(saved, table.needed.sum(axis=1)))
-        return tuple(dict.fromkeys((*best[:count], *on_front)))
+        return tuple(dict.fromkeys((*best[:SHORTLISTED], *on_front)))
 
     @property
     def _grids(self) -> list[SearchSpace]:
