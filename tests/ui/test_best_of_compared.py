@@ -144,14 +144,16 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert (marks["bold"], marks["careful"]) == (BEST_MARK, SAFEST_MARK)
     said = safest_line(best, safest, 0)
     assert said is not None
-    assert said.short == "◆ safest: careful $2.00, 1 needed, net ~$1.90"
+    assert said.short == "◆ safer: careful, 1 needed, not 12, net ~$1.90"
+    assert "saves $2.00" in said.said
+    assert said.said.endswith(", net ~$1.90 less; 1 later call needed cut text, 12 with the best")
     assert safest in front_of(plans, best, safest)
 
     alone = [BASELINE, contender("sound", 4.0, 0)]
     sound = safest_of(alone)
     assert sound is best_of(alone)
     assert safest_line(sound, sound, 0) is None
-    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, and the safest: sound saves $4.00")
+    assert headline(alone, sound, 0, sound).said.startswith("★ best plan, none safer: sound saves $4.00")
 
 
 def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_less_room() -> None:

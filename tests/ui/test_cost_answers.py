@@ -13,7 +13,6 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import Replay, replay_session
 from inspector.replay.explain.spending import Spending, spending_of
 from inspector.replay.figure import Figure, HowKnown
-from inspector.report.numbers import ON_SCREEN
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
@@ -121,13 +120,12 @@ def test_no_more_lines_are_said_than_there_is_room_for(lines: int) -> None:
         assert len(said(best(), lines, width)) == lines
 
 
-def test_two_short_lines_still_say_the_cost_the_saving_what_was_lost_and_where_to_look() -> None:
-    first, second = said(best(), 2, 78)
+def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_cost_most_to_resend() -> None:
+    first, second, third = said(best(), 3, 78)
 
     assert first.startswith("cost $1.75")
-    assert second.startswith(
-        "best plan saves $0.31, net ~$0.28 (* c)   1 miss $0.30 extra (M)   most: Bash results $0.63 (g $)"
-    )
+    assert second.startswith("best plan saves $0.31, net ~$0.28 (* c)   1 miss $0.30 extra (M)")
+    assert third.startswith("most for resending (g $): Bash results $0.63 36 %")
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
@@ -144,13 +142,13 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
 async def test_the_pane_answers_with_no_strategy_on_and_tells_of_the_plan_with_one(running, session_file) -> None:
     async with running(session_file.path, size=(120, 42)) as run:
         await run.until_shown("cache reads")
-        await run.until_shown("says why")
+        await run.until_shown("best plan saves")
         await run.press("1")
         await run.until_shown("with plan A")
         assert "cache reads" not in run.text()
         await run.press("1")
         await run.until_shown("cache reads")
-        await run.until_shown("says why")
+        await run.until_shown("best plan saves")
 
 
 async def test_the_key_goes_to_the_costliest_result_and_on_around_the_end(running, session_file) -> None:
@@ -166,17 +164,14 @@ async def test_the_key_goes_to_the_costliest_result_and_on_around_the_end(runnin
         assert gone_to == [*heaviest, heaviest[0]]
 
 
-def test_in_two_short_lines_what_misses_cost_goes_before_what_cost_most_to_resend() -> None:
-    told = answer_lines(spending(), misses(), best(), (2, 76), is_searching=False)[1]
-    ranks = {"".join(text for text, _ in piece.said): piece.rank for piece in told}
-    missed = next(rank for said, rank in ranks.items() if "miss" in said)
-    resent = next(rank for said, rank in ranks.items() if "g $" in said)
-    assert missed < resent
-
-
-def test_the_largest_result_is_named_with_what_it_cost_to_resend() -> None:
-    found = spending()
-    none_of_tools = replace(found, kinds=tuple(replace(row, part="") for row in found.kinds))
-    told = answer_lines(none_of_tools, misses(), best(), (2, 76), is_searching=False)[1]
-    said = next("".join(text for text, _ in piece.said) for piece in told if "largest" in str(piece.said))
-    assert f"largest {ON_SCREEN.dollars(found.heaviest[0].cost.value)} (g $)" == said
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_it_is_paid_with(
+    running, session_file, size
+) -> None:
+    async with running(session_file.path, size=size) as run:
+        for said in ("cache reads", "best plan saves", "most for resending (g $): ", "cache miss"):
+            await run.until_shown(said)
+        await run.press("1")
+        await run.until_shown("with plan A")
+        await run.until_shown("needed cut text")
+        await run.until_shown("breaks even at call")

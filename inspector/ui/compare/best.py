@@ -123,15 +123,23 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
     """The line on the safest plan; None where that is the best one, or there is none."""
     if safest is None or best is None or safest.key == best.key:
         return None
-    of, short_of = ("safest so far", "safest so far") if waiting else ("safest plan", "safest")
-    name = one_line(safest.name)
-    risk, short_risk = _risk(safest)
+    of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
+    name, needed, instead = one_line(safest.name), _needed(safest), ON_SCREEN.whole(_needed(best))
+    said = f"{needed_words(needed, ON_SCREEN)}, {instead} with the best"
     return Headline(
-        f"{SAFEST_MARK} {of}: {name} saves {_saving(safest)}; {risk}",
-        f"{SAFEST_MARK} {short_of}: {name} {_amount(safest)}, {_needed(safest)} needed{short_risk}",
+        f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
+        f"{of}{name}, {ON_SCREEN.whole(needed)} needed, not {instead}{_risk(safest)[1]}",
         *_gone(safest),
         is_good=True,
     )
+
+
+def _less_net(safest: Contender, best: Contender) -> str:
+    """How much less than the best a plan saves net of recoveries, as an addition; empty where there is no price."""
+    most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
+    if most is None or own is None:
+        return ""
+    return f", net {ON_SCREEN.marked(ON_SCREEN.dollars(most - own), 'estimated')} less"
 
 
 def _gone(each: Contender) -> tuple[str, str]:
@@ -163,7 +171,7 @@ def headline(
     if best is not None:
         is_safest = safest is not None and safest.key == best.key
         of = "best so far" if waiting else "best plan"
-        of += ", and the safest" if is_safest else ""
+        of += ", none safer" if is_safest else ""
         short_of = of if waiting else of.replace(" plan", "")
         name = one_line(best.name)
         risk, short_risk = _risk(best)

@@ -96,47 +96,23 @@ def answer_lines(
     lines, width = room
     money = (*_money(spending, width), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
     plan, lost, carried = _plan(best, is_searching=is_searching), _missed(misses), _carried(spending)
+    both = (*plan[:1], *_later(_causes_of(lost), 1))
     if advice:
         # Without a price nothing cost anything: what was carried stands for it.
         money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
         found: tuple[Line, ...] = (money, (Said(((one_line(advice), _ATTENTION),)),), plan)
     elif lines >= 4:
         found = (money, plan, lost, carried)
-    elif lines == 3:
-        found = (money, (*plan, *lost), carried)
     else:
-        # What misses cost is often more than any plan saves, and stays before what cost most to resend, which says more
-        # of the money than their causes do.
-        both = (*plan[:1], *_later(_causes_of(lost)[:1], 1), *_later(_with_key(carried, spending), 2))
-        found = (money, _brief(both) if width < CELLS_OF_LONG_WORDS else both)
+        # What was resent says more of the money than the causes of misses.
+        is_brief = width < CELLS_OF_LONG_WORDS
+        found = (money, _brief(both), _brief_carried(carried)) if is_brief else (money, both, carried)
     return tuple(line for line in found if line)[:lines]
 
 
 def _later(line: Line, rank: int) -> Line:
     """The pieces of a line where another has more to say."""
     return tuple(each._replace(rank=each.rank + rank, right=False) for each in line)
-
-
-def _with_key(carried: Line, spending: Spending) -> Line:
-    """What cost most, the key that goes to the costliest result behind the first kind of results among it.
-
-    The others matter less: no key goes to them.
-    """
-    if len(carried) < 2 or not carried[-1].right:
-        return carried[:1]
-    kinds = list(carried[:-1])
-    rows = zip(range(len(kinds)), _kinds(spending), strict=False)
-    place = next((place for place, row in rows if row.part), None)
-    key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), (")", _TEXT))
-    if place is None:
-        cost = spending.heaviest[0].cost if spending.heaviest else None
-        said = () if cost is None or cost.value is None else ((_dollars(cost), _FIGURE),)
-        shown = Said((("largest result ", _TEXT), *said, *key), 1, (("largest ", _TEXT), *said, *key))
-    else:
-        first = kinds.pop(place)
-        largest = (*key[:-1], (" to the largest)", _TEXT))
-        shown = first._replace(rank=1, said=(*first.said, *largest), shorter=(*(first.shorter or first.said), *key))
-    return (shown, *(each._replace(rank=each.rank + CARRIED_TOLD) for each in kinds))
 
 
 def _brief(line: Line) -> Line:
@@ -232,6 +208,17 @@ def _carried(spending: Spending) -> Line:
         key = (KEY_OF_CARRIED, _FIGURE)
         found.append(Said((key, (" goes to the largest", _TEXT)), CARRIED_TOLD + 1, (key,), right=True))
     return tuple(found)
+
+
+def _brief_carried(carried: Line) -> Line:
+    """The same with the key before what cost most, where it stays in sight."""
+    if len(carried) < 2 or not carried[-1].right:
+        return carried
+    first = carried[0]
+    key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), ("): ", _TEXT))
+    said = (("most for resending", _TEXT), *key, *first.said[1:])
+    shorter = None if first.shorter is None else (("most", _TEXT), *key, *first.shorter[1:])
+    return (first._replace(said=said, shorter=shorter), *carried[1:-1])
 
 
 def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from inspector.ui.cost.summary import CostSummary, CostUntil, KnownNumber
 
 
+ROWS = 3
+
+
 class CostBar(Widget, can_focus=True):
-    """Two rows. An estimate or a projection is marked; a saving below zero is shown as a cost."""
+    """Three rows. An estimate or a projection is marked; a saving below zero is shown as a cost."""
 
     HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
 
@@ -55,9 +58,9 @@ class CostBar(Widget, can_focus=True):
     class RunsAsked(Message):
         """The number of runs a day should be asked for."""
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always two rows
-        """Two rows."""
-        return 2
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always so many
+        """Three rows."""
+        return ROWS
 
     def action_ask_runs(self) -> None:
         """Ask for another number of runs."""
@@ -68,16 +71,14 @@ class CostBar(Widget, can_focus=True):
         self.action_ask_runs()
 
     def render(self) -> Content:
-        """The two rows."""
+        """The rows: what it costs, what that is paid with, and what it comes to over time."""
         summary = self.summary
-        width = self.content_size.width
         if summary is None:
             return Content.styled(self.waiting_for, self.get_visual_style("cost--text"))
-        first = line_of(self._now(summary), width)
-        second = line_of(
-            self._over_time(summary) if summary.until is None else self._until(summary, summary.until), width
-        )
-        return Content("\n").join([first, second])
+        now, paid = self._now(summary), self._paid(summary)
+        last = self._over_time(summary) if summary.until is None else self._until(summary, summary.until)
+        rows = [now, paid, last] if paid and self.content_size.height >= ROWS else [[*now, *paid], last]
+        return Content("\n").join([line_of(pieces, self.content_size.width) for pieces in rows])
 
     def _now(self, summary: CostSummary) -> list[LinePiece]:
         text = self.get_visual_style("cost--text")
@@ -89,16 +90,22 @@ class CostBar(Widget, can_focus=True):
             longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
             parts.append(LinePiece(longer, 2, shorter=shorter))
             return parts
-        parts += [
+        return [
+            *parts,
             LinePiece(
                 self._amount(f"with {self.plan_name}", summary.planned),
                 2,
                 shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
             ),
             LinePiece(self._saving(summary), shorter=self._saving(summary, brief=True)),
-            *self._needed(summary),
-            LinePiece(self._tokens(summary), 3),
+            LinePiece(self._tokens(summary), 6),
         ]
+
+    def _paid(self, summary: CostSummary) -> list[LinePiece]:
+        """What the plan's saving is paid with: text needed later, prompts written to the cache again, waiting."""
+        if summary.is_idle:
+            return []
+        text, parts = self.get_visual_style("cost--text"), self._needed(summary)
         if summary.rebuilds:
             cost = ON_SCREEN.dollars(-summary.rebuilds)
             parts.append(LinePiece(Content.assemble(("re-caching ", text), cost), 5))
@@ -123,8 +130,10 @@ class CostBar(Widget, can_focus=True):
     def _needed(self, summary: CostSummary) -> list[LinePiece]:
         """What the saving is paid with, beside it at every width."""
         found = summary.recoveries
-        if found is None or not found.needed:
+        if found is None:
             return []
+        if not found.needed:
+            return [LinePiece(Content.styled(needed_words(0, ON_SCREEN), self.get_visual_style("cost--saved")), 5)]
         style = self.get_visual_style("cost--lost")
         longer, shorter = f"! {needed_words(found.needed, ON_SCREEN)}", f"! {ON_SCREEN.whole(found.needed)} needed"
         pieces = [LinePiece(Content.styled(longer, style), 2, shorter=Content.styled(shorter, style))]

@@ -31,10 +31,6 @@ if TYPE_CHECKING:
 COUNTING = "tokens are being counted, then every call is replayed…"
 
 
-LINES_TO_GROW = 40
-"""A screen of so many lines has room for one more here."""
-
-
 class CostPane(CostBar, FailingPart):
     """Shows what the newest replay comes to, and where the money went while no strategy is on."""
 
@@ -79,10 +75,6 @@ class CostPane(CostBar, FailingPart):
 
     def _forget(self) -> None:
         self.summary = self._carried = None
-
-    def fit(self, lines: int) -> None:
-        """Take as many lines as a screen of so many has room for."""
-        self.set_class(lines >= LINES_TO_GROW, "-roomy")
 
     def render(self) -> Content:
         """The plan's costs, or where the money went; nothing under what says that this failed."""

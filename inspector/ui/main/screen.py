@@ -308,9 +308,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             # What was told before is forgotten at a key, after this.
             self.call_next(self.tell, f"no session is open here: {way_out}")
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Where the chart has no frame, the one below it says what it would; a tall screen has room for more costs."""
-        self.cost.fit(event.size.height)
+    def on_resize(self) -> None:
+        """Where the chart has no frame, the one below it says what it would."""
         after_frame(self, self.timeline.name_rows)
 
     def on_timeline_pane_detail_asked(self) -> None:
