@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.errors import InspectorError
-from inspector.safe_text import one_line
+from inspector.safe_text import cell_width, one_line
 from inspector.session.files import expanded, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
@@ -67,6 +67,8 @@ SECONDS_BETWEEN_LOOKS = 0.05
 """Whether the tokens of the session are counted by now."""
 SECONDS_OF_PATH = 15.0
 """Long enough to copy where a report was saved."""
+SHARE_OF_NOTICE, CELLS_AROUND_NOTICE = 0.9, 6
+"""What of the screen's width a notice takes at most, and what of that its frame does."""
 NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
 
 
@@ -291,7 +293,15 @@ class ReportWriter:
             else:
                 tell(f"report saved in {told_path(path.parent)}: {path.name}")
                 # A line may have no room for the whole of it, and is soon wanted for something else.
-                self._app.notify(one_line(told_path(path)), title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
+                where = _in_lines(told_path(path), self._app.size.width)
+                self._app.notify(where, title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
+
+
+def _in_lines(path: str, width: int) -> str:
+    """A path on a line of its own; its folder and its name on two where a notice has no room for it in one."""
+    folder, slash, name = one_line(path).rpartition("/")
+    is_short = cell_width(path) <= width * SHARE_OF_NOTICE - CELLS_AROUND_NOTICE
+    return f"{folder}{slash}{name}" if is_short else f"{folder}{slash}\n{name}"
 
 
 def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:

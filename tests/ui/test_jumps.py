@@ -101,7 +101,7 @@ async def test_cuts_are_gone_through_where_rows_are_ordered_by_size(running, ses
     async with running(session_file.path, plan=STALE) as run:
         await run.press("z", "s", "g", "x")
         cuts = len(run.view.changed_positions)
-        assert re.fullmatch(rf"cut [12]/{cuts}", run.notice)
+        assert re.fullmatch(rf"cut [12]/{cuts} \(n next, N before\)", run.notice)
         places, said = [run.timeline.cursor], []
         for _ in range(cuts):
             await run.press("g", "x")

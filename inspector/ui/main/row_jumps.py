@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from inspector.report.numbers import ON_SCREEN
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
+
+NEXT_HINT: Final = " (n next, N before)"
+"""Said once of what is gone to, where there is more than one: how to get to the others."""
 
 
 class ShowsRows(Protocol):
@@ -229,8 +232,10 @@ class RowJumps:
         if found is not None:
             self._pane.timeline.move_to(found.position)
         if tells and found is not None:
-            more = says(int(view.rows.block[found.row]))
-            self._pane.tell(f"{found.sentence(noun)}{link}{more}" if more else found.sentence(noun))
+            more, said = says(int(view.rows.block[found.row])), found.sentence(noun)
+            if before is None and found.total > 1:
+                said += NEXT_HINT
+            self._pane.tell(f"{said}{link}{more}" if more else said)
         elif tells:
             self._pane.tell(
                 none if view.count or not len(wanted) else "the filter shows no row: esc in it takes it away"
