@@ -239,7 +239,7 @@ def _no_calls(session: Session) -> str:
 
 
 def _inherited(session: Session) -> str:
-    inherited = sum(session.messages[call.response].is_inherited for call in session.calls)
+    inherited = len(session.calls) - len(session.own_calls)
     if not inherited:
         return ""
     total = IN_TEXT.plural(len(session.calls), "call")

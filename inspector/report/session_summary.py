@@ -140,9 +140,8 @@ def summary_of(session: Session, pricing: Pricing | None = None, *, is_whole: bo
         pricing: Prices; None for the user's own.
         is_whole: It is all of the session.
     """
-    own = [call for call in session.calls if not session.messages[call.response].is_inherited]
     # A session that made no call yet is shown with what it took over, unless that can be seen where it was made.
-    own = own or list(counted_here(session).calls)
+    own = session.own_calls or counted_here(session).calls
     reported = [call for call in own if call.usage is not None and call.usage.prompt]
     usages = [call.usage for call in reported if call.usage is not None]
     parent = parent_of(session)

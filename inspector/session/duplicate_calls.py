@@ -27,7 +27,7 @@ def counted_here(session: Session) -> Session:
 
     For sums over many sessions: a resume and a fork begin with what the session before them has been billed for.
     """
-    own = tuple(call for call in session.calls if not session.messages[call.response].is_inherited)
+    own = session.own_calls
     if len(own) == len(session.calls):
         return session
     origins = [link for link in session.links if link.kind is LinkKind.CONTINUED]

@@ -456,6 +456,11 @@ class Session:
         return frozenset(again)
 
     @cached_property
+    def own_calls(self) -> tuple[Call, ...]:
+        """The calls made in this session: those copied from an earlier one, which was billed for them, left out."""
+        return tuple(call for call in self.calls if not self.messages[call.response].is_inherited)
+
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """Every model that answered a call, in order of first use."""
         return tuple(dict.fromkeys(call.model for call in self.calls if call.model))

@@ -110,8 +110,8 @@ def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
 def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
-    assert line.startswith("most for resending: Bash results $0.63 36 %")
-    assert line.endswith("g $ goes to the largest")
+    assert line.startswith("resent most: Bash results $0.63 36 %")
+    assert line.endswith("v e lists all, g $ the largest result")
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3, 4])
@@ -125,7 +125,7 @@ def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_
 
     assert first.startswith("cost $1.75")
     assert second.startswith("best plan saves $0.31, net ~$0.28 (* c)   1 miss $0.30 extra (M)")
-    assert third.startswith("most for resending (g $): Bash results $0.63 36 %")
+    assert third.startswith("resent most (v e): Bash results $0.63 36 %")
 
 
 def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
@@ -134,7 +134,7 @@ def test_without_a_price_shares_of_tokens_are_told_and_what_to_do() -> None:
     )
     lines = ["   ".join("".join(text for text, _ in piece.said) for piece in line) for line in told]
 
-    assert lines[0].startswith("cost unknown   most for resending: file_read results 42 % of the tokens")
+    assert lines[0].startswith("cost unknown   resent most: file_read results 42 % of the tokens")
     assert lines[1] == "name a price"
     assert lines[2].startswith("best plan saves 27 % of the tokens")
 
@@ -169,7 +169,7 @@ async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_
     running, session_file, size
 ) -> None:
     async with running(session_file.path, size=size) as run:
-        for said in ("cache reads", "best plan saves", "most for resending (g $): ", "cache miss"):
+        for said in ("cache reads", "best plan saves", "resent most (v e): ", "cache miss"):
             await run.until_shown(said)
         await run.press("1")
         await run.until_shown("with plan A")

@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 from tests.ui.facade import Running, stop_clock
 from tests.ui.studies import Misses
 
-STALE = Plan.from_specs(["tiered-stale"])
+CLEARED = Plan.from_specs(["clear-old"])
 REPORTED = "claude-code/e92f5a0b-1b9e-4913-98b3-c319b4d5e90b.jsonl"
 """A session whose provider said why calls missed the cache, where it knew."""
 
@@ -41,7 +41,8 @@ async def explained(run: Running) -> None:
 
 
 async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(running, paused: Path) -> None:
-    async with running(paused) as run:
+    async with running(paused, plan=CLEARED) as run:
+        await run.press("1")
         await explained(run)
         misses = run.cache.misses.misses
         assert [(miss.call, miss.cause) for miss in run.chart.series.misses] == [(17, MissCause.TTL_EXPIRED_5M)]
@@ -94,18 +95,18 @@ async def test_the_screen_begins_with_what_most_was_spent_on_whether_anything_mi
     [
         ("cache_read_usd", "65 % of ~$8.09 is cache reads: each of 120 calls sent 89k tokens again"),
         ("cache_write_usd", "65 % of ~$8.09 is cache writes: text that was new, or missed the cache"),
-        ("uncached_usd", "65 % of ~$8.09 is uncached input: each of 120 calls sent 89k tokens"),
+        ("uncached_usd", "65 % of ~$8.09 is uncached input: 353k of 11M tokens sent were not cached"),
         ("output_usd", "65 % of ~$8.09 is output: what the model wrote itself"),
     ],
 )
 def test_what_most_was_spent_on_is_said_in_a_line_of_a_small_screen(part: str, said: str) -> None:
-    spent = LargestPart(part, 0.649, Figure(8.09, HowKnown.ESTIMATED), 120, 89_253.0)
+    spent = LargestPart(part, 0.649, Figure(8.09, HowKnown.ESTIMATED), 120, 89_253.0, 10_710_360.0, 353_000.0)
     assert spent_on(spent) == said
     assert len(said) <= 76
 
 
 async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, paused: Path) -> None:
-    async with running(paused, plan=STALE) as run:
+    async with running(paused, plan=CLEARED) as run:
         await explained(run)
         misses = run.cache.misses.misses
         assert len(misses) > 2
@@ -113,7 +114,8 @@ async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, p
         gone_to, causes = [], []
         for place in range(1, len(misses) + 1):
             await run.press("g", "m")
-            assert run.notice.startswith(f"miss {place}/{len(misses)}: ")
+            hint = "" if gone_to else " (n next, N before)"
+            assert run.notice.startswith(f"miss {place}/{len(misses)}{hint}: ")
             gone_to.append(run.timeline.cursor_block)
             causes.append(run.notice.partition(": ")[2])
         await run.press("n")
@@ -149,7 +151,7 @@ async def test_the_text_of_a_response_says_in_full_why_its_call_missed(running, 
 
 
 async def test_what_a_plan_edited_is_quoted_where_it_made_a_call_miss(running, paused: Path) -> None:
-    async with running(paused, plan=STALE, size=(120, 50)) as run:
+    async with running(paused, plan=CLEARED, size=(120, 50)) as run:
         await explained(run)
         await run.press("home", "g", "m")
         content = run.detail.content
@@ -160,7 +162,7 @@ async def test_what_a_plan_edited_is_quoted_where_it_made_a_call_miss(running, p
 
 
 async def test_the_screen_of_misses_tells_causes_and_calls_and_goes_to_them(running, paused: Path) -> None:
-    async with running(paused, plan=STALE) as run:
+    async with running(paused, plan=CLEARED) as run:
         await explained(run)
         study = await Misses.opened(run)
         found = run.cache.misses
@@ -230,7 +232,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown(f"another model from the marked call {call + 1} on: ")
+        await run.until_shown(f"another model from call {call + 1} on: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
@@ -243,11 +245,12 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from the marked call {call + 1} on: {more}")
+        await run.until_shown(f"another model from call {call + 1} on: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
-    async with running(paused) as run:
+    async with running(paused, plan=CLEARED) as run:
+        await run.press("1")
         await explained(run)
         await run.press("1")
         await explained(run)
@@ -277,8 +280,7 @@ async def test_the_cost_pane_the_table_and_the_engine_say_the_same(running, paus
         await explained(run)
         total = cache_misses(run.baseline).total
         cost = ON_SCREEN.dollars(total.extra_usd.value)
-        await run.until_shown(f"{total.calls} cache miss, expired (5 min) {cost}")
-        assert "M says why" in run.text()
+        await run.until_shown(f"{total.calls} miss {cost} extra (M)")
 
 
 async def test_what_the_provider_said_stands_with_what_the_file_shows(running, corpus: Path, tmp_path: Path) -> None:
@@ -294,7 +296,7 @@ async def test_what_the_provider_said_stands_with_what_the_file_shows(running, c
         assert "says model_changed, 117,962 tokens missed" in tail
         assert "the provider named the cause" in tail
         assert "claude-fable-5 before, claude-opus-4-8 now" in tail
-        await run.until_shown("4 cache misses $5.49")
+        await run.until_shown("4 misses $5.49")
         glyphs = [mark_of(miss.cause).glyph for miss in run.cache.misses.misses]
         axis = next(line for line in run.lines() if line.count("─") > 60 and "0 ─" in line)
         assert [glyph for glyph in axis if glyph in {mark.glyph for mark in MARKS}] == glyphs

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from inspector.replay.cache.recaching_cost import RecachingCosts, price_recaching
-from inspector.replay.engine.ledger import served_usage
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
@@ -128,12 +127,9 @@ def plan_outcome(baseline: Replay, planned: Replay) -> PlanOutcome:
 
 def recaching_costs(replay: Replay) -> RecachingCosts:
     """What the edits of a replay's plan put out of the cache, call by call."""
-    inputs, ledger = replay.inputs, replay.ledger
-    unbroken = replay.prompt_edits.reusable(inputs.cached_blocks, unbroken=True)
-    # Every other call is served what it would be if nothing broke.
-    calls = np.flatnonzero(unbroken.blocks[:-1] != replay.reusable_blocks[:-1])
-    served = served_usage(inputs, unbroken, ledger.prompt_tokens, calls)
-    return price_recaching(ledger, served, calls, inputs.rates.of_prompts(ledger.prompt_tokens))
+    ledger, calls = replay.ledger, replay.recached_calls
+    rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
+    return price_recaching(ledger, replay.served_unbroken(calls), calls, rates)
 
 
 def cache_read_share(figures: Figures) -> Figure:

@@ -10,9 +10,17 @@ import numpy as np
 
 from inspector.replay.engine.edits import RECORDED
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.ledger import Figures, Ledger, figures_of, how_known, ledger_of
+from inspector.replay.engine.ledger import (
+    Figures,
+    Ledger,
+    figures_of,
+    how_known,
+    ledger_of,
+    reusable_tokens,
+    served_usage,
+)
 from inspector.replay.engine.plan_edits import plan_edits
-from inspector.replay.engine.prompt_edits import PromptEdits
+from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.history.history import History
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.simulation import NextCall
     from inspector.replay.pricing.prices import Pricing
+    from inspector.replay.pricing.rates import ServedPrompts
     from inspector.session.model import Session
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
@@ -105,6 +114,24 @@ class Replay:
     def table(self) -> TokenTable:
         """The session's token counts."""
         return self.inputs.table
+
+    @property
+    def sent_before(self) -> NDArray[np.int64]:
+        """Per call, tokens of its prompt that the one before it had, whatever the plan changed in them, int64."""
+        return reusable_tokens(self.inputs, self._unbroken, slice(len(self.inputs.anchored)))
+
+    @property
+    def recached_calls(self) -> NDArray[np.intp]:
+        """The calls at which an edit puts something out of the cache, rising."""
+        return np.flatnonzero(self._unbroken.blocks[:-1] != self.reusable_blocks[:-1])
+
+    def served_unbroken(self, calls: NDArray[np.intp]) -> ServedPrompts:
+        """How the prompts of some calls would be served from a cache that no edit puts anything out of."""
+        return served_usage(self.inputs, self._unbroken, self.ledger.prompt_tokens, calls)
+
+    @cached_property
+    def _unbroken(self) -> ReusablePrefix:
+        return self.prompt_edits.reusable(self.inputs.cached_blocks, unbroken=True)
 
     @cached_property
     def groups(self) -> tuple[GroupEffect, ...]:

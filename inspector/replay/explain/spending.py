@@ -29,6 +29,7 @@ class Spending:
         kinds: What every tool's results, and every other kind of block, cost to resend, the most first.
         heaviest: The tool results that cost most to resend, the most first.
         beside: Dollars of the requests that are not the conversation's, of each purpose; None for one without a price.
+        copied_calls: Calls copied from an earlier session, which was billed for them.
     """
 
     replay: Replay
@@ -37,6 +38,7 @@ class Spending:
     kinds: tuple[BreakdownRow, ...]
     heaviest: tuple[ResentBlock, ...]
     beside: tuple[float | None, ...] = ()
+    copied_calls: int = 0
 
     def share(self, figure: Figure) -> float | None:
         """A figure in dollars as a share of the whole cost, 0.25 for a quarter; None where that is unknown."""
@@ -53,6 +55,8 @@ class LargestPart:
         total: The cost in dollars.
         calls: How many calls there were.
         prompt: Tokens of their prompts, on average.
+        sent: Tokens of their prompts, all together.
+        uncached: Of these, tokens neither read from the cache nor written to it.
     """
 
     name: str
@@ -60,6 +64,8 @@ class LargestPart:
     total: Figure
     calls: int
     prompt: float
+    sent: float
+    uncached: float
 
 
 def largest_part(replay: Replay) -> LargestPart | None:
@@ -70,7 +76,8 @@ def largest_part(replay: Replay) -> LargestPart | None:
     calls = replay.history.call_count
     if not total.value or costs[name] <= 0 or not calls:
         return None
-    return LargestPart(name, costs[name] / total.value, total, calls, (figures.prompt_tokens.value or 0.0) / calls)
+    sent, uncached = (each.value or 0.0 for each in (figures.prompt_tokens, figures.uncached_tokens))
+    return LargestPart(name, costs[name] / total.value, total, calls, sent / calls, sent, uncached)
 
 
 def spending_of(replay: Replay) -> Spending:
@@ -82,7 +89,8 @@ def spending_of(replay: Replay) -> Spending:
     breakdown = Breakdown(replay, replay)
     explained = cost_part_explanations(replay)
     kinds = sorted(breakdown.by_kind(), key=lambda row: -(row.cost.value or 0.0))
-    beside = side_spending(replay.inputs.history.session, replay.inputs.pricing)
+    session = replay.inputs.history.session
+    beside = side_spending(session, replay.inputs.pricing)
     return Spending(
         replay=replay,
         total=replay.figures.cost_usd,
@@ -90,4 +98,5 @@ def spending_of(replay: Replay) -> Spending:
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
         beside=tuple(each.cost for each in beside),
+        copied_calls=len(session.calls) - len(session.own_calls),
     )

@@ -128,7 +128,7 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
     said = f"{needed_words(needed, ON_SCREEN)}, {instead} with the best"
     return Headline(
         f"{of}{name} saves {_saving(safest)}{_less_net(safest, best)}; {said}",
-        f"{of}{name}, {ON_SCREEN.whole(needed)} needed, not {instead}{_risk(safest)[1]}",
+        f"{of}{name} {_amount(safest)}{_risk(safest)[1]}; {ON_SCREEN.whole(needed)} needed, not {instead}",
         *_gone(safest),
         is_good=True,
     )

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from inspector.replay.explain.spending import Spending
     from inspector.replay.figure import Figure
 
-KEY_OF_CARRIED: Final = "g $"
-"""Goes to what cost most to resend."""
+KEY_OF_CARRIED: Final = "v e"
+"""Lists what every kind of block cost to resend."""
+KEY_OF_LARGEST: Final = "g $"
+"""Goes to the result that cost most to resend."""
 KEY_OF_COMPARE: Final = "c"
 """Shows why a plan is the best, and what others save and risk."""
 KEY_OF_TAKING: Final = "*"
@@ -122,12 +124,21 @@ def _brief(line: Line) -> Line:
 
 def _money(spending: Spending, width: int) -> Iterator[Said]:
     """The cost, and what of it each kind of token cost, the most first: all with shares, or none for want of cells."""
-    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE)))
+    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *_copied(spending)))
     parts = [*_money_parts(spending), *_beside(spending)]
     has_room = _cells(total, *parts) <= width
     yield total
     for each in parts:
         yield each if has_room or each.rank == RANK_OF_BESIDE else each._replace(said=each.said[:2])
+
+
+def _copied(spending: Spending) -> Styled:
+    """That calls were billed in the session they were copied from, as an addition; empty where none was."""
+    copied, calls = spending.copied_calls, spending.replay.history.call_count
+    if not copied:
+        return ()
+    of_all = "" if copied == calls else f"{ON_SCREEN.whole(copied)} calls "
+    return ((f" ({of_all}copied, billed before)", _ATTENTION),)
 
 
 def _beside(spending: Spending) -> Iterator[Said]:
@@ -197,26 +208,27 @@ def _cost_of(row: CauseTotal) -> tuple[str, str]:
 
 
 def _carried(spending: Spending) -> Line:
-    """What cost most to resend, and the key that goes there."""
+    """What cost most to resend, and the keys that show it."""
     found = [_kind(spending, row, rank) for rank, row in enumerate(_kinds(spending)[:CARRIED_TOLD], start=1)]
     if not found:
         return ()
     first = found[0]
     shorter = None if first.shorter is None else (("most: ", _TEXT), *first.shorter)
-    found[0] = first._replace(said=(("most for resending: ", _TEXT), *first.said), shorter=shorter)
+    found[0] = first._replace(said=(("resent most: ", _TEXT), *first.said), shorter=shorter)
     if spending.heaviest:
         key = (KEY_OF_CARRIED, _FIGURE)
-        found.append(Said((key, (" goes to the largest", _TEXT)), CARRIED_TOLD + 1, (key,), right=True))
+        said = (key, (" lists all, ", _TEXT), (KEY_OF_LARGEST, _FIGURE), (" the largest result", _TEXT))
+        found.append(Said(said, CARRIED_TOLD + 1, (key,), right=True))
     return tuple(found)
 
 
 def _brief_carried(carried: Line) -> Line:
-    """The same with the key before what cost most, where it stays in sight."""
+    """The same with one key, before what cost most, where it stays in sight."""
     if len(carried) < 2 or not carried[-1].right:
         return carried
     first = carried[0]
     key = ((" (", _TEXT), (KEY_OF_CARRIED, _FIGURE), ("): ", _TEXT))
-    said = (("most for resending", _TEXT), *key, *first.said[1:])
+    said = (("resent most", _TEXT), *key, *first.said[1:])
     shorter = None if first.shorter is None else (("most", _TEXT), *key, *first.shorter[1:])
     return (first._replace(said=said, shorter=shorter), *carried[1:-1])
 

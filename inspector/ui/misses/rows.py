@@ -14,6 +14,7 @@ from inspector.ui.miss_marks import dollars, mark_of
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.analysis.next_call import NextCallCost
@@ -98,7 +99,7 @@ def _share(figure: Figure, bill: Figure) -> Cell:
 _OF_PART: Final = {
     "cache_read_usd": "cache reads: each of {calls} sent {prompt} tokens again",
     "cache_write_usd": "cache writes: text that was new, or missed the cache",
-    "uncached_usd": "uncached input: each of {calls} sent {prompt} tokens",
+    "uncached_usd": "uncached input: {uncached} of {sent} tokens sent were not cached",
     "output_usd": "output: what the model wrote itself",
     "requests_usd": "requests that the plan's strategies make",
 }
@@ -109,8 +110,33 @@ def spent_on(part: LargestPart | None) -> str:
     if part is None:
         return ""
     cost = ON_SCREEN.marked(ON_SCREEN.dollars(part.total.value), part.total.known.value, is_least=part.total.is_least)
-    calls, prompt = ON_SCREEN.plural(part.calls, "call"), ON_SCREEN.short(part.prompt)
-    return f"{ON_SCREEN.share(part.share)} of {cost} is {_OF_PART[part.name].format(calls=calls, prompt=prompt)}"
+    words = _OF_PART[part.name].format(
+        calls=ON_SCREEN.plural(part.calls, "call"),
+        prompt=ON_SCREEN.short(part.prompt),
+        sent=ON_SCREEN.short(part.sent),
+        uncached=ON_SCREEN.short(part.uncached),
+    )
+    return f"{ON_SCREEN.share(part.share)} of {cost} is {words}"
+
+
+def avoidable(found: CacheMisses, best: BestPlan | None, width: int) -> str:
+    """What of the cost could have been saved, in a line of so many cells; empty without a price.
+
+    Args:
+        found: The misses.
+        best: What came of trying plans; None where that is not known, or a plan is on.
+        width: Cells of the line.
+    """
+    if found.replay.figures.cost_usd.value is None:
+        return ""
+    of_plan = None if best is None or best.best is None else best.best.savings.usd
+    named = [("of misses", found.preventable.extra_usd), ("by the best plan", of_plan)]
+    said = [f"{dollars(usd)} {name}" for name, usd in named if usd is not None and usd.value]
+    left = found.unpreventable.extra_usd
+    rest = f"nothing known prevents {dollars(left)} of misses" if left.value else ""
+    parts = [f"avoidable: {', '.join(said)}" if said else "nothing avoidable is known", rest]
+    line = "; ".join(filter(None, parts))
+    return line if len(line) <= width else parts[0]
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:

@@ -22,7 +22,7 @@ from inspector.ui.dialogs.dialog import ValueDialog
 from inspector.ui.figure_table.table import Table, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.miss_marks import none_missed
-from inspector.ui.misses.rows import ALL, FOLDED, call_table, cause_table, misses_of, spent_on, what_ifs
+from inspector.ui.misses.rows import ALL, FOLDED, avoidable, call_table, cause_table, misses_of, spent_on, what_ifs
 from inspector.ui.misses.switching import (
     HELP,
     AskedModel,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 LEAST_ROWS, AROUND_ROWS = 2, 3
 """Rows the table of causes has room for at least, and lines of its frame and its head."""
 
-BILL_ROWS, AROUND_PANES = 11, 9
+BILL_ROWS, AROUND_PANES = 11, 10
 """Rows of the bill where calls need the rest; those of the header, of what most was spent on,
 of the status line and of what else could have been."""
 
@@ -90,7 +90,7 @@ class MissesScreen(StudyScreen):
 
     DEFAULT_CSS = """
     MissesScreen {
-        #spent { height: 1; padding: 0 2; color: $accent; }
+        #spent { height: auto; padding: 0 2; color: $accent; }
         #causes-pane { max-height: 45%; }
         #calls-pane { height: 1fr; }
         #bill-pane { height: 1fr; }
@@ -166,11 +166,18 @@ class MissesScreen(StudyScreen):
         elif found is not self.found or not self.causes.table.columns:
             self.found = found
             self._asked = None
-            self.query_one("#spent", Static).update(Content(spent_on(largest_part(found.outcome.replay))))
             self.query_one(BillChart).series = bill_of(found.misses)
             self._place_bill()
             self._show_causes(found)
             self._show_what_ifs()
+        if found is not None:
+            self._show_spent(found)
+
+    def _show_spent(self, found: CacheAnswers) -> None:
+        is_recorded = found.outcome.replay is found.outcome.baseline
+        best = self.controller.answers.best if is_recorded else None
+        lines = (spent_on(largest_part(found.outcome.replay)), avoidable(found.misses, best, self.size.width - 4))
+        self.query_one("#spent", Static).update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
         table = cause_table(found.misses, is_folded=self.is_folded)
