@@ -255,6 +255,18 @@ class Tune(Study):
         """The map as drawn: a `HeatChart`."""
         return self._screen.heat_map.chart
 
+    async def ask_for_pair(self, grid: Any, place: tuple[int, int]) -> None:
+        """Look at a pair of a map, as a click on it does whose message comes late."""
+        heat_map = self._screen.heat_map
+        heat_map.post_message(heat_map.Moved(heat_map, grid, place))
+        await self.run.pause()
+
+    async def ask_for_value(self, chart: Any, value: float) -> None:
+        """Look at a value on the curves, as a click on them does whose message comes late."""
+        curves = self._screen.curves
+        curves.post_message(curves.Moved(curves, chart, value))
+        await self.run.pause()
+
     @property
     def shows_curves(self) -> bool:
         return bool(self._screen.curves.display)

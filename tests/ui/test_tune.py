@@ -245,6 +245,28 @@ async def test_two_limits_at_once_are_a_map_whose_pair_is_applied(running, sessi
         assert not screen.shows_map
 
 
+async def test_what_was_asked_for_of_other_limits_than_are_shown_by_now_is_not_looked_at(running, session_file) -> None:
+    async with running(session_file.path, plan=Plan.from_specs([SPEC])) as run:
+        screen = await Tune.opened(run, "tab", "tab")
+        curves = screen.chart
+        await run.tap("m")
+        await run.until(lambda: screen.grid is not None and screen.grid.is_complete)
+        grid = screen.grid
+        last = grid.cost.shape[0] - 1, grid.cost.shape[1] - 1
+        await screen.ask_for_pair(grid, last)
+        assert screen.value == grid.columns[-1]
+
+        await run.tap("shift+tab")
+        looked = dict(screen.limits.looked)
+        await screen.ask_for_pair(grid, last)
+        assert screen.limits.looked == looked
+        await run.tap("m", "tab")
+        looked = dict(screen.limits.looked)
+        assert screen.chart.scale != curves.scale
+        await screen.ask_for_value(curves, curves.scale.maximum)
+        assert screen.limits.looked == looked
+
+
 async def test_a_plan_without_limits_says_so(running, session_file) -> None:
     async with running(session_file.path, plan=Plan()) as run:
         screen = await Tune.opened(run)

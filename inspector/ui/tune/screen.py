@@ -223,18 +223,21 @@ class TuneScreen(StudyScreen):
 
     @on(TuneCurves.Moved)
     def _value_moved(self, event: TuneCurves.Moved) -> None:
-        self._has_chosen = True
-        self._take(self.limits.looking(self.limits.axis, event.value))
+        if self.limits.axes and event.chart.scale == self.limits.axis.scale:
+            self._has_chosen = True
+            self._take(self.limits.looking(self.limits.axis, event.value))
 
     @on(HeatMap.Moved)
     def _pair_moved(self, event: HeatMap.Moved) -> None:
-        if self.sweeps.grid is not None:
-            self._look_at_pair(self.sweeps.grid.found, event.place)
+        self._look_at_pair(event.grid, event.place)
 
     def _look_at_pair(self, found: Grid, place: tuple[int, int]) -> None:
-        row, column = place
-        limits = self.limits.looking(self.limits.axis, float(found.columns[column]))
-        self._take(limits.looking(limits.down, float(found.rows[row])))
+        """Look at a pair of a map, unless other limits are chosen by now."""
+        (row, column), limits = place, self.limits
+        mapped = [key_of(found.across), key_of(found.down)]
+        if len(limits.axes) > 1 and mapped == [key_of(limits.axis), key_of(limits.down)]:
+            limits = limits.looking(limits.axis, float(found.columns[column]))
+            self._take(limits.looking(limits.down, float(found.rows[row])))
 
     @on(ChoiceStrip.Chosen)
     def _limit_chosen(self, event: ChoiceStrip.Chosen) -> None:

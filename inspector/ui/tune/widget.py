@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
+    from inspector.replay.analysis.sweep import Grid
     from inspector.ui.chart.drawing import ChartRun
 
 
@@ -144,10 +145,12 @@ class TuneCurves(Drawing):
 
         Attributes:
             curves: Where.
+            chart: What was shown when it was asked for: another limit may be by the time this comes.
             value: The value.
         """
 
         curves: TuneCurves
+        chart: TuneChart
         value: float
 
         @property
@@ -173,7 +176,7 @@ class TuneCurves(Drawing):
         if self.chart is not None:
             value = self.chart.value_at(x - LABELS, plot_columns(self.size.width))
             if value != self.chart.here:
-                self.post_message(self.Moved(self, value))
+                self.post_message(self.Moved(self, self.chart, value))
 
 
 class HeatMap(Drawing):
@@ -218,10 +221,12 @@ class HeatMap(Drawing):
 
         Attributes:
             heat_map: Where.
+            grid: What was shown when it was asked for: other limits may be by the time this comes.
             place: Its row and column.
         """
 
         heat_map: HeatMap
+        grid: Grid
         place: Place
 
         @property
@@ -256,4 +261,4 @@ class HeatMap(Drawing):
 
     def _move(self, place: Place) -> None:
         if self.chart is not None and place != self.chart.here:
-            self.post_message(self.Moved(self, place))
+            self.post_message(self.Moved(self, self.chart.grid, place))
