@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from inspector.replay.analysis.tunable_limits import LimitSizes
+    from inspector.replay.analysis.tunable_limits import LimitSizes, TunableLimit
     from inspector.strategies.core.scale import ValueScale
 
 
@@ -74,6 +74,7 @@ class TuneChart:
         plan: The plan's value.
         knee: The knee's value, or None.
         least: The value of the least amount, or None.
+        axis: The limit; None where its curves are drawn without it.
     """
 
     scale: ValueScale
@@ -83,6 +84,7 @@ class TuneChart:
     plan: float
     knee: float | None = None
     least: float | None = None
+    axis: TunableLimit | None = None
 
     def column(self, value: float, columns: int) -> int:
         """The column of a value, of so many."""

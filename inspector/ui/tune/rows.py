@@ -78,6 +78,7 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
         plan,
         None if knee is None else knee.value,
         None if least is None else least.value,
+        found.axis,
     )
 
 

@@ -223,7 +223,8 @@ class TuneScreen(StudyScreen):
 
     @on(TuneCurves.Moved)
     def _value_moved(self, event: TuneCurves.Moved) -> None:
-        if self.limits.axes and event.chart.scale == self.limits.axis.scale:
+        asked = event.chart.axis
+        if self.limits.axes and asked is not None and key_of(asked) == key_of(self.limits.axis):
             self._has_chosen = True
             self._take(self.limits.looking(self.limits.axis, event.value))
 
