@@ -62,7 +62,19 @@ async def test_a_text_is_searched_and_the_places_are_counted(running, session_fi
         await run.press("slash", "backspace", *"x", "enter")
         await run.until_shown("not in this text")
         await run.press("slash", "escape", "n")
-        assert "nothing is searched for in this text" in run.text()
+        assert "nothing was gone to or searched for yet" in run.notice
+
+
+async def test_a_key_that_goes_on_is_for_the_rows_where_nothing_is_searched_for_in_the_text(running, session_file):
+    async with running(session_file.path) as run:
+        await run.press("g", "b")
+        await run.until(lambda: run.notice.startswith("rise "))
+        block = run.timeline.cursor_block
+        await run.press("tab")
+        assert run.detail.has_focus
+        await run.press("n")
+        await run.until(lambda: run.notice.startswith("rise "))
+        assert run.timeline.cursor_block != block
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])

@@ -102,7 +102,7 @@ def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     if signed and fit.main_reading is Reading.SIGNATURES:
         yield Input("tokens for one character of a signature", per_signature, "tokens")
     yield Input("responses in later prompts", fit.main_reading.value)
-    yield Input("system prompt and tools", system_tokens(inputs), "tokens")
+    yield Input("system prompt and tools, fitted to all calls", system_tokens(inputs), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
         yield Input("half of the prompts are met within", 100 * fit.residual, "%")
         yield Input("nine of ten prompts are met within", 100 * fit.residual_p90, "%")

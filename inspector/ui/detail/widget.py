@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
+from textual.actions import SkipAction
 from textual.message import Message
 from textual.reactive import reactive, var
 from textual.worker import Worker, WorkerState, get_current_worker
@@ -339,12 +340,15 @@ class Detail(LineView):
             self._go_to_found()
 
     def action_to_found(self, step: int) -> None:
-        """To the next or previous place that was found, around the ends."""
+        """To the next or previous place that was found, around the ends.
+
+        Raises:
+            SkipAction: Nothing is searched for in this text: the key is for the rows.
+        """
         if not self._found.words:
-            self.post_message(self.Told("nothing is searched for in this text: / asks"))
-        else:
-            self._found = self._found.moved(step)
-            self._go_to_found()
+            raise SkipAction
+        self._found = self._found.moved(step)
+        self._go_to_found()
 
     def _go_to_found(self) -> None:
         row = self._found.row

@@ -105,7 +105,7 @@ def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
     found = [Explained(name, prompt_explanation(outcome.replay, call))]
     if outcome.replay is not outcome.baseline and call < count:
         found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))
-    return (*found, Explained("system prompt and tools", overhead_explanation(outcome.inputs)))
+    return (*found, Explained("system prompt and tools, fitted to all calls", overhead_explanation(outcome.inputs)))
 
 
 def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:
