@@ -154,6 +154,13 @@ def hours(bench: Workbench) -> Iterator[str]:
                 terminal.wait_for(COUNTED, 120)
                 terminal.send(KEYS["end"])
                 yield str(session.taken(terminal, "the same file opened afresh"))
+                # What is made for the studies once stays, as it does for who had them open an hour ago.
+                for key in HABITS:
+                    terminal.send(key)
+                    terminal.settle(SECONDS_OF_KEY)
+                    terminal.drop()
+                terminal.send(KEYS["end"])
+                yield str(session.taken(terminal, "the same, used as in each hour"))
 
 
 def burst(bench: Workbench) -> Iterator[str]:

@@ -56,7 +56,7 @@ def test_the_call_that_is_looked_at_is_marked_whatever_else_stands_there(series:
 
     assert call_at(series, axis.index("◆"), 78) == call
     assert axis.count("◆") == 1
-    assert "◆ this call" in legend
+    assert f"◆ call {call + 1}" in legend
 
 
 def test_the_highest_column_is_the_costliest_call_and_its_miss_is_named_above_it(series: BillSeries) -> None:

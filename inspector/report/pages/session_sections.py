@@ -366,7 +366,7 @@ def composition_section(report: Report, figures: FigureCells) -> Section | None:
         CarriedFacts,
         *("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
     )
-    largest = report.carried[0]
+    largest = max(report.carried, key=lambda row: row.share or 0.0)
     alternative = (
         "Bars: token-calls by kind of block and tool. The largest group is "
         f"{plain(part_label(largest.kind, largest.tool))}, "

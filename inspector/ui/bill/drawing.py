@@ -235,7 +235,7 @@ def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
     if series.beside_usd:
         entries.append((BESIDE, "bill--label", f"{ON_SCREEN.dollars(series.beside_usd)} beside"))
     if series.call is not None:
-        entries.append((HERE, "bill--here", "this call"))
+        entries.append((HERE, "bill--here", f"call {ON_SCREEN.whole(series.call + 1)}"))
     cells: list[tuple[str, str]] = []
     for glyph, style, label in entries:
         if len(cells) + len(label) + 4 > width:

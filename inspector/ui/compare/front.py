@@ -113,7 +113,7 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return _beside(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"{KEEPS_WORDS}, and of the plans that do saves most, before recoveries and net"
+        return f"{KEEPS_WORDS}, and of the plans that do saves most, after recoveries, too"
     return (
         f"{KEEPS_WORDS}, and of the plans that do saves most net; "
         f"{one_line(bolder.name)} saves more before recoveries, but {_terms(bolder)}"
