@@ -162,7 +162,8 @@ async def test_r_goes_down_the_places_where_the_context_grew_most_and_says_how_m
 
 
 async def test_a_miss_asked_for_before_misses_are_explained_is_gone_to_once_they_are(running, compacted: Path) -> None:
-    async with running(compacted) as run:
+    async with running(compacted, plan=Plan.from_specs(["clear-old"])) as run:
+        await run.press("1")
         await run.until(lambda: run.explains_newest)
         await run.press("home", "1")
         for key in ("g", "m"):
