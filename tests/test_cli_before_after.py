@@ -231,6 +231,7 @@ def test_totals_are_those_of_the_report_on_the_folder_to_the_cent(
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the real sessions are not here")
+@pytest.mark.long
 def test_real_sessions_divided_by_a_date_add_up_to_the_report_on_their_folder(tmp_path: Path) -> None:
     divided = asked(tmp_path / "divided.json", "--at", "2026-03-01", CORPUS)
     folder = folder_totals(tmp_path / "folder.json", CORPUS)

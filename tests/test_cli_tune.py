@@ -271,6 +271,7 @@ def write_group(folder: Path, name: str, count: int, lines: int = 200) -> None:
         file.write_text(text, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, trials: list[float]
 ) -> None:
@@ -336,6 +337,7 @@ def test_without_a_path_the_sessions_of_this_machines_agents_are_tuned(tmp_path:
     assert run_program("tune", env={**home, "HOME": str(tmp_path / "nobody")}).code == 1
 
 
+@pytest.mark.long
 def test_real_sessions_of_claude_code_have_a_plan_and_a_front(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = run_here(capsys, "tune", corpus / "claude-code", *FEW, "--format", "json")
     report = msgspec.json.decode(outcome.out, type=TuneReport)

@@ -220,7 +220,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         stack = self._screen_stacks.get(HOME)
         return stack[0] if stack else None
 
-    @on(SessionHeader.Renamed)
+    @on(SessionHeader.TabChanged)
     def show_tabs(self) -> None:
         """Bring the rows of tabs up to date."""
         titles = tuple(self._title_of(tab) for tab in self._tabs.all)

@@ -45,6 +45,7 @@ def sessions(corpus: Path) -> dict[str, Session]:
     return longest
 
 
+@pytest.mark.long
 def test_every_plan_runs_on_every_format_and_its_totals_are_those_of_its_calls(sessions: dict[str, Session]) -> None:
     assert len(sessions) >= 8
     for name, session in sessions.items():

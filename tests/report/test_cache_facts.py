@@ -162,6 +162,7 @@ def add_up(report: Report) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.long
 def test_every_form_says_the_same_of_why_caches_missed_in_a_real_session(corpus: Path, agent: str) -> None:
     paths = list(sessions(corpus / agent))
 

@@ -146,7 +146,7 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert said is not None
     assert said.short == "◆ safer: careful $2.00, net ~$1.90; 1 needed, not 12"
     assert "saves $2.00" in said.said
-    assert said.said.endswith(", net ~$1.90 less; 1 later call needed cut text, 12 with the best")
+    assert said.said.endswith(", net ~$1.90, ~$1.90 less than the best; 1 later call needed cut text, 12 with the best")
     assert safest in front_of(plans, best, safest)
 
     alone = [BASELINE, contender("sound", 4.0, 0)]

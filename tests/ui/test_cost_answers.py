@@ -175,3 +175,21 @@ async def test_the_first_screen_says_what_cost_most_to_resend_and_the_plan_what_
         await run.until_shown("with plan A")
         await run.until_shown("needed cut text")
         await run.until_shown("breaks even at call")
+
+
+async def test_the_key_goes_to_the_costliest_of_the_rows_shown(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        heaviest = [each.block for each in spending_of(run.replay).heaviest]
+        tools = [run.history.session.all_blocks[block].tool_name for block in heaviest]
+        tool = next(name for name in tools if name != tools[0])
+        await run.press("f", *f"tool:{tool}", "enter")
+        await run.press("g", "dollar_sign")
+        await run.until(lambda: "most to resend" in run.notice)
+        assert run.timeline.cursor_block == heaviest[tools.index(tool)]
+
+
+def test_calls_that_were_billed_in_an_earlier_session_are_told_beside_the_cost() -> None:
+    for copied, told in ((34, "cost $1.75 (billed in an earlier session)"), (12, "(12 calls billed in an earlier")):
+        found = replace(spending(), copied_calls=copied)
+        money = answer_lines(found, misses(), best(), (3, 116), is_searching=False)[0]
+        assert told in "".join(text for text, _ in money[0].said)

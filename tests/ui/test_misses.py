@@ -372,3 +372,20 @@ async def test_a_click_on_the_bill_goes_to_the_call(running, paused: Path) -> No
         await run.until_shown("╭─ Timeline")
         assert run.timeline.cursor_block == next(iter(run.cache.by_block))
         assert miss.call == 17
+
+
+async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_plan(running, paused: Path) -> None:
+    async with running(paused, plan=CLEARED, size=(80, 24)) as run:
+        await run.press("1")
+        await explained(run)
+        await run.until(lambda: run.best is not None)
+        found = run.cache.misses
+        could, lost = (ON_SCREEN.dollars(each.extra_usd.value) for each in (found.preventable, found.total))
+        await run.press("M")
+        await run.until_shown(f"avoidable: {could} of the {lost} for misses, net ~")
+        assert found.preventable.calls + found.unpreventable.calls == found.total.calls
+        await run.press("escape", "1")
+        await explained(run)
+        await run.press("M")
+        await run.until_shown(" for misses")
+        assert "by the best plan" not in run.text()

@@ -156,3 +156,17 @@ async def test_a_tab_has_the_name_of_its_session_as_soon_as_that_is_known(
     monkeypatch.setattr("inspector.ui.app.InspectorApp.set_interval", lambda *_, **__: None)
     async with running(paths, size=(120, 30)) as run:
         await run.until(lambda: run.lines()[0].count("Find out why") == 2)
+
+
+async def test_a_tab_shows_that_its_session_is_being_written_as_soon_as_that_is_known(
+    running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [recording(tmp_path / f"{number}.jsonl") for number in range(2)]
+    for each in made:
+        os.utime(each.path, (1e9, 1e9))
+    monkeypatch.setattr("inspector.ui.app.InspectorApp.set_interval", lambda *_, **__: None)
+    async with running([each.path for each in made], size=(120, 30)) as run:
+        await run.until(lambda: run.lines()[0].count("Find out why") == 2)
+        assert "●" not in run.lines()[0]
+        made[1].turn()
+        await run.until(lambda: "●" in run.lines()[0])

@@ -197,9 +197,9 @@ async def test_saving_is_taught_with_a_plan_and_without_among_a_few_keys(running
         await run.until(lambda: run.key_hints[-1].label == "best")
         assert run.status_line.split("  ")[0].strip() == "? help"
         labels = [hint.label for hint in run.key_hints]
-        assert labels == ["help", "window", "cache misses", "save", "best"]
+        assert labels == ["help", "window", "why it cost", "report", "best"]
         await run.press("1")
-        assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "save", "compare"]
+        assert [hint.label for hint in run.key_hints] == ["help", "plan", "go to", "report", "compare"]
         await run.tap("w")
         await run.until_shown("report to send")
 
@@ -327,6 +327,6 @@ async def test_the_key_of_the_best_plan_stands_last_and_moves_no_other_as_it_com
         await run.press("1", "1")
         await run.until(lambda: not run.plan.strategies)
         await run.until(lambda: run.key_hints == with_it)
-        assert shown.index("? help") < shown.index("w save") < shown.index("* best")
+        assert shown.index("? help") < shown.index("w report") < shown.index("* best")
         # The comparison has that place until there is a best plan, beside which the cost pane names its key.
         assert "c compare" not in shown

@@ -54,7 +54,7 @@ STUDY: Table = (
         "study.misses",
         "M",
         "study('misses')",
-        "cache misses",
+        "why it cost",
         "Show why the prompt cache was missed",
         also="expensive why",
     ),

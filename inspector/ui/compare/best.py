@@ -135,11 +135,12 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
 
 
 def _less_net(safest: Contender, best: Contender) -> str:
-    """How much less than the best a plan saves net of recoveries, as an addition; empty where there is no price."""
+    """What a plan saves net of recoveries, and how much less that is than the best; empty where there is no price."""
     most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
     if most is None or own is None:
         return ""
-    return f", net {ON_SCREEN.marked(ON_SCREEN.dollars(most - own), 'estimated')} less"
+    less = ON_SCREEN.marked(ON_SCREEN.dollars(most - own), "estimated")
+    return f", {net_words(own, ON_SCREEN)}, {less} less than the best"
 
 
 def _gone(each: Contender) -> tuple[str, str]:

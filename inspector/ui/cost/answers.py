@@ -138,7 +138,7 @@ def _copied(spending: Spending) -> Styled:
     if not copied:
         return ()
     of_all = "" if copied == calls else f"{ON_SCREEN.whole(copied)} calls "
-    return ((f" ({of_all}copied, billed before)", _ATTENTION),)
+    return ((f" ({of_all}billed in an earlier session)", _ATTENTION),)
 
 
 def _beside(spending: Spending) -> Iterator[Said]:

@@ -183,11 +183,13 @@ class CostPane(CostBar, FailingPart):
         at = self._rows.cursor_block
         here = next((place for place, each in enumerate(found) if each.block == at), None)
         begins = 0 if step > 0 else -1
-        place = (begins if here is None else here + step) % len(found)
-        each = found[place]
-        if not len(view.positions_of_blocks(np.array([each.block]))):
+        first = begins if here is None else here + step
+        places = ((first + step * far) % len(found) for far in range(len(found)))
+        place = next((at for at in places if len(view.positions_of_blocks(np.array([found[at].block])))), None)
+        if place is None:
             tell("what cost most to resend is not among the rows shown")
             return
+        each = found[place]
         self._rows.timeline.move_to_block(each.block)
         tool = one_line(history.session.all_blocks[each.block].tool_name)
         cost = ON_SCREEN.dollars(each.cost.value) if each.cost.value is not None else ON_SCREEN.short(each.sent.value)

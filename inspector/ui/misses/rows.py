@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from inspector.replay.explain.miss_wording import duration, told
 from inspector.replay.figure import Figure, weakest
 from inspector.report.numbers import ON_SCREEN
+from inspector.report.recovery_words import net_words
 from inspector.safe_text import one_line
 from inspector.ui.figure_table.table import Cell, Column, FigureRow, Table, figure_cell, number_cell
 from inspector.ui.miss_marks import dollars, mark_of
@@ -120,7 +121,7 @@ def spent_on(part: LargestPart | None) -> str:
 
 
 def avoidable(found: CacheMisses, best: BestPlan | None, width: int) -> str:
-    """What of the cost could have been saved, in a line of so many cells; empty without a price.
+    """What of the cost could have been saved, in a line of so many cells; empty where that is not known.
 
     Args:
         found: The misses.
@@ -129,14 +130,14 @@ def avoidable(found: CacheMisses, best: BestPlan | None, width: int) -> str:
     """
     if found.replay.figures.cost_usd.value is None:
         return ""
-    of_plan = None if best is None or best.best is None else best.best.savings.usd
-    named = [("of misses", found.preventable.extra_usd), ("by the best plan", of_plan)]
-    said = [f"{dollars(usd)} {name}" for name, usd in named if usd is not None and usd.value]
-    left = found.unpreventable.extra_usd
-    rest = f"nothing known prevents {dollars(left)} of misses" if left.value else ""
-    parts = [f"avoidable: {', '.join(said)}" if said else "nothing avoidable is known", rest]
-    line = "; ".join(filter(None, parts))
-    return line if len(line) <= width else parts[0]
+    could, lost = found.preventable.extra_usd, found.total.extra_usd
+    said = [] if not lost.value else [f"{dollars(could)} of the {dollars(lost)} for misses"]
+    if best is not None and best.best is not None and best.best.recoveries.band_low is not None:
+        said.append(f"{net_words(best.best.recoveries.band_low, ON_SCREEN)} by the best plan")
+    if not said:
+        return ""
+    line = f"avoidable: {', '.join(said)}"
+    return line if len(line) <= width else line.replace(" by the best plan", " by a plan")
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:

@@ -224,6 +224,7 @@ class MissesScreen(StudyScreen):
         if is_shown and is_small and self.calls.has_focus:
             self.causes.focus()
         calls.display = not (is_shown and is_small)
+        self.query_one("#what-ifs-pane").display = not (is_shown and is_small and has_calls)
         # What few calls leave free is the bill's.
         needed = max(len(self.calls.rows), LEAST_ROWS) + AROUND_ROWS
         around = AROUND_PANES + max(len(self.causes.rows), LEAST_ROWS) + AROUND_ROWS

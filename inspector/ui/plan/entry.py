@@ -54,6 +54,7 @@ MOVES_CELLS = 2 * len(MOVES)
 class StrategyToggle(PlanControl):
     """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
 
+    TITLE_IN_HELP = "A strategy"
     HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
 
     DEFAULT_CSS = """

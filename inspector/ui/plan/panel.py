@@ -67,7 +67,7 @@ class PlanActions(Static):
 
     ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("a", "A/B", "do('plan.swap')"),
-        ("w", "save", "menu('w')"),
+        ("w", "report, save", "menu('w')"),
     )
     """Per action its key, what it is called, and the action of the screen."""
 

@@ -91,13 +91,13 @@ class SessionHeader(Widget):
     now: reactive[float] = reactive(0.0)
     """Seconds since the epoch, for the age of the last change."""
 
-    class Renamed(Message):
-        """The session it tells of has another name."""
+    class TabChanged(Message):
+        """The session it tells of has another name, or has been written."""
 
     def watch_heading(self, old: Heading, new: Heading) -> None:
-        """Tell of another name, which rows of tabs show too."""
-        if old.title != new.title:
-            self.post_message(self.Renamed())
+        """Tell of what rows of tabs show too."""
+        if (old.title, old.state, old.changed) != (new.title, new.state, new.changed):
+            self.post_message(self.TabChanged())
 
     def on_mount(self) -> None:
         """Know the time from the first frame on: without it a session of last year would be live for a moment."""
