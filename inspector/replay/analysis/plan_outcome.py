@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from inspector.replay.cache.recaching_cost import RecachingCosts, price_recaching
+from inspector.replay.cache.edit_recaching import RecachingCosts, price_recaching
 from inspector.replay.figure import Figure, HowKnown, weakest
 
 if TYPE_CHECKING:
