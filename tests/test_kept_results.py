@@ -71,7 +71,11 @@ def run(capsys: pytest.CaptureFixture[str], command: str, folder: Path, *more: s
     return outcome.raw
 
 
-@pytest.mark.parametrize("command", ASKED)
+COMMANDS = [pytest.param(name, marks=pytest.mark.long if name == "tune" else ()) for name in ASKED]
+"""A search for limits takes as long as all the others."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_a_second_run_is_equal_to_the_bit_and_opens_no_session(
     command: str, capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
@@ -86,7 +90,7 @@ def test_a_second_run_is_equal_to_the_bit_and_opens_no_session(
     assert len(names) == 5
 
 
-@pytest.mark.parametrize("command", ASKED)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_only_what_is_new_or_has_changed_is_read(
     command: str, capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path
 ) -> None:

@@ -252,6 +252,7 @@ async def test_a_screen_that_does_not_react_ends_with_its_window() -> None:
         await until(lambda: is_gone(screen))
 
 
+@pytest.mark.long
 async def test_a_screen_ends_with_a_client_that_takes_nothing_in_and_answers_nothing() -> None:
     async with serving() as server, server.window(autoping=False) as window:
         screen = await window.screen()
@@ -359,6 +360,7 @@ async def test_of_files_that_are_not_fetched_few_are_kept_and_each_is_fetched_on
         assert sorted((status, text.count(b"</svg>")) for status, text in twice) == [(200, 1), (404, 0)]
 
 
+@pytest.mark.long
 async def test_a_file_whose_screen_is_held_up_comes_whole_once_it_goes_on_or_not_at_all() -> None:
     async with serving() as server, server.window() as window:
         screen = await window.screen()
@@ -384,6 +386,7 @@ async def test_a_file_whose_screen_is_held_up_comes_whole_once_it_goes_on_or_not
                 assert status == 404
 
 
+@pytest.mark.long
 async def test_there_are_no_more_screens_than_asked_for() -> None:
     async with serving("--screens", "1") as server:
         async with server.window() as window:

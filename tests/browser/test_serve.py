@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page, WebSocket
 
+pytestmark = pytest.mark.long
+
 SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 DESK = {"width": 1280, "height": 800}
 PATIENCE = 120.0

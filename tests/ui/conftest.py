@@ -9,7 +9,7 @@ import pytest
 
 from inspector.tokens.counter import Counter, load_counter
 from inspector.ui.toolkit.failures import failures_log
-from tests.ui.facade import started
+from tests.ui.facade import note_screens, started
 from tests.ui.recordings import Recording, recording
 from tests.ui.stylesheets import read_once
 from tests.ui.waiting import paint_seldom, use_in_textual
@@ -54,6 +54,12 @@ def nothing_failed(request: pytest.FixtureRequest, private_home: Path) -> Iterat
     if request.node.get_closest_marker("failures") is None:
         log = failures_log()
         assert not log.exists(), log.read_text()
+
+
+@pytest.fixture
+def screens_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Know which screens of sessions are still in memory."""
+    note_screens(monkeypatch)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import time
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest import mock
+from weakref import WeakSet
 
 from textual._context import visible_screen_stack
 from textual.events import (
@@ -423,6 +424,23 @@ class SliderPart(Part):
         await self.press(1)
         await self.drag_over(*range(2, self.cells))
         await self.release(self.cells - 1)
+
+
+_SCREENS: WeakSet[InspectScreen] = WeakSet()
+
+
+def note_screens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Know every screen of a session from when it is made, for `Running.closed_and_kept`.
+
+    Going through all objects would find them, too; but a thread fails that is making a tuple just then.
+    """
+    make = InspectScreen.__init__
+
+    def make_and_note(screen: InspectScreen, *args: Any, **options: Any) -> None:
+        make(screen, *args, **options)
+        _SCREENS.add(screen)
+
+    monkeypatch.setattr(InspectScreen, "__init__", make_and_note)
 
 
 class Running:
@@ -896,7 +914,7 @@ class Running:
         """Names of a folder's sessions that were closed and are still in memory once all garbage is collected."""
         self._messages.clear()
         gc.collect()
-        screens = [each for each in gc.get_objects() if type(each) is InspectScreen and not each.is_running]
+        screens = [each for each in tuple(_SCREENS) if not each.is_running]
         return sorted(each.controller.path.name for each in screens if each.controller.path.parent == folder)
 
     def in_tab(self, place: int) -> Running:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.ui.recordings import recording
+
+pytestmark = pytest.mark.usefixtures("screens_noted")
 
 DESCRIPTORS = Path("/proc/self/fd")
 
