@@ -292,6 +292,7 @@ def test_no_group_is_starved_by_another_and_each_has_its_coarse_search(
     assert large["plan"] is not None, "what did best in the coarse search was tried on all thirty"
 
 
+@pytest.mark.long
 def test_what_a_search_did_not_come_to_is_told_of_each_group(
     capsys: pytest.CaptureFixture[str], folder: Path, trials: list[float]
 ) -> None:

@@ -59,6 +59,7 @@ def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, p
 
 
 @pytest.mark.parametrize(("window", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
+@pytest.mark.long
 def test_axe_finds_nothing_serious(chromium: Browser, page_file: Path, window, scheme: str):
     with visiting(chromium, page_file.as_uri(), viewport=window, color_scheme=scheme) as visit:
         visit.page.wait_for_selector(".chart.vega-embed svg")

@@ -133,6 +133,7 @@ def test_a_trap_that_saves_most_and_is_needed_every_time_is_avoided() -> None:
     assert table.needed[chosen].sum() == 0
 
 
+@pytest.mark.long
 def test_where_nothing_saves_it_is_said() -> None:
     about_results = ("tiered-stale", "truncate-after-use", "cap-at-insertion", "token-budget", "maf-tool-calls")
     search = searched(fleet(6, has_tools=False), *about_results)
@@ -179,6 +180,7 @@ def test_tools_that_are_to_be_kept_are_touched_by_no_plan_that_is_allowed() -> N
     assert not table.allowed(Constraints())[touches.any(axis=1)].any()
 
 
+@pytest.mark.long
 def test_plans_that_leave_out_what_was_said_have_to_be_asked_for() -> None:
     held = searched(fleet(), "recent-events:max-events=5")
     asked = searched(fleet(), "recent-events:max-events=5", terms=TrialTerms(may_forget=True))
