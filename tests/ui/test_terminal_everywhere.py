@@ -155,7 +155,7 @@ def test_keys_of_the_timeline_the_chart_and_the_detail(program: Tried) -> None:
     act("timeline.next-rise", "g b", changes=ROW)
     act("timeline.previous-rise", "g B", changes=ROW)
     act("timeline.next-break", "g m", changes=ROW)
-    program.go("n", "n")
+    program.go("home", shows="▶  1")
     act("timeline.previous-break", "g M", changes=ROW)
     program.until(lambda: "needed cut text" in program.text, "the risks")
     program.go("home", shows="▶  1")
