@@ -29,6 +29,8 @@ SAMPLE = ROOT / "sample_sessions/coding-agent.jsonl"
 PLANS = ("--strategy", "tiered-stale", "--strategy", "token-budget + keep-recent", "--runs-per-day", "24")
 CHARTS = 5
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+LEAST_OF_LABEL = 90.0
+"""Pixels of the name of a column beside what stands in it: its words are not broken."""
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,11 @@ def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, p
         assert width <= window["width"]
         assert max(charts) <= window["width"]
         assert max(cells) <= window["width"]
+        labels = visit.page.evaluate(
+            "[...document.querySelectorAll('tbody td[data-head]')].filter(each => each.textContent)"
+            ".map(each => parseFloat(getComputedStyle(each, '::before').width))"
+        )
+        assert window is DESK or min(labels) >= LEAST_OF_LABEL
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 

@@ -144,11 +144,6 @@ class CacheMisses:
         """Those of them of which it is known what would have prevented them; `cause` says nothing."""
         return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.prevention))
 
-    @cached_property
-    def unpreventable(self) -> CauseTotal:
-        """The others; `cause` says nothing."""
-        return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if not miss.cause.prevention))
-
     def at(self, call: int) -> CacheMiss | None:
         """What a call missed; None where it missed nothing."""
         return self._by_call.get(call)

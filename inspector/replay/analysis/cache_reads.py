@@ -41,14 +41,15 @@ def readable_tokens(replay: Replay) -> Integers:
     known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) & ~inputs.served_by_odds
     could_read = np.where(may_read, np.minimum(held[previous], prompt), 0)
     if replay.edits.by_plan.any():
-        # Where the plan cut the end of the prompt before, new text stands there now, which nobody could have read. A
-        # call that missed as recorded does not tell where that begins.
+        # Where the plan cut the end of the prompt before, new text stands there now, which nobody could have read: what
+        # could be is what would have been, had the edits put nothing out of the cache. That does not tell it of a call
+        # that missed as recorded, too.
         recorded = inputs.recorded
         missed = is_miss(np.minimum(recorded.prompt[previous], recorded.prompt), recorded.cache_read)
         calls = replay.recached_calls
         calls = calls[~missed[calls]]
-        sent_before = np.maximum(replay.sent_before[calls], ledger.cache_read[calls])
-        could_read[calls] = np.minimum(could_read[calls], sent_before)
+        unbroken = replay.served_unbroken(calls).cache_read
+        could_read[calls] = np.minimum(could_read[calls], np.maximum(unbroken, ledger.cache_read[calls]))
     return np.where(known, could_read, -1).astype(np.int64)
 
 

@@ -114,20 +114,6 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
     return np.where(sent > 0, cost, 0.0)
 
 
-def reusable_tokens(inputs: ReplayInputs, prefix: ReusablePrefix, calls: NDArray[np.intp] | slice) -> NDArray[np.int64]:
-    """Provider's tokens of what a cache could hold of prompts, int64.
-
-    Args:
-        inputs: The session.
-        prefix: What it could hold.
-        calls: The calls asked about.
-    """
-    ratio = inputs.sizes.ratio[calls]
-    beside = prefix.beside[calls] - ratio * prefix.removed[calls]
-    tokens = np.rint(inputs.before_blocks[calls] + ratio * prefix.whole[calls] + beside)
-    return np.maximum(tokens, 0).astype(np.int64)
-
-
 def served_usage(
     inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
 ) -> PromptUsage:
@@ -148,13 +134,14 @@ def served_usage(
     ratio = inputs.sizes.ratio[asked]
     before_blocks = inputs.before_blocks[asked]
     reusable_removed = ratio * prefix.removed[asked]
-    reusable = reusable_tokens(inputs, prefix, asked)
+    reusable = np.rint(before_blocks + ratio * prefix.whole[asked] + prefix.beside[asked] - reusable_removed)
     read = recorded.cache_read
     shortened = prefix.shortened[asked]
     lengthened = prefix.lengthened[asked] & inputs.served_all[asked]
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
     # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
+    reusable = np.maximum(reusable, 0).astype(np.int64)
     moved = shortened | lengthened
     # What the plan adds before a change can make that begin later than the recorded read ended.
     beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))

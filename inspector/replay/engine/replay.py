@@ -16,7 +16,6 @@ from inspector.replay.engine.ledger import (
     figures_of,
     how_known,
     ledger_of,
-    reusable_tokens,
     served_usage,
 )
 from inspector.replay.engine.plan_edits import plan_edits
@@ -114,11 +113,6 @@ class Replay:
     def table(self) -> TokenTable:
         """The session's token counts."""
         return self.inputs.table
-
-    @property
-    def sent_before(self) -> NDArray[np.int64]:
-        """Per call, tokens of its prompt that the one before it had, whatever the plan changed in them, int64."""
-        return reusable_tokens(self.inputs, self._unbroken, slice(len(self.inputs.anchored)))
 
     @property
     def recached_calls(self) -> NDArray[np.intp]:

@@ -54,7 +54,6 @@ class LargestPart:
         share: Of the cost, 0.25 for a quarter.
         total: The cost in dollars.
         calls: How many calls there were.
-        prompt: Tokens of their prompts, on average.
         sent: Tokens of their prompts, all together.
         uncached: Of these, tokens neither read from the cache nor written to it.
     """
@@ -63,9 +62,13 @@ class LargestPart:
     share: float
     total: Figure
     calls: int
-    prompt: float
     sent: float
     uncached: float
+
+    @property
+    def prompt(self) -> float:
+        """Tokens of a prompt, on average."""
+        return self.sent / self.calls
 
 
 def largest_part(replay: Replay) -> LargestPart | None:
@@ -77,7 +80,7 @@ def largest_part(replay: Replay) -> LargestPart | None:
     if not total.value or costs[name] <= 0 or not calls:
         return None
     sent, uncached = (each.value or 0.0 for each in (figures.prompt_tokens, figures.uncached_tokens))
-    return LargestPart(name, costs[name] / total.value, total, calls, sent / calls, sent, uncached)
+    return LargestPart(name, costs[name] / total.value, total, calls, sent, uncached)
 
 
 def spending_of(replay: Replay) -> Spending:

@@ -55,7 +55,7 @@ STUDY: Table = (
         "M",
         "study('misses')",
         "why it cost",
-        "Show why the prompt cache was missed",
+        "Show why it cost what it did",
         also="expensive why",
     ),
     UserAction(

@@ -86,7 +86,7 @@ class PlansTable(FigureTable):
     model has no price. Needed counts later calls that used text the plan had cut by then; net is what it saves less
     what getting all of that back would cost, a call more for each included. F shows the front alone: the plans of
     which no other saves more and is needed less, from the most careful one to the boldest, each with a bar of what it
-    saves, net and before recoveries. ★ is the plan that saves most net, ◆ the safest: the fewest later calls needed
+    saves, net and before recoveries. ★ is the plan that saves most net, ◆ a safer one: the fewest later calls needed
     what it cut. Both keep every user and assistant message; plans that do not have a ✗. Changed is calls whose prompt
     differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
     something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost

@@ -54,8 +54,8 @@ LEAST_ROWS, AROUND_ROWS = 2, 3
 """Rows the table of causes has room for at least, and lines of its frame and its head."""
 
 BILL_ROWS, AROUND_PANES = 11, 10
-"""Rows of the bill where calls need the rest; those of the header, of what most was spent on,
-of the status line and of what else could have been."""
+"""Rows of the bill where calls need the rest; those of the header, of what most was spent on
+and what was avoidable, of the status line and of what else could have been."""
 
 MEDIUM = 32
 """Rows of a screen that has room for the bill beside both tables."""
@@ -156,6 +156,7 @@ class MissesScreen(StudyScreen):
         """Say as much as there is room for."""
         self._place_bill()
         self._show_what_ifs()
+        self._show_spent()
 
     def show_outcome(self) -> None:
         """What is known of the replay that is on; it is worked out in the background."""
@@ -170,14 +171,16 @@ class MissesScreen(StudyScreen):
             self._place_bill()
             self._show_causes(found)
             self._show_what_ifs()
-        if found is not None:
-            self._show_spent(found)
+        self._show_spent()
 
-    def _show_spent(self, found: CacheAnswers) -> None:
+    def _show_spent(self) -> None:
+        found, said = self.found, self.query_one("#spent", Static)
+        if found is None:
+            return
         is_recorded = found.outcome.replay is found.outcome.baseline
         best = self.controller.answers.best if is_recorded else None
-        lines = (spent_on(largest_part(found.outcome.replay)), avoidable(found.misses, best, self.size.width - 4))
-        self.query_one("#spent", Static).update(Content("\n".join(filter(None, lines))))
+        lines = (spent_on(largest_part(found.outcome.replay)), avoidable(found.misses, best, said.content_size.width))
+        said.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
         table = cause_table(found.misses, is_folded=self.is_folded)
