@@ -31,12 +31,15 @@ COLLECTED_AFTER = (20_000, 20, 10)
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run a few files in this process, everything else in a process a core and one more: many tests mostly wait."""
+    """Run a few files in this process, everything else in a process a core and one more: many tests mostly wait.
+
+    Long tests wait most of all, for programs and browsers: there are three more.
+    """
     named = {argument.split("::")[0] for argument in config.args}
     if len(named) <= FEW_FILES and all(name.endswith(".py") for name in named):
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return cores + (3 if config.option.markexpr == "long" else 1)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

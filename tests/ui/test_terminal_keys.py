@@ -41,7 +41,7 @@ def test_rows_are_folded_sorted_pinned_and_jumped_to_and_calls_are_scrubbed_and_
         program.press("z", "s", hides="Timeline, ")
         program.press("home", "down", "z", "p", "home", "g", "p", shows="◆")
         program.press("1", shows="saves ~$")
-        program.press("g", "m", shows="no cache misses")
+        program.press("g", "m", shows="miss 1/1")
         program.press("g", "b", shows="tokens more than the one before")
         program.press("z", "t", shows="the chart runs over time")
         program.press("z", "t", shows="the chart runs over calls")
