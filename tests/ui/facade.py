@@ -917,6 +917,19 @@ class Running:
         screens = [each for each in tuple(_SCREENS) if not each.is_running]
         return sorted(each.controller.path.name for each in screens if each.controller.path.parent == folder)
 
+    def left_to_the_collector(self) -> list[str]:
+        """Names of the project's classes of which objects were freed by nothing but the collector since it last ran."""
+        self._messages.clear()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            gc.collect()
+            classes = {type(each) for each in gc.garbage}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.collect()
+        return sorted(each.__qualname__ for each in classes if each.__module__.startswith("inspector."))
+
     def in_tab(self, place: int) -> Running:
         """The session in a tab, shown or not."""
         screen = self._app._screen_stacks[self._app._tabs.all[place].mode][0]

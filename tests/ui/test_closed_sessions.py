@@ -1,12 +1,14 @@
-"""A session that is closed is gone: nothing of it is kept in memory, and no file of it is open."""
+"""What is over is gone: closed sessions with their open files, and what a session was before it grew."""
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
-from tests.ui.recordings import recording
+from inspector.strategies.plan import Plan
+from tests.ui.recordings import recording, this_hour
 
 pytestmark = pytest.mark.usefixtures("screens_noted")
 
@@ -48,3 +50,23 @@ async def test_the_session_the_program_began_with_is_gone_like_any_other_once_it
         await run.until(lambda: run.path == second and run.has_replay)
         await run.until(lambda: run.closed_and_kept(folder) == [])
         assert not open_files(folder) - {second.resolve()}
+
+
+async def test_what_a_session_was_before_it_grew_is_freed_at_once_and_not_when_garbage_is_collected(
+    running, session_file
+) -> None:
+    session_file.hour = this_hour()
+    async with running(session_file.path, plan=Plan.from_specs(["tiered-stale"])) as run:
+        await run.until(lambda: run.has_replay)
+        await run.at_rest()
+        run.left_to_the_collector()
+        gc.disable()
+        try:
+            for _ in range(3):
+                calls = run.happened.count("appended")
+                session_file.turn()
+                await run.until(lambda calls=calls: run.happened.count("appended") > calls and run.explains_newest)
+            await run.at_rest()
+            assert run.left_to_the_collector() == []
+        finally:
+            gc.enable()

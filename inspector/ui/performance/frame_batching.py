@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from textual.message_pump import MessagePump
+    from textual.timer import Timer
 
 FRAME = 1 / 60
 """Seconds of a frame on most screens."""
@@ -118,18 +119,21 @@ def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
         asker: In whose turn it is done.
         do: What is done, once; may be a coroutine function.
     """
-    is_due = True
+    # What is due is taken out of here when it is done, the timer too, which refers to what it calls: what all that holds
+    # would else wait for garbage to be collected.
+    due = [do]
+    timers: list[Timer] = []
 
     async def once() -> None:
-        nonlocal is_due
-        if is_due:
-            is_due = False
-            unpainted.stop()
+        while timers:
+            timers.pop().stop()
+        if due:
+            what = due.pop()
             if isinstance(asker, Widget) and not asker.is_attached:
                 return
-            done = do()
+            done = what()
             if isawaitable(done):
                 await done
 
-    unpainted = asker.set_timer(SECONDS_UNPAINTED, once)
+    timers.append(asker.set_timer(SECONDS_UNPAINTED, once))
     asker.call_after_refresh(once)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 IsCancelled = Callable[[], bool]
+Work = Callable[[Callable[[Any], object], IsCancelled], None]
 
 
 class JobRun(Struct, frozen=True, eq=False):
@@ -61,6 +62,8 @@ class ScreenJobs:
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen
         self._runs: dict[str, JobRun] = {}
+        self._not_begun: dict[str, list[tuple[Work, JobRun]]] = {}
+        """The work of a group's newest run, until it begins."""
 
     def run(
         self,
@@ -80,11 +83,18 @@ class ScreenJobs:
             description: What it is, as an infinitive. A failure is told with it.
             failed: Called when the work has failed, before that is told.
         """
-        run = self._runs[group] = JobRun(group, take, failed)
+        self._forget(group)
+        self._runs[group] = run = JobRun(group, take, failed)
+        self._not_begun[group] = not_begun = [(work, run)]
 
+        # A worker and its task refer to each other until garbage is collected. What it works on is most of what there
+        # is of a session, and must not wait for that: the function of the worker holds nothing of it once it began.
         def in_thread() -> None:
             worker = get_current_worker()
-            work(partial(self._post, run), lambda: worker.is_cancelled)
+            begun = not_begun.copy()
+            not_begun.clear()
+            for do, by in begun:
+                do(partial(self._post, by), lambda: worker.is_cancelled)
 
         self._screen.run_worker(
             in_thread,
@@ -99,7 +109,12 @@ class ScreenJobs:
     def stop(self, group: str) -> None:
         """Call off what runs in a group, and drop what comes of it."""
         self._runs.pop(group, None)
+        self._forget(group)
         self._screen.workers.cancel_group(self._screen, group)
+
+    def _forget(self, group: str) -> None:
+        """Let go of work that is called off before it began."""
+        self._not_begun.pop(group, []).clear()
 
     def _post(self, run: JobRun, result: object) -> None:
         self._screen.post_message(JobResult(run, result))
