@@ -50,7 +50,10 @@ def add_report_arguments(
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE; never over a session")
     add_price_arguments(parser)
     parser.add_argument(
-        "--runs-per-day", metavar="N", type=_runs, help="project savings to N runs like this one a day, and a month"
+        "--runs-per-day",
+        metavar="N",
+        type=_runs,
+        help="project savings to N runs like this one a day, and a month; the page of a session assumes 1",
     )
     parser.add_argument(
         "--days-per-month",

@@ -26,6 +26,7 @@ from inspector.cli.output import (
 from inspector.cli.plans import add_plan_arguments, plan_of
 from inspector.cli.reading import priced_inputs, read_session
 from inspector.cli.resolve_paths import is_list, newest
+from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.report.forms import FORMS, folder_written, written
 from inspector.session.files import is_folder
 
@@ -149,15 +150,17 @@ def _report_on_folder(options: Namespace) -> int:
 def _report_options(options: Namespace) -> ReportOptions:
     from inspector.report.options import ReportOptions
 
-    comparison = options.format == "html" if options.compare is None else options.compare
+    is_page = options.format == "html"
+    comparison = is_page if options.compare is None else options.compare
+    runs = ASSUMED_RUNS if options.runs_per_day is None and is_page else options.runs_per_day
     return ReportOptions(
-        options.runs_per_day,
+        runs,
         options.next_calls,
         options.explain,
-        ledger=options.ledger or options.format in ("csv", "html"),
+        ledger=options.ledger or is_page or options.format == "csv",
         comparison=comparison,
         # The page says of what it compares which one to use.
-        best_plan=comparison and options.format == "html",
+        best_plan=comparison and is_page,
         texts=options.include_text,
         days_per_month=options.days_per_month,
         switch_to=tuple(dict.fromkeys(options.switch)),

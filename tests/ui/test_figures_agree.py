@@ -185,7 +185,7 @@ async def cost_pane(figures: Figures, run: Running, of: str) -> None:
                 rf"\b{name} {number}": (SESSION, f"{name}, of the cost")
                 for name in ("cache reads", "cache writes", "uncached input", "output")
             },
-            rf"system, tools \(not recorded\) {number}": (
+            rf"system and tools {number}": (
                 SESSION,
                 "cost to resend system prompt and tools (not recorded)",
             ),

@@ -170,3 +170,15 @@ async def test_a_tab_shows_that_its_session_is_being_written_as_soon_as_that_is_
         assert "●" not in run.lines()[0]
         made[1].turn()
         await run.until(lambda: "●" in run.lines()[0])
+
+
+async def test_its_keys_are_explained_on_a_key_that_is_no_letter_of_the_filter(running, tmp_path: Path) -> None:
+    async with running((), folders=[tmp_path], size=(80, 24), listing=True) as run:
+        await run.until_shown("f1 help · esc back")
+        await run.tap("?")
+        assert run.on_top == "sessions"
+        await run.tap("f1")
+        await run.until(lambda: run.on_top == "help")
+        await run.until_shown("Show where sessions were looked for")
+        await run.tap("escape")
+        await run.until(lambda: run.on_top == "sessions")

@@ -23,7 +23,7 @@ SYSTEM_AND_TOOLS = "system prompt and tools"
 NOT_RECORDED = "system prompt and tools (not recorded)"
 """What people read for it."""
 
-NOT_RECORDED_SHORT = "system, tools (not recorded)"
+NOT_RECORDED_SHORT = "system and tools"
 """The same where there is less room."""
 
 _ROUNDING = 1e-6

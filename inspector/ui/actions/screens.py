@@ -360,6 +360,9 @@ SESSIONS: Table = (
     move("sessions.page-up", "pageup", "page(-1)", "Page up", "A page back", is_first=True),
     move("sessions.first", "ctrl+home", "move(-1000000)", "First", "The newest session", is_first=True),
     move("sessions.last", "ctrl+end", "move(1000000)", "Last", "The oldest session", is_first=True),
+    UserAction(
+        "sessions.help", "f1", "app.help", "Help", "Show what the keys do here", is_first=True, is_looked_up=False
+    ),
     UserAction("sessions.sort", "ctrl+s", "sort", "Sort", "Sort by cost, or by age again", is_first=True),
     UserAction("sessions.unfold", "tab", "unfold", "Subagents", "Show or hide the sessions it started", is_first=True),
     UserAction(

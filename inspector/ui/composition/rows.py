@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.context_breakdown import ALL_PROMPTS, Grouping, Scope
-from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED
+from inspector.replay.analysis.unrecorded import AROUND_TEXTS, EARLIER, NOT_RECORDED, NOT_RECORDED_SHORT
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
@@ -178,7 +178,7 @@ def _short_name(part: str) -> str:
     if part == ALL_PROMPTS:
         return "all, no output"
     if part == NOT_RECORDED:
-        return "system and tools"
+        return NOT_RECORDED_SHORT
     if part == EARLIER:
         return "earlier, unseen"
     if part == AROUND_TEXTS:

@@ -241,16 +241,15 @@ def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:
 
 
 def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
-    name = short = one_line(f"{row.part} results" if row.part else row.name)
-    if row.name == SYSTEM_AND_TOOLS:
-        name, short = NOT_RECORDED_SHORT, "system and tools"
+    name = NOT_RECORDED_SHORT if row.name == SYSTEM_AND_TOOLS else f"{row.part} results" if row.part else row.name
+    name = one_line(name)
     if row.cost.value is None:
         share = ON_SCREEN.share(row.share.value)
         longer = ((f"{name} ", _TEXT), (share, _FIGURE), (" of the tokens", _TEXT))
-        return Said(longer, rank, ((f"{short} ", _TEXT), (share, _FIGURE)))
+        return Said(longer, rank, ((f"{name} ", _TEXT), (share, _FIGURE)))
     cost = (_dollars(row.cost), _FIGURE)
     share = ON_SCREEN.share(spending.share(row.cost))
-    return Said(((f"{name} ", _TEXT), cost, (f" {share}", _TEXT)), rank, ((f"{short} ", _TEXT), cost))
+    return Said(((f"{name} ", _TEXT), cost, (f" {share}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
 
 
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:

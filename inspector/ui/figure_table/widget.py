@@ -34,6 +34,7 @@ class FigureTable(LineView):
     DEFAULT_CSS = """
     FigureTable {
         height: 1fr;
+        padding-right: 1;
         background: $background;
         & > .table--header { color: $text-muted; }
         & > .table--sorted { color: $foreground; text-style: bold underline; }

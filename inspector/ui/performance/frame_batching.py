@@ -119,8 +119,8 @@ def after_frame(asker: MessagePump, do: Callable[[], object]) -> None:
         asker: In whose turn it is done.
         do: What is done, once; may be a coroutine function.
     """
-    # What is due is taken out of here when it is done, the timer too, which refers to what it calls: what all that holds
-    # would else wait for garbage to be collected.
+    # Both are taken out when it is done: the timer refers to what it calls, and what that holds would else wait for
+    # garbage to be collected.
     due = [do]
     timers: list[Timer] = []
 
