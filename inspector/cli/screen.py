@@ -110,6 +110,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     gc.disable()
     try:
         from inspector.ui.app import InspectorApp
+        from inspector.ui.performance.gc_scheduler import one_heap
 
         driver: type[Driver] | None = None
         if is_served():
@@ -118,7 +119,8 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
             driver = ServedDriver
         app = InspectorApp(paths, folders=folders, listed=listed, driver=driver)
         gc.freeze()
-        app.run()
+        with one_heap():
+            app.run()
     finally:
         leave_terminal()
         gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isnan
 from time import time
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from textual import events
+    from textual.geometry import Size
     from textual.timer import Timer
 
     from inspector.replay.engine.token_scale import TokenScale
@@ -40,6 +42,16 @@ SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 LEAST_RESIDUAL = 0.001
 """A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
+
+
+Breakpoints = Sequence[tuple[int, str]]
+"""From so many cells on, a class."""
+
+
+def size_classes(size: Size, across: Breakpoints, down: Breakpoints) -> list[str]:
+    """The classes of a screen of some size."""
+    dimensions = ((size.width, across), (size.height, down))
+    return [max(each for each in points if each[0] <= cells)[1] for cells, points in dimensions]
 
 
 class SessionScreen(Screen[Left]):
@@ -58,6 +70,8 @@ class SessionScreen(Screen[Left]):
         super().__init__()
         self.jobs = ScreenJobs(self)
         self._notice_timer: Timer | None = None
+        # With the first layout Textual would give them, and style every widget once more.
+        self.set_classes(size_classes(self.app.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS))
 
     def on_mount(self) -> None:
         """Keep the first line and the last one up to date."""
