@@ -33,8 +33,8 @@ FASTER = 100
 """How much faster an hour goes by, about; what the program does every few minutes it does so much more often here."""
 FAST = f"""
 import sys
-import inspector.ui.performance.gc_scheduler as scheduler
-scheduler.SECONDS_BETWEEN_FULL /= {FASTER}
+import inspector.ui.performance.memory as memory
+memory.SECONDS_BETWEEN_FULL /= {FASTER}
 from inspector.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -110,7 +110,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     gc.disable()
     try:
         from inspector.ui.app import InspectorApp
-        from inspector.ui.performance.gc_scheduler import one_heap
+        from inspector.ui.performance.memory import one_heap
 
         driver: type[Driver] | None = None
         if is_served():

@@ -22,7 +22,7 @@ from inspector.session.files import is_live
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.performance.forgetting_executor import ForgettingExecutor
 from inspector.ui.performance.frame_batching import PaintingApp, after_frame
-from inspector.ui.performance.gc_scheduler import CollectingApp
+from inspector.ui.performance.memory import CollectingApp
 from inspector.ui.performance.mouse_throttle import DraggingApp
 from inspector.ui.sessions.tabs import HOME, SessionTabs, Tab, Tabs, TabTitle
 from inspector.ui.settings import Settings, load_settings, save_setting

@@ -1,12 +1,15 @@
-"""Cyclic garbage goes when nobody waits for the screen, and not before."""
+"""Cyclic garbage goes when nobody waits for the screen, and not before; threads share what memory is free."""
 
+import ctypes
 import gc
+import subprocess
+import sys
 import weakref
 
 import pytest
 
-from inspector.ui.performance import gc_scheduler
-from inspector.ui.performance.gc_scheduler import CollectingApp
+from inspector.ui.performance import memory
+from inspector.ui.performance.memory import CollectingApp
 from tests.ui.waiting import until
 
 
@@ -28,7 +31,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(gc_scheduler, "monotonic", made)
+    monkeypatch.setattr(memory, "monotonic", made)
     return made
 
 
@@ -48,7 +51,7 @@ def switched_off(nothing_frozen, monkeypatch):
         "SECONDS_OF_ABSENCE": 0.2,
         "MOST_SECONDS_BETWEEN": 60,
     }.items():
-        monkeypatch.setattr(gc_scheduler, name, seconds)
+        monkeypatch.setattr(memory, name, seconds)
     gc.collect()
     gc.disable()
     yield
@@ -67,7 +70,7 @@ async def test_what_holds_itself_goes_when_no_key_was_pressed_for_a_while(switch
 
 
 async def test_what_was_there_at_a_full_collection_goes_at_the_next_one(switched_off, clock, monkeypatch):
-    monkeypatch.setattr(gc_scheduler, "SECONDS_TO_FIRST_FULL", 0)
+    monkeypatch.setattr(memory, "SECONDS_TO_FIRST_FULL", 0)
     async with CollectingApp().run_test() as pilot:
         kept = Cycle()
         clock.now += 0.3
@@ -83,9 +86,48 @@ async def test_what_was_there_at_a_full_collection_goes_at_the_next_one(switched
 
 
 async def test_nothing_is_done_where_the_collector_works_by_itself(nothing_frozen, monkeypatch, clock):
-    monkeypatch.setattr(gc_scheduler, "SECONDS_BETWEEN", 0.01)
-    monkeypatch.setattr(gc_scheduler, "SECONDS_TO_FIRST_FULL", 0)
+    monkeypatch.setattr(memory, "SECONDS_BETWEEN", 0.01)
+    monkeypatch.setattr(memory, "SECONDS_TO_FIRST_FULL", 0)
     async with CollectingApp().run_test() as pilot:
         clock.now += 100
         await pilot.pause(0.1)
     assert gc.get_freeze_count() == 0
+
+
+HEAPS = """
+import ctypes, sys
+from contextlib import nullcontext
+from threading import Barrier, Thread
+from inspector.ui.performance.memory import one_heap
+
+def work():
+    at_once.wait()
+    kept.append([bytes(1_000) for _ in range(100)])
+    at_once.wait()
+
+kept, at_once = [], Barrier(4)
+with one_heap() if sys.argv[1] == "one" else nullcontext():
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+library = ctypes.CDLL(None)
+library.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(library.fopen(sys.argv[2].encode(), b"w"))
+library.malloc_info(0, file)
+library.fclose(file)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux's C library has several heaps, and says how many")
+def test_threads_of_the_screen_take_memory_from_one_heap(tmp_path):
+    if not hasattr(ctypes.CDLL(None), "malloc_info"):
+        pytest.skip("another C library than glibc")
+    heaps = {}
+    for how in ("one", "each"):
+        told = tmp_path / how
+        subprocess.run([sys.executable, "-c", HEAPS, how, str(told)], check=True)
+        heaps[how] = told.read_text().count("<heap nr=")
+    assert heaps["one"] == 1
+    assert heaps["each"] > 1
