@@ -243,7 +243,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
             "What the prompt is made of, what of it costs most, and what is in it twice",
             has_outcome,
         ),
-        also="expensive cost why composition context size tokens tools files duplicates big",
+        also="cost composition context size tokens tools files duplicates big",
         when=has_none_on,
     ),
     UserAction(
@@ -279,7 +279,7 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         is_shown=True,
         rank=1,
         named=Named("Show the costs", "Every figure of the plan, its forecast and its assumptions", has_outcome),
-        also="expensive cost why price dollars money bill usage month figures tokens cache",
+        also="cost price dollars money bill usage month figures tokens cache",
         when=is_in_cost,
     ),
     UserAction(

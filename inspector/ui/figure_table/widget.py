@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.message import Message
 from textual.reactive import reactive, var
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from inspector.ui.figure_table.table import FigureRow
 
 
+CELLS_BEFORE_SCROLLBAR: Final = 1
+"""Left free at the right, so that no figure touches the scrollbar."""
+
+
 class FigureTable(LineView):
     """Rows of figures. Set `table` to show something, `sorting` to sort it.
 
@@ -34,7 +38,6 @@ class FigureTable(LineView):
     DEFAULT_CSS = """
     FigureTable {
         height: 1fr;
-        padding-right: 1;
         background: $background;
         & > .table--header { color: $text-muted; }
         & > .table--sorted { color: $foreground; text-style: bold underline; }
@@ -293,7 +296,7 @@ class FigureTable(LineView):
     def _column_widths(self, width: int) -> dict[str, int]:
         if self._widths_of is None or self._widths_of[0] is not self.table or self._widths_of[1] != width:
             self._widths_of = (self.table, width)
-            self._widths = widths_for(self.table.columns, width)
+            self._widths = widths_for(self.table.columns, width - CELLS_BEFORE_SCROLLBAR)
             self._short = shortened(self.table.columns, self._widths, self.table.rows)
         return self._widths
 
