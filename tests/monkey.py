@@ -366,6 +366,7 @@ async def play(seed: str, folder: Path) -> int:
                 await come_to_rest(run)
                 told = run.stale_lines()
                 assert not told, "painted afresh the screen shows other lines:\n" + "\n".join(told)
+                check_log()  # a part that has failed shows no figures
                 run.check_figures()
     check_log()
     return done

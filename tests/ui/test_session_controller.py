@@ -346,6 +346,22 @@ async def test_a_call_chosen_while_a_replay_is_under_way_is_the_one_it_is_shown_
     assert controller.outcome.state.call == controller.call
 
 
+async def test_a_call_of_a_session_that_has_become_shorter_is_the_next_one(session_file) -> None:
+    opened = await Opened.ready(session_file.path)
+    controller, bench = opened.controller, opened.bench
+    session_file.path.unlink()
+    shorter = History.of(Follower(recording(session_file.path, turns=2).path).session)
+    await bench.give("follow", SessionAppended(shorter.session, shorter, Rows.of(shorter), is_new=True, changed=None))
+
+    # What was clicked was drawn of the session as it was.
+    controller.look_at(20)
+    await bench.settle()
+
+    assert controller.call is None
+    assert controller.outcome is not None
+    assert controller.outcome.replay.history is shorter
+
+
 async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file, monkeypatch) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller = opened.controller

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.replay.analysis.context_breakdown import context_breakdown
 from inspector.strategies.plan import Plan
 from inspector.ui import study as studies
+from tests.ui.waiting import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from inspector.replay.analysis.context_breakdown import ContextBreakdown
     from tests.ui.recordings import Recording
 
 STALE = Plan.from_specs(["tiered-stale"])
@@ -146,6 +150,29 @@ async def test_a_study_goes_on_while_its_file_becomes_shorter(running, session_f
         await run.until_open(on_top)
         await run.tap("escape")
         await run.until_open("session")
+        await run.settled()
+
+        assert "failed" not in run.happened
+
+
+async def test_what_was_divided_of_a_longer_session_is_shown_without_a_failure(
+    running, session_file: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_shorter = Event()
+
+    def held_up(*args: Any) -> ContextBreakdown:
+        is_shorter.wait(PATIENCE)
+        return context_breakdown(*args)
+
+    async with running(session_file.path, plan=STALE) as run:
+        await run.tap("v")
+        await run.until_open("composition")
+        await run.settled()
+        monkeypatch.setattr("inspector.ui.composition.screen.context_breakdown", held_up)
+        await run.tap("[")
+        in_place(session_file.path, fewer_lines(session_file.path.read_bytes()))
+        await run.until(lambda: run.has_replay and run.replay.history.call_count < session_file.turns)
+        is_shorter.set()
         await run.settled()
 
         assert "failed" not in run.happened

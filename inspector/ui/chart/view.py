@@ -273,7 +273,9 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
 
 
 def prompt_at(outcome: Outcome, call: int) -> str:
-    """What a call's prompt comes to, as recorded and with the plan; short."""
+    """What a call's prompt comes to, as recorded and with the plan, short; empty for one that the replay has not."""
+    if call >= outcome.replay.history.call_count:
+        return ""
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))

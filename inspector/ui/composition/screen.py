@@ -178,13 +178,15 @@ class CompositionScreen(StudyScreen):
     def _take_divided(self, divided: Divided) -> None:
         self._is_dividing = False
         self.divided = divided
-        self._show(divided.composition)
+        self._show(divided)
         if self._is_wanted:
             self._divide()
 
-    def _show(self, composition: ContextBreakdown) -> None:
-        context, window = composition.context, self.outcome.inputs.window
-        count = self.outcome.replay.history.call_count
+    def _show(self, divided: Divided) -> None:
+        # All of it is of the replay that was divided: the session may have become shorter since.
+        composition, replay = divided.composition, divided.replay
+        context, window = composition.context, replay.inputs.window
+        count = replay.history.call_count
         when = (
             "at the next prompt"
             if context.call >= count
@@ -207,7 +209,7 @@ class CompositionScreen(StudyScreen):
             self.blocks.set_reactive(FigureTable.sorting, Sorting())
         parts.table = part_table(composition)
         at = context.call if composition.scope is Scope.WINDOW else None
-        scale = scale_words(self.outcome.inputs.scale, at)
+        scale = scale_words(replay.inputs.scale, at)
         pane.say_below(" · ".join(filter(None, (self._largest(composition), legend_of(parts.table), scale))))
         self._show_blocks()
 

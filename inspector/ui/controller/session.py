@@ -424,10 +424,10 @@ class SessionController:
             self.answers.take(self.outcome, is_counted=not self.is_counting)
 
     def look_at(self, call: int | None) -> None:
-        """Show everything at a call; None for the next one, not yet made."""
-        self.call = call
+        """Show everything at a call; None for the next one, not yet made, and for one of a session that was longer."""
+        self.call = call if call is not None and self.history is not None and call < self.history.call_count else None
         if self.outcome is not None:
-            self.outcome = self.outcome.at(call)
+            self.outcome = self.outcome.at(self.call)
         self.changes.publish(Change.CALL)
 
     def look_at_place(self, call: int) -> None:

@@ -338,7 +338,8 @@ class TimelinePane(SessionPane):
 
             known = prompts_known(outcome)
             above = f"above: {known}" if known else ""
-            title = " · ".join(filter(None, (title, above if call is None else prompt_at(outcome, call))))
+            prompt = "" if call is None else prompt_at(outcome, call)
+            title = " · ".join(filter(None, (title, prompt or above)))
         entitle(self, title)
 
     def on_timeline_order_asked(self) -> None:
