@@ -114,9 +114,7 @@ class SessionsScreen(AnsweredScreen[None]):
         """A filter, the list, what is known of the session under the cursor, and what to do."""
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
-            box.border_subtitle = Content(
-                "type filters · ⏎ opens · tab subagents · ctrl+s by cost · f1 help · esc back"
-            )
+            box.border_subtitle = Content("type filters · ⏎ opens · tab subagents · ctrl+s cost · f1 help · esc back")
             yield Input(placeholder="filter by project, title, path, model or format")
             yield SessionList()
             yield Static(id="session-preview", markup=False)
