@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from textual.keys import REPLACED_KEYS
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Input
 
 from inspector.ui.actions.action import BOUND, KEYLESS
 from inspector.ui.menu.items import shown_key
@@ -75,6 +76,8 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
     for active in screen.active_bindings.values():
         if types and active.binding.key in REPLACED_KEYS:
             continue  # goes into the line, though Textual does not know these names for characters
+        if isinstance(active.node, Input):
+            continue  # how a line is edited is known, and would stand before what only this screen does
         if active.enabled and (active.binding.id or not _is_ours(active.node)):
             actions = by_node.setdefault(active.node, {})
             actions.setdefault(active.binding.action, []).append(active.binding)
