@@ -205,6 +205,7 @@ def test_one_that_may_not_be_read_for_a_while_keeps_its_view(open_folder: Path, 
     assert follower.session.messages != before.messages
 
 
+@pytest.mark.long
 def test_thousands_of_records_at_once_arrive_whole_and_once(tmp_path: Path, known: Growing) -> None:
     follower = followed(known, tmp_path / known.name, 1)
     known.write(follower.path, known.most)

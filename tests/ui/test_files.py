@@ -108,6 +108,7 @@ async def test_the_history_of_a_file_says_what_each_step_was_for_and_leads_to_it
         await run.until(lambda: run.timeline.cursor_block == read.result_block)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", ["call_block", "result_block"])
 async def test_from_the_row_of_any_read_or_edit_it_opens_on_that_very_step(running, edited: Path, part: str) -> None:
     history = file_history(open_session(edited))
@@ -185,6 +186,7 @@ async def test_a_plan_that_cuts_a_result_leaves_less_of_its_file_in_the_context(
         assert whole.tokens == pytest.approx(float(state.recorded[event.result_block]), rel=0.5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RECORDED)
 async def test_a_recorded_session_shows_what_the_command_prints(running, corpus: Path, name: str) -> None:
     async with running(corpus / name, size=(120, 36)) as run:

@@ -57,6 +57,7 @@ SHORTER = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "shorten", "write", "looks_for"), SHORTER)
 async def test_what_was_held_of_a_longer_session_fails_nothing(
     running,
