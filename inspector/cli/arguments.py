@@ -53,7 +53,7 @@ def add_report_arguments(
         "--runs-per-day",
         metavar="N",
         type=_runs,
-        help="project savings to N runs like this one a day, and a month; the page of a session assumes 1",
+        help="project savings to N runs like this one a day, and a month; a page of `inspector report` assumes 1",
     )
     parser.add_argument(
         "--days-per-month",

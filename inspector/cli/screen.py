@@ -110,7 +110,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     gc.disable()
     try:
         from inspector.ui.app import InspectorApp
-        from inspector.ui.performance.memory import one_heap
+        from inspector.ui.performance.memory import share_one_heap
 
         driver: type[Driver] | None = None
         if is_served():
@@ -119,8 +119,8 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
             driver = ServedDriver
         app = InspectorApp(paths, folders=folders, listed=listed, driver=driver)
         gc.freeze()
-        with one_heap():
-            app.run()
+        share_one_heap()
+        app.run()
     finally:
         leave_terminal()
         gc.enable()

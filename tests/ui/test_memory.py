@@ -96,9 +96,8 @@ async def test_nothing_is_done_where_the_collector_works_by_itself(nothing_froze
 
 HEAPS = """
 import ctypes, sys
-from contextlib import nullcontext
 from threading import Barrier, Thread
-from inspector.ui.performance.memory import one_heap
+from inspector.ui.performance.memory import share_one_heap
 
 def work():
     at_once.wait()
@@ -106,12 +105,13 @@ def work():
     at_once.wait()
 
 kept, at_once = [], Barrier(4)
-with one_heap() if sys.argv[1] == "one" else nullcontext():
-    threads = [Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+if sys.argv[1] == "one":
+    share_one_heap()
+threads = [Thread(target=work) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
 library = ctypes.CDLL(None)
 library.fopen.restype = ctypes.c_void_p
 file = ctypes.c_void_p(library.fopen(sys.argv[2].encode(), b"w"))
@@ -121,7 +121,8 @@ library.fclose(file)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux's C library has several heaps, and says how many")
-def test_threads_of_the_screen_take_memory_from_one_heap(tmp_path):
+def test_threads_of_the_screen_take_memory_from_one_heap(tmp_path, monkeypatch):
+    monkeypatch.delenv("MALLOC_ARENA_MAX", raising=False)
     if not hasattr(ctypes.CDLL(None), "malloc_info"):
         pytest.skip("another C library than glibc")
     heaps = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from textual import events
 from textual.app import App
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 SECONDS_BETWEEN = 1.0
 SECONDS_OF_IDLENESS = 0.3
@@ -32,10 +31,8 @@ SECONDS_OF_ABSENCE = 3.0
 SECONDS_TO_FIRST_FULL = 5.0
 SECONDS_BETWEEN_FULL = 600.0
 
-
 MOST_HEAPS: Final = -8
 """What glibc calls the setting of how many heaps threads take memory from (`M_ARENA_MAX` of its `malloc.h`)."""
-AS_MANY_AS_THREADS_NEED: Final = 0
 
 
 def give_memory_back() -> None:
@@ -45,22 +42,19 @@ def give_memory_back() -> None:
         trim(0)
 
 
-@contextmanager
-def one_heap() -> Iterator[None]:
-    """Have all threads that are started within take memory from one heap, where the C library can be told to.
+def share_one_heap() -> None:
+    """Have all threads of this process take memory from one heap, where the C library can be told to, once and for all.
 
     By itself it gives every thread one of its own: what a replay leaves free in one, the next replay in another thread
     does not find. After hours a third of what threads were given lies free in such heaps, in pieces too small to be
     given back. Python's threads mostly take turns, so that they seldom wait for the one.
+
+    How many there may be is settled with the first thread that needs one, and cannot be taken back: only for a process
+    that is this program's own.
     """
-    told = _of_the_c_library("mallopt")
-    if told is not None:
-        told(MOST_HEAPS, 1)
-    try:
-        yield
-    finally:
-        if told is not None:
-            told(MOST_HEAPS, AS_MANY_AS_THREADS_NEED)
+    tell = _of_the_c_library("mallopt")
+    if tell is not None:
+        tell(MOST_HEAPS, 1)
 
 
 def _of_the_c_library(name: str) -> Callable[..., int] | None:
