@@ -38,6 +38,7 @@ class SessionBuilder:
         links: Other sessions that belong to this one, each once, by kind, call and id.
         side_calls: Requests that are not the conversation's, each once, by what tells them apart.
         beside: As in `Session`, each once.
+        standing: What is wrong with the session as it now stands, where that is worked out anew for every snapshot.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class SessionBuilder:
         self.links: dict[tuple[str, str, str], SessionLink] = {}
         self.side_calls: dict[str, SideCall] = {}
         self.beside: dict[Path, None] = {}
+        self.standing: tuple[Diagnostic, ...] = ()
         self._diagnostics: list[Diagnostic] = []
         self._skipped = 0
         self._growing: dict[int, list[Block]] = {}
@@ -138,7 +140,7 @@ class SessionBuilder:
             unfinished: A last record that is not complete, and may still become so.
         """
         self._flush()
-        diagnostics = self._diagnostics if unfinished is None else [*self._diagnostics, unfinished][:KEPT_DIAGNOSTICS]
+        diagnostics = [*self._diagnostics, *self.standing, *([unfinished] if unfinished is not None else [])]
         session = Session(
             format=format_name,
             path=path,
@@ -148,8 +150,8 @@ class SessionBuilder:
             contexts=tuple(context.frozen() for context in self.contexts),
             texts=texts,
             compactions=tuple(self.compactions),
-            diagnostics=tuple(diagnostics),
-            skipped_records=self._skipped + (unfinished is not None),
+            diagnostics=tuple(diagnostics[:KEPT_DIAGNOSTICS]),
+            skipped_records=self._skipped + sum(one.skipped for one in self.standing) + (unfinished is not None),
             record_counts=dict(self.record_counts),
             title=self.title,
             agent=self.agent,

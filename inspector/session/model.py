@@ -402,8 +402,8 @@ class Session:
         files: The files it was read from; a block's `origin.file` points here.
         links: Other sessions that belong to it: what started it, what it started, what it goes on from.
         side_calls: Requests that are not the conversation's, each once: in the totals, and in no prompt.
-        beside: Where such requests have files of their own: folders that were looked into, whether they are there or
-            not, and the files read in them.
+        beside: Where such requests, or what requests were billed for, have files of their own: folders and files that
+            were looked for, whether they are there or not.
         texts: Reads texts again.
     """
 

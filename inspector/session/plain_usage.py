@@ -325,15 +325,37 @@ def _claude_tap(path: Path) -> Iterable[UsageTotals]:
 
 
 def _grok(path: Path) -> Iterable[UsageTotals]:
-    """By the response's id, its last report in the updates beside the history."""
+    """By the response's id, its last report in the updates beside the history.
+
+    Where there are none, what the log of all sessions has, as long as it is of as many responses as the history; not
+    counted where the log has more than the reports.
+    """
     folder = path if is_folder(path) else path.parent
     of_response: dict[Any, UsageTotals] = {}
-    for number, record in enumerate(_lines(folder / "updates.jsonl")):
+    updates = folder / "updates.jsonl"
+    for number, record in enumerate(_lines(updates) if updates.is_file() else ()):
         update = (record.get("params") or {}).get("update") or {}
         found = _reported(update.get("usage")) if update.get("sessionUpdate") == "response_completed" else None
         if found is not None:
             of_response[update.get("message_id") or number] = found
-    return of_response.values()
+    logged = list(_grok_log(folder))
+    if of_response and not set(logged) - set(of_response.values()):
+        return of_response.values()
+    answers = sum("assistant" in (row.get("type"), row.get("role")) for row in _lines(folder / "chat_history.jsonl"))
+    if of_response or len(logged) != answers:
+        raise ValueError
+    return logged
+
+
+def _grok_log(folder: Path) -> Iterator[UsageTotals]:
+    """What the log three folders above says of the session that a folder is named by."""
+    log = folder.absolute().parent.parent.parent / "logs" / "unified.jsonl"
+    for line in log.read_text(errors="replace").splitlines() if log.is_file() else ():
+        if folder.name in line and "inference_done" in line:
+            record = json.loads(line)
+            told = record.get("ctx") or {}
+            if record.get("sid") == folder.name and told.get("prompt_tokens") is not None:
+                yield UsageTotals(told["prompt_tokens"], told["cached_prompt_tokens"], told["completion_tokens"])
 
 
 def _deepseek_harness(path: Path) -> Iterable[UsageTotals]:

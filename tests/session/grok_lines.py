@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.session.run_files import STARTED, encoded
@@ -19,6 +20,7 @@ class GrokScript:
     def __init__(self) -> None:
         self.rows: list[Record] = []
         self.updates: list[Record] = []
+        self.logged: list[Record] = []
         self.responses = 0
         self.add("system", content="You are Grok")
 
@@ -43,8 +45,13 @@ class GrokScript:
         tokens: tuple[int, int, int] = (100, 400, 20),
         model: str = "grok-4.5",
         second: float | None = None,
+        *,
+        is_told: bool = True,
     ) -> None:
-        """A response, perhaps with a call; its tokens are uncached, cached and output."""
+        """A response, perhaps with a call; its tokens are uncached, cached and output.
+
+        Not told of, as older versions do not, its usage stands in the log of all sessions alone.
+        """
         number, self.responses = self.responses, self.responses + 1
         self.add("reasoning", id=f"rs_{number}", summary=[{"type": "summary_text", "text": "let me think"}])
         calls = [{"id": call, "name": "read_file", "arguments": '{"target_file": "a"}'}] if call else []
@@ -52,9 +59,32 @@ class GrokScript:
         for piece in (text[:3], text[3:]):
             self.tell("agent_message_chunk", content={"type": "text", "text": piece})
         uncached, cached, output = tokens
+        self.log_response(tokens)
+        if call:
+            self.log("shell.tool.exec_done", tool_name="read_file", tool_call_id=call, elapsed_ms=3, success=True)
+        if not is_told:
+            return
         usage = {"input_tokens": uncached, "cache_read_input_tokens": cached, "output_tokens": output}
         usage |= {"cache_creation_input_tokens": 0, "reasoning_tokens": 5}
         self.tell("response_completed", second, message_id=f"m{number}", stop_reason="stop", usage=usage)
+
+    def log(self, message: str, session: str = "s1", /, **about: Any) -> None:
+        """Add a line to the log of all sessions (`unified_log.rs`)."""
+        time = datetime.fromtimestamp(STARTED + len(self.updates) + 0.5, UTC).isoformat(timespec="milliseconds")
+        line = {"ts": time.replace("+00:00", "Z"), "src": "shell", "pid": 4242, "lvl": "info", "sid": session}
+        self.logged.append({**line, "msg": message, "ctx": about})
+
+    def log_response(self, tokens: tuple[int, int, int], session: str = "s1") -> None:
+        """What is logged of a response (`turn.rs`): its prompt includes what a cache held."""
+        uncached, cached, output = tokens
+        counts = {"prompt_tokens": uncached + cached, "cached_prompt_tokens": cached, "completion_tokens": output}
+        self.log("shell.turn.inference_start", session, loop_index=1)
+        self.log("shell.turn.inference_done", session, loop_index=1, attempts=1, **counts, reasoning_tokens=5)
+
+    def write_log(self, home: Path) -> None:
+        """Write the log of a home, in whose `sessions/<workspace>` the session's folder is."""
+        (home / "logs").mkdir(parents=True, exist_ok=True)
+        (home / "logs" / "unified.jsonl").write_bytes(b"".join(encoded(line) + b"\n" for line in self.logged))
 
     def result(self, call: str, text: str) -> None:
         self.add("tool_result", tool_call_id=call, content=text)
@@ -84,12 +114,12 @@ class GrokScript:
         return folder
 
 
-def grok(turns: int) -> GrokScript:
+def grok(turns: int, *, is_told: bool = True) -> GrokScript:
     """A session of so many turns."""
     script = GrokScript()
     script.user("go", prompt_index=0)
     for turn in range(turns):
-        script.answer(f"turn {turn}", f"c{turn}")
+        script.answer(f"turn {turn}", f"c{turn}", is_told=is_told)
         script.result(f"c{turn}", f"result {turn}")
     return script
 

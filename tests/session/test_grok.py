@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
@@ -12,11 +14,15 @@ from inspector.session.follow import Follower
 from inspector.session.formats.grok import GrokFormat
 from inspector.session.model import BlockKind, LinkKind, Role, Usage
 from inspector.session.open import open_session
+from inspector.session.plain_usage import plain_totals, totals_of
+from tests.examples import examples
 from tests.session.grok_lines import GrokScript, grok
+from tests.session.mutations import mutated
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from inspector.session.model import Session
@@ -213,3 +219,184 @@ def test_the_session_it_was_forked_from_is_beside_it(tmp_path: Path) -> None:
     other = grok(1).write(tmp_path / "s0")
     assert GrokFormat().locate(folder, "s0") == other
     assert GrokFormat().locate(folder, "../x") is None
+
+
+def older(calls: Sequence[str], *, first: int = 100) -> GrokScript:
+    """A session of a version that tells nothing of its responses; each makes a call, or none where its id is empty."""
+    script = GrokScript()
+    script.user("go", prompt_index=0)
+    for number, call in enumerate(calls):
+        script.answer(f"answer {number}", call, (first + number, 400, 20), is_told=False)
+        script.result(call, "found") if call else script.user("go on", prompt_index=number)
+    return script
+
+
+def in_home(home: Path, script: GrokScript) -> Path:
+    """The folder of a session in a home in which there is a log."""
+    script.write_log(home)
+    return script.write(home / "sessions" / "%2Fwork" / "s1")
+
+
+def logged(home: Path, script: GrokScript) -> Session:
+    session = open_session(in_home(home, script))
+    assert_sound(session)
+    return session
+
+
+def uncached(session: Session) -> list[int | None]:
+    return [call.usage.uncached if call.usage is not None else None for call in session.calls]
+
+
+def reasons(session: Session) -> list[tuple[str, bool]]:
+    return [(note.reason.removeprefix("logs/unified.jsonl: "), note.skipped) for note in session.diagnostics]
+
+
+UNTOLD = ("which of several responses it counts cannot be told", True)
+
+
+def test_what_reports_leave_out_is_read_from_the_log_of_all_sessions(tmp_path: Path) -> None:
+    script = older(["c0", "c1", "", "c3", ""])
+    script.log_response((7, 7, 7), "s2")
+    session = logged(tmp_path, script)
+    assert session.calls[0].usage == Usage(uncached=100, cache_read=400, output=20, reasoning=5)
+    assert uncached(session) == [100, 101, 102, 103, 104]
+    assert session.calls[0].time == 1_750_000_000 + 3.5
+    assert (session.diagnostics, session.side_calls) == ((), ())
+    assert plain_totals(session) == totals_of(session)
+
+
+def test_a_log_that_begins_later_counts_the_responses_it_has(tmp_path: Path) -> None:
+    script = older(["c0", "c1", "", "c3", ""])
+    del script.logged[: [line["ctx"].get("tool_call_id") for line in script.logged].index("c0")]
+    session = logged(tmp_path, script)
+    assert uncached(session) == [None, 101, 102, 103, 104]
+    assert session.diagnostics == ()
+
+
+def test_logged_responses_that_cannot_be_told_apart_are_counted_and_given_to_no_message(tmp_path: Path) -> None:
+    script = older(["c0", "", "", "c3"])
+    kept = [line for line in script.logged if line["ctx"].get("prompt_tokens") != 501]
+    script.logged = kept
+    session = logged(tmp_path, script)
+    assert uncached(session) == [100, None, None, 103]
+    assert reasons(session) == [UNTOLD]
+    assert session.skipped_records == 1
+    where = session.diagnostics[0]
+    lines = (tmp_path / "logs" / "unified.jsonl").read_bytes().splitlines(keepends=True)
+    assert b"502" in lines[where.line - 1]
+    assert where.offset == sum(map(len, lines[: where.line - 1]))
+
+
+def test_a_logged_response_that_is_no_longer_in_the_history_is_billed_beside_it(tmp_path: Path) -> None:
+    script = older(["c0", "gone", "c2"])
+    taken = next(at for at, row in enumerate(script.rows) if row.get("content") == "answer 1")
+    del script.rows[taken - 1 : taken + 2]
+    session = logged(tmp_path, script)
+    assert uncached(session) == [100, 102]
+    assert [side.usage and side.usage.uncached for side in session.side_calls] == [101]
+    assert session.diagnostics == ()
+
+
+def test_a_compaction_of_an_older_version_leaves_the_requests_before_it_beside(tmp_path: Path) -> None:
+    script = older(["c0", "c1", "c2"])
+    script.compact("So far: …", kept=2)
+    script.answer("after", "c3", (700, 0, 8), is_told=False)
+    session = logged(tmp_path, script)
+    assert uncached(session) == [700]
+    assert sorted(side.usage.uncached for side in session.side_calls if side.usage) == [100, 101, 102]
+    assert session.messages[1].is_inherited
+
+
+def test_what_a_report_tells_is_not_counted_again_from_the_log(tmp_path: Path) -> None:
+    script = older(["c0", "c1"])
+    script.user("with a newer version")
+    script.answer("told", "c2", (102, 400, 20))
+    script.result("c2", "found")
+    script.add("assistant", content="broke o", model_id="grok-4.5")
+    session = logged(tmp_path, script)
+    assert uncached(session) == [100, 101, 102, None]
+    assert (session.side_calls, session.diagnostics) == ((), ())
+    script = grok(3)
+    script.compact("So far: …")
+    assert len(logged(tmp_path / "new", script).side_calls) == 3
+
+
+def test_versions_that_log_no_counts_give_times_alone(tmp_path: Path) -> None:
+    script = older(["c0", "c1"])
+    for line in script.logged:
+        for name in ("prompt_tokens", "cached_prompt_tokens", "completion_tokens", "reasoning_tokens"):
+            line["ctx"].pop(name, None)
+    session = logged(tmp_path, script)
+    assert uncached(session) == [None, None]
+    assert session.calls[0].time is not None
+    assert session.diagnostics == ()
+
+
+def test_a_logged_line_that_cannot_be_read_is_told_with_its_place(tmp_path: Path) -> None:
+    script = older(["c0", "c1"])
+    done = [line for line in script.logged if line["msg"] == "shell.turn.inference_done"]
+    done[0]["ctx"]["prompt_tokens"] = "many"
+    folder = in_home(tmp_path, script)
+    log = tmp_path / "logs" / "unified.jsonl"
+    with log.open("ab") as file:
+        file.write(b'{"sid":"s1","msg":"shell.turn.inference_done","ctx":{\n{"sid":"s2","inference_done"\n')
+    session = open_session(folder)
+    assert uncached(session) == [None, 101]
+    assert [(note.line, note.skipped) for note in session.diagnostics] == [(2, True), (len(script.logged) + 1, True)]
+
+
+def test_lines_that_a_cut_of_the_log_left_twice_count_once(tmp_path: Path) -> None:
+    script = older(["c0", "c1"])
+    script.logged += script.logged[-3:]
+    session = logged(tmp_path, script)
+    assert uncached(session) == [100, 101]
+    assert (session.side_calls, session.diagnostics) == ((), ())
+
+
+def test_a_log_is_followed_as_it_grows_is_cut_and_goes(tmp_path: Path) -> None:
+    folder = in_home(tmp_path, older(["c0"]))
+    log = tmp_path / "logs" / "unified.jsonl"
+    follower = Follower(folder)
+
+    def caught_up() -> list[int | None]:
+        for _ in range(3):
+            follower.poll()
+        assert follower.session == open_session(folder)
+        return uncached(follower.session)
+
+    script = older(["c0", "c1", "", "c3"])
+    script.write(folder)
+    assert caught_up() == [100, None, None, None]
+    whole = b"".join(encoded(line) + b"\n" for line in script.logged)
+    for size in range(0, len(whole), 777):
+        log.write_bytes(whole[:size])
+        caught_up()
+    log.write_bytes(whole)
+    assert caught_up() == [100, 101, 102, 103]
+    log.write_bytes(whole[len(whole) // 2 :])
+    assert caught_up()[-1] == 103
+    log.unlink()
+    assert caught_up() == [None] * 4
+
+
+LOGGED = [encoded(line) for line in older(["c0", "c1", "", "c3", ""]).logged]
+
+
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=mutated(LOGGED), cut=st.integers(0, 4_000))
+def test_a_damaged_log_fails_nothing_and_a_followed_one_is_read_as_a_loaded_one(
+    tmp_path: Path, data: bytes, cut: int
+) -> None:
+    script = older(["c0", "c1", "", "c3", ""])
+    folder = in_home(tmp_path, script)
+    log = tmp_path / "logs" / "unified.jsonl"
+    log.write_bytes(data[:cut])
+    follower = Follower(folder)
+    log.write_bytes(data)
+    follower.poll()
+    session = open_session(folder)
+    assert_sound(session)
+    assert follower.session == session
+    logged_once = {line for line in data.split(b"\n") if b"inference_done" in line}
+    known = [call for call in session.calls if call.time is not None]
+    assert len(known) + len(session.side_calls) <= len(logged_once)

@@ -2,7 +2,7 @@
 
 Checked against xai-org/grok-build: `xai-grok-sampling-types/src/conversation.rs` (the rows of `chat_history.jsonl`),
 `xai-grok-shell/src/extensions/notification.rs` (the updates and their usage), `session/storage/mod.rs` (their
-envelope), `xai-chat-state/src/compaction_utils.rs` (what a compaction leaves).
+envelope), `xai-chat-state/src/compaction_utils.rs` (what a compaction leaves); of the log of all sessions in `log.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GrokFormat(Format):
     name = "grok-build"
     title = "Grok Build"
     where = "~/.grok/sessions, or sessions in $GROK_HOME"
-    exact = "tokens of every call whose response is told beside the messages, as newer versions do"
+    exact = "tokens of every call whose response is told beside the messages, or in logs/unified.jsonl"
     session_folders = (frozenset({HISTORY, SUMMARY}), frozenset({HISTORY, UPDATES}))
 
     def recognise(self, sample: Sample) -> str:

@@ -13,14 +13,15 @@ from inspector.session.errors import SessionError
 from inspector.session.files import is_file
 from inspector.session.formats.chat import ChatThread, blocks_of_chat, chat_blocks
 from inspector.session.formats.grok import SUMMARY, UPDATES
+from inspector.session.formats.grok.log import UNTOLD, SessionLog, ToldResponses, told_by_log
 from inspector.session.formats.grok.messages import ASSISTANT, BACKEND, REASONING, kind_of, said
 from inspector.session.formats.grok.updates import ForwardingBuilder, UpdatesInterpreter, reports_of
 from inspector.session.json.codec import clean_text
 from inspector.session.json.lines import object_of
-from inspector.session.json.values import clean_string, count, mapping
+from inspector.session.json.values import clean_string, count, mapping, objects, string
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.linked_documents import SidecarFile
-from inspector.session.model import Compaction, LinkKind, Message, Role, SessionLink, SideCall
+from inspector.session.model import Compaction, Diagnostic, LinkKind, Message, Role, SessionLink, SideCall
 from inspector.session.reader import FileChange, ReadingProgress, Record, RecordInterpreter
 
 if TYPE_CHECKING:
@@ -50,12 +51,14 @@ class HistoryRow:
         chat: What it says.
         blocks: Its blocks.
         text: The beginning of its first text, or all of it where it is a response's.
+        calls: Ids of the calls it makes.
     """
 
     kind: str
     chat: ChatMessage
     blocks: tuple[Block, ...]
     text: str
+    calls: frozenset[str]
 
 
 class GrokInterpreter(RecordInterpreter):
@@ -63,13 +66,21 @@ class GrokInterpreter(RecordInterpreter):
 
     Attributes:
         told: What is told of its responses.
+        log: What the log of all sessions tells of them, which is looked at where reports are missing.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: SessionLog) -> None:
+        """Begin.
+
+        Args:
+            log: Of the session.
+        """
         super().__init__()
+        self.log = log
         self.told = UpdatesInterpreter(ForwardingBuilder(self.builder, UPDATES))
         self._rows: list[HistoryRow] = []
         self._is_settled = False
+        self._needs_log = False
 
     def add(self, record: Record) -> None:
         """Take a row."""
@@ -79,7 +90,8 @@ class GrokInterpreter(RecordInterpreter):
         text = content if isinstance(content, str) else next((one.text for one in made), "")
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
         kept = text if kind == ASSISTANT else text[: len(CONTINUED)]
-        self._rows.append(HistoryRow(kind, chat, tuple(one.block for one in made), kept))
+        calls = frozenset(string(call.get("id")) for call in objects(chat.value.get("tool_calls")))
+        self._rows.append(HistoryRow(kind, chat, tuple(one.block for one in made), kept, calls))
         self._is_settled = False
 
     @staticmethod
@@ -92,23 +104,51 @@ class GrokInterpreter(RecordInterpreter):
         """More was told of the responses."""
         self._is_settled = False
 
+    def look_at_log(self) -> bool:
+        """Look at the log where reports are missing; whether it tells more or less than before."""
+        if not self._needs_log or not self.log.refresh():
+            return False
+        self._is_settled = False
+        return True
+
     def settle(self) -> None:
         """Put rows and what is told of them together."""
         if self._is_settled:
             return
         self._is_settled = True
         made = SessionBuilder()
-        answers = [row for row in self._rows if row.kind == ASSISTANT]
-        reports = reports_of([row.text for row in answers], self.told.reports)
-        _assemble(made, self._rows, reports, self.told.compactions)
+        told, compactions = self._told_of_responses(), self.told.compactions
+        _assemble(made, self._rows, told.reports, compactions)
         self.builder.replace_all(made.complete_messages(), made.calls, made.contexts, made.compactions)
-        compactions = self.told.compactions
-        calls = {id(one) for one in reports if one is not None and not _is_copied(one, compactions)}
+        calls = {id(one) for one in told.reports if one is not None and not _is_copied(one, compactions)}
+        copied = [one for one in told.reports if one is not None and id(one) not in calls]
+        beside = {id(one): one for one in (*self.told.reports, *copied) if id(one) not in calls}
+        left = [*beside.values(), *(one.report(compactions) for one in told.gone)]
         self.builder.side_calls = {
             f"report {number}": SideCall(LEFT, _model(self._rows), report.time, report.usage, report.identifier)
-            for number, report in enumerate(self.told.reports)
-            if report.usage is not None and id(report) not in calls
+            for number, report in enumerate(left)
+            if report.usage is not None
         }
+
+    def _told_of_responses(self) -> ToldResponses:
+        """What is known of each response: by its report, or by the log where it has none."""
+        answers = [row for row in self._rows if row.kind == ASSISTANT]
+        reports = reports_of([row.text for row in answers], self.told.reports)
+        self.builder.standing = ()
+        self._needs_log = not self.told.reports or None in reports
+        if self.log.path is not None:
+            self.builder.beside.pop(self.log.path, None)
+        if not self._needs_log:
+            return ToldResponses(reports, [], [])
+        self.log.refresh()
+        if self.log.path is not None:
+            self.builder.beside[self.log.path] = None
+        told = told_by_log(
+            [row.calls for row in answers], reports, self.told.reports, self.log.responses, self.told.compactions
+        )
+        untold = (Diagnostic(UNTOLD, one.line, one.offset) for one in told.untold)
+        self.builder.standing = (*self.log.problems, *untold)
+        return told
 
 
 def _is_copied(report: ResponseReport, compactions: Sequence[Compaction]) -> bool:
@@ -176,9 +216,10 @@ class GrokReader:
         Raises:
             SessionError: It cannot be opened.
         """
-        self._interpreter = GrokInterpreter()
+        self._interpreter = GrokInterpreter(SessionLog(history.parent))
         self._history = JsonlReader(history, format_name, self._interpreter, opened)
         self._updates_path = history.with_name(UPDATES)
+        self._interpreter.builder.beside[self._updates_path] = None
         self._updates: JsonlReader | None = None
         self._summary = SidecarFile(history.with_name(SUMMARY))
         self._signals = SidecarFile(history.with_name(SIGNALS))
@@ -216,7 +257,8 @@ class GrokReader:
             return told
         if told is FileChange.APPENDED:
             self._interpreter.unsettle()
-        if change is FileChange.NONE and (changed or told is FileChange.APPENDED) and self.snapshot() != before:
+        changes = (changed, told is FileChange.APPENDED, self._interpreter.look_at_log())
+        if change is FileChange.NONE and any(changes) and self.snapshot() != before:
             return FileChange.APPENDED
         return change
 
