@@ -108,6 +108,16 @@ _ALL = (
     Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",), fits_session=True),
     Preset("openhands-masking", "OpenHands 0.x: observation masking.", ("mask-observations",)),
     Preset("openclaw", "OpenClaw: pruning once the provider's cache has run out.", ("openclaw-prune",)),
+    Preset(
+        "openclaw-2026.9",
+        "OpenClaw 2026.9: what was pruned once the cache has run out stays so.",
+        ("openclaw-prune:variant=2026.9",),
+    ),
+    Preset(
+        "openclaw-server",
+        "OpenClaw 2026.9 with an Anthropic key: what it asks the API to clear, in a window of 200,000 tokens.",
+        ("anthropic-clear-tool-uses:trigger=60000,clear-at-least=12500",),
+    ),
     Preset("hermes", "Hermes: large results in files, and the pre-pass.", ("store-large", "hermes-prepass")),
     Preset(
         "hermes-pruning",
@@ -121,6 +131,12 @@ _ALL = (
         ("cozempic-trim", "cozempic-age", "cozempic-stale-reads"),
     ),
     Preset("pi", "pi: truncation at insertion, then compaction.", ("pi-truncate", "pi-compaction"), fits_session=True),
+    Preset(
+        "pi-1.5",
+        "pi 1.5: truncation at insertion, then compaction, within a run too.",
+        ("pi-truncate:version=1.5", "pi-compaction:version=1.5"),
+        fits_session=True,
+    ),
     Preset("strands", "Strands: the sliding window.", ("strands-window",)),
     Preset("agent-framework", "Microsoft's agent framework: its context window strategy.", ("maf-context-window",)),
     Preset("adk", "Google's ADK: the context filter.", ("adk-filter",)),

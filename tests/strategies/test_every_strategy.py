@@ -94,6 +94,7 @@ EAGER = (
     strategy("cozempic-age", middle=1, old=2),
     strategy("cozempic-stale-reads", limit=5),
     strategy("pi-truncate", max_lines=3, max_bytes=40),
+    strategy("pi-truncate", max_lines=3, max_bytes=40, version="1.5"),
     strategy("maf-tool-results", keep=0),
     strategy("maf-tool-results", keep=2),
     strategy("maf-tool-calls", keep=1),
@@ -114,7 +115,9 @@ EAGER = (
     strategy("hermes-proactive-prune", trigger=30, minimum=20, reclaim=1, protect_last=2, protect_first=0),
     strategy("openclaw-prune", keep_assistants=1, threshold=20, head=5, tail=5, minimum=10, window=50),
     strategy("openclaw-prune", keep_assistants=1, threshold=9, head=1, tail=1, window=20, variant="sticky"),
+    strategy("openclaw-prune", keep_assistants=1, threshold=9, head=1, tail=1, window=20, variant="2026.9"),
     strategy("pi-compaction", reserve=0, keep=20, window=80, summary_tokens=50),
+    strategy("pi-compaction", reserve=0, keep=20, window=80, summary_tokens=50, version="1.5"),
 )
 _INSERTED = {"trim-at-insertion", "cap-at-insertion", "store-large"}
 _INSERTED |= {"pi-truncate", "strands-offload", "cozempic-trim"}

@@ -8,6 +8,12 @@ user is never touched.
 
 What was pruned is sent once: the next request, within the time to live, sends everything whole again, and pays for it.
 Later versions keep it (variant `sticky`).
+
+Variant `2026.9` is what openclaw 2026.9.6 does (`src/agents/embedded-agent-runner/tool-result-truncation.ts`): what was
+pruned stays so, in conversations that begin with it too, cleared results no longer count among those that may be
+cleared, the time to live runs from the last request, one within a run of the agent too, no character is cut in two,
+and what a character of a wide script is taken for goes by how rare it is. There a direct connection to Anthropic with
+a key prunes nothing itself; the preset `openclaw-server` is what it asks the API for.
 """
 
 from __future__ import annotations
@@ -71,6 +77,36 @@ def weighted(text: str) -> int:
 
 WEIGHTED = Measure(weighted)
 
+_OF_SCRIPTS = (
+    (3, "\u00b7\u3000-\u319f\u4e00-\u9fa5\uac00-\ud7af\uff01-\uff60"),
+    (
+        11,
+        "\u1100-\u11ff\u2e80-\u2fff\u31a0-\u4dff\u9fa6-\ua4ff\ua700-\ua707\ua960-\ua97f\ud7b0-\ud7ff\uf900-\ufaff",
+    ),
+    (7, "\u02c7\u02c9-\u02cb\u02d9\u02ea\u02eb\u0305\u0323\ufe10-\ufe4f\uff61-\uffdc\uffe0-\uffe6"),
+    (10, "\U0001d360-\U0001d371"),
+    (
+        14,
+        "\U00016fe0-\U00016fff\U0001aff0-\U0001b16f\U0001f200-\U0001f2ff\U00020000-\U0002fa1f\U00030000-\U0003347f",
+    ),
+)
+_BY_SCRIPT = tuple((more, re.compile(f"[{letters}]")) for more, letters in _OF_SCRIPTS)
+"""Characters of scripts of East Asia, and how many units more than they have each is taken for."""
+
+
+def weighted_by_script(text: str) -> int:
+    """What newer versions take a text for, in characters: a common character four, a rare one up to sixteen.
+
+    Lengths are UTF-16 units (openclaw 2026.9.6 `packages/normalization-core/src/cjk-chars.ts`).
+    """
+    units = javascript.length(text)
+    if text.isascii():
+        return units
+    return units + sum(more * len(letters.findall(text)) for more, letters in _BY_SCRIPT)
+
+
+BY_SCRIPT = Measure(weighted_by_script)
+
 
 @dataclass(frozen=True, slots=True)
 class SoftTrim:
@@ -83,11 +119,13 @@ class SoftTrim:
         limit: Longest text that stays.
         head: Units kept from the beginning.
         tail: Units kept from the end.
+        whole_characters: Leave out a character that a cut would halve.
     """
 
     limit: int
     head: int
     tail: int
+    whole_characters: bool = False
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Trim what is sent so far."""
@@ -103,13 +141,15 @@ class SoftTrim:
         if length <= self.limit or self.head + self.tail >= length:
             return Rendition.replaced(joined, rendition.kind) if images else rendition
         note = f"\n\n[Tool result trimmed: kept first {self.head} chars and last {self.tail} chars of {length} chars.]"
-        if images:
-            tail = javascript.tail(joined, self.tail) if self.tail else ""
-            return Rendition.replaced(javascript.head(joined, self.head) + f"\n...\n{tail}{note}", rendition.kind)
         first, last = javascript.place(joined, self.head), javascript.place(joined, length - self.tail)
+        half = "" if self.whole_characters else javascript.HALF
+        middle = f"{half * first.splits}\n...\n{half * last.splits}"
+        if images:
+            kept = f"{joined[: first.whole]}{middle}{joined[last.whole + last.splits :]}{note}"
+            return Rendition.replaced(kept, rendition.kind)
         pieces = (
             *rendition.between(0, first.whole),
-            f"{javascript.HALF * first.splits}\n...\n{javascript.HALF * last.splits}",
+            middle,
             *rendition.between(last.whole + last.splits, rendition.length),
             note,
         )
@@ -168,8 +208,8 @@ class OpenClawPrune(Parametrized):
     deny: tuple[str, ...] = tools((), "Tools whose results are never pruned.", about=ToolList.LEFT_ALONE)
     window: int = model_window()
     variant: str = choice(
-        ("one-request", "sticky"),
-        "What was pruned is whole again in the next request (one-request), or stays pruned (sticky).",
+        ("one-request", "sticky", "2026.9"),
+        "What was pruned is whole again in the next request (one-request), or stays pruned (sticky; and 2026.9).",
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
@@ -269,6 +309,9 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
 
     Attributes:
         window: Size of the model's window in characters.
+        newest: It works as 2026.9 does.
+        stays: What was pruned stays so.
+        measure: What a text is taken for.
     """
 
     measures_prompts = False
@@ -277,6 +320,9 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
     def __init__(self, strategy: OpenClawPrune, history: History) -> None:
         super().__init__(strategy, history)
         self.window = window_of(history, strategy.window) * PER_TOKEN
+        self.newest = strategy.variant == "2026.9"
+        self.stays = strategy.variant != "one-request"
+        self.measure = BY_SCRIPT if self.newest else WEIGHTED
 
     def begin(self) -> _Prunable:
         """No message yet."""
@@ -289,10 +335,10 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
     def decide(self, state: _Prunable, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Undo what was pruned for one request; take in what arrived; prune if the cache has expired."""
         choices: list[Choice] = []
-        if moment.starts_context:
+        if moment.starts_context and not self.newest:
             choices = [Choice(result.block, _WHOLE_AGAIN) for result in state.pruned]
             state.pruned = []
-        elif self.strategy.variant == "one-request":
+        elif not self.stays:
             choices = self._undone(state)
         items = self.items(arrived)
         state.unmeasured += items
@@ -304,7 +350,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         return choices
 
     def _pass_time(self, state: _Prunable, idle: float | None, *, asked: bool) -> None:
-        if not state.has_called or asked:
+        if not state.has_called or asked or self.newest:
             state.since = idle
         elif state.since is not None and idle is not None:
             state.since += idle
@@ -342,10 +388,10 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         if kind in MEDIA:
             return PER_IMAGE
         images = images_of(recorded, moment.rendition(block))
-        return WEIGHTED.sent(moment, block) + PER_IMAGE * images + recorded.signature_characters
+        return self.measure.sent(moment, block) + PER_IMAGE * images + recorded.signature_characters
 
     def _trim(self) -> SoftTrim:
-        return SoftTrim(self.strategy.threshold, self.strategy.head, self.strategy.tail)
+        return SoftTrim(self.strategy.threshold, self.strategy.head, self.strategy.tail, self.newest)
 
     def _result(self, moment: Moment, block: int, size: int) -> _Result:
         now = moment.rendition(block)
@@ -353,7 +399,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
         trimmed = self._trim().apply(now, source)
         if trimmed is now:
             return _Result(block, size, size, changes=False)
-        return _Result(block, size, WEIGHTED.of_text(trimmed.text(source.text())), changes=True)
+        return _Result(block, size, self.measure.of_text(trimmed.text(source.text())), changes=True)
 
     def _prune(self, state: _Prunable, moment: Moment) -> Iterator[Choice]:
         strategy = self.strategy
@@ -383,7 +429,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
                 continue
             yield Choice(result.block, clear if now == "clear" else trim)
             self._keep(state, result, now)
-        if strategy.variant == "sticky":
+        if self.stays:
             state.cleared = max(state.cleared, cleared)
 
     def _keep(self, state: _Prunable, result: _Result, now: str) -> None:
@@ -392,11 +438,11 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             state.pruned.append(result)
             state.trimmable -= result.changes
         result.state = now
-        if self.strategy.variant == "sticky":
-            size = WEIGHTED.of_text(self.strategy.placeholder) if now == "clear" else result.trimmed
+        if self.stays:
+            size = self.measure.of_text(self.strategy.placeholder) if now == "clear" else result.trimmed
             state.total += size - result.size
             state.saving -= result.size - result.trimmed
-            state.trimmed += size - result.trimmed
+            state.trimmed += (0 if self.newest and now == "clear" else size) - result.trimmed
             result.size = result.trimmed = size
 
     def _cleared(self, state: _Prunable, total: int) -> int:
@@ -406,7 +452,7 @@ class OpenClawPruneRun(ThreadRun[OpenClawPrune, _Prunable]):
             return 0
         if state.trimmed < strategy.minimum:
             return 0
-        left = WEIGHTED.of_text(strategy.placeholder)
+        left = self.measure.of_text(strategy.placeholder)
         # What was cleared for good is taken for what it is; to clear it again changes nothing.
         for place in range(state.cleared, len(state.old)):
             if total / self.window < strategy.hard_ratio:

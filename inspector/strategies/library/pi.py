@@ -15,6 +15,7 @@ from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
 from inspector.strategies.core.parametrized import (
     USUAL_WINDOW,
     Parametrized,
+    choice,
     model_window,
     summary_length,
     switch,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 
 _NO_LIMIT = 2**53 - 1
+_VERSIONS = ("0.73", "1.5")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class KeepHead:
         notes: Say what is shown.
         first_line: Number of the text's first line in its file; 0 for a text that is no file's.
         path: The file.
+        last_end: A line end that closes the text begins one more line, an empty one.
     """
 
     max_lines: int
@@ -62,29 +65,34 @@ class KeepHead:
     notes: bool
     first_line: int = 0
     path: str = ""
+    last_end: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far."""
-        text = _over(rendition, source, self.max_lines, self.max_bytes)
+        text = _over(rendition, source, self.max_lines, self.max_bytes, last_end=self.last_end)
         if text is None:
             return rendition
-        lines = text.split("\n")
+        lines = _lines(text, last_end=self.last_end)
         kept = whole_lines(lines, self.max_lines, self.max_bytes)
         note = ""
         if self.notes:
+            # Of the file, all lines are counted, the empty one after the last line end too.
+            total = text.count("\n") + 1
             note = (
-                self._read_note(lines, kept.lines, hit_bytes=kept.hit_bytes) if self.first_line else self._limit_note()
+                self._read_note(lines[0], total, kept.lines, hit_bytes=kept.hit_bytes)
+                if self.first_line
+                else self._limit_note()
             )
         return Rendition((*rendition.between(0, kept.characters), *_piece(note)), Action.CUT, rendition.kind)
 
-    def _read_note(self, lines: list[str], shown: int, *, hit_bytes: bool) -> str:
+    def _read_note(self, line: str, lines: int, shown: int, *, hit_bytes: bool) -> str:
         first, limit = self.first_line, size(self.max_bytes)
-        if bytes_of(lines[0]) > self.max_bytes:
+        if bytes_of(line) > self.max_bytes:
             return (
-                f"[Line {first} is {size(bytes_of(lines[0]))}, exceeds {limit} limit. Use bash: "
+                f"[Line {first} is {size(bytes_of(line))}, exceeds {limit} limit. Use bash: "
                 f"sed -n '{first}p' {self.path} | head -c {self.max_bytes}]"
             )
-        last, total = first + shown - 1, first + len(lines) - 1
+        last, total = first + shown - 1, first + lines - 1
         by_bytes = f" ({limit} limit)" if hit_bytes else ""
         return f"\n\n[Showing lines {first}-{last} of {total}{by_bytes}. Use offset={last + 1} to continue.]"
 
@@ -100,43 +108,60 @@ class KeepTail:
         max_lines: Most lines.
         max_bytes: Most bytes.
         file: Where the note says the whole output is, `{id}` standing for the tool call's id; empty for no note.
+        last_end: A line end that closes the text begins one more line, an empty one; otherwise it is left out where
+            the text is cut.
     """
 
     max_lines: int
     max_bytes: int
     file: str
+    last_end: bool = True
 
     def apply(self, rendition: Rendition, source: BlockSource) -> Rendition:
         """Cut what is sent so far."""
-        text = _over(rendition, source, self.max_lines, self.max_bytes)
+        text = _over(rendition, source, self.max_lines, self.max_bytes, last_end=self.last_end)
         if text is None:
             return rendition
-        lines = text.split("\n")
+        lines = _lines(text, last_end=self.last_end)
         kept = whole_lines(lines[::-1], self.max_lines, self.max_bytes)
         characters, shown, partial = kept.characters, kept.lines, kept.hit_bytes and not kept.lines
         if partial:
             characters, shown = len(_end(lines[-1], self.max_bytes)), 1
-        start = len(text) - characters
+        # What pi takes for the size of the line it cuts is what follows the last line end.
+        closed = not self.last_end and text.endswith("\n")
+        end_of_text = len(text) - closed
+        start = end_of_text - characters
         note = ""
         if self.file:
             total, where = len(lines), f"Full output: {self.file.replace('{id}', source.block.tool_call_id)}]"
             if partial:
-                end, whole_line = size(bytes_of(text[start:])), size(bytes_of(lines[-1]))
+                end = size(bytes_of(text[start:end_of_text]))
+                whole_line = size(0 if closed else bytes_of(lines[-1]))
                 what = f"[Showing last {end} of line {total} (line is {whole_line}). "
             else:
                 by_bytes = f" ({size(self.max_bytes)} limit)" if kept.hit_bytes else ""
                 what = f"[Showing lines {total - shown + 1}-{total} of {total}{by_bytes}. "
             note = f"{'' if characters else '(no output)'}\n\n{what}{where}"
-        return Rendition((*rendition.between(start, len(text)), *_piece(note)), Action.CUT, rendition.kind)
+        return Rendition((*rendition.between(start, end_of_text), *_piece(note)), Action.CUT, rendition.kind)
 
 
-def _over(rendition: Rendition, source: BlockSource, max_lines: int, max_bytes: int) -> str | None:
+def _lines(text: str, *, last_end: bool) -> list[str]:
+    lines = text.split("\n")
+    if not last_end and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def _over(rendition: Rendition, source: BlockSource, max_lines: int, max_bytes: int, *, last_end: bool) -> str | None:
     """The text, if it has too many lines or bytes."""
     # A text without line ends has one line, and no character has more than four bytes.
     if rendition.length < max_lines and rendition.length * 4 <= max_bytes:
         return None
     text = sent_text(rendition, source)
-    if text is None or (text.count("\n") < max_lines and bytes_of(text) <= max_bytes):
+    if text is None:
+        return None
+    lines = text.count("\n") + (last_end or not text.endswith("\n"))
+    if lines <= max_lines and bytes_of(text) <= max_bytes:
         return None
     return text
 
@@ -174,6 +199,9 @@ class PiTruncate(Parametrized):
     Reads and commands end with a note on what is shown and how to see the rest; searches and listings have no limit of
     lines and say that one was reached. Tools pi does not have are left alone. The file with the whole output has a name
     of its own there; here it is named after the tool call.
+
+    With `version=1.5` as in @earendil-works/pi-coding-agent 1.5.2, which the package became: since 0.75.5 a line end
+    that closes a text begins no line of its own, so that 2,000 lines are 2,000 whether or not the last one is closed.
     """
 
     name = "pi-truncate"
@@ -185,6 +213,9 @@ class PiTruncate(Parametrized):
     max_bytes: int = whole(51_200, "Most bytes that are inserted.", "bytes", maximum=100_000_000)
     notes: bool = switch(True, "Say what is shown and how to see the rest.")
     file: str = written("/tmp/pi-bash-{id}.log", "Where the agent saves the whole output of a command.")  # noqa: S108  what the described system writes into its note; nothing is saved here
+    version: str = choice(
+        _VERSIONS, "Whether a line end that closes a text begins one more line (0.73) or not (1.5, and since 0.75.5)."
+    )
 
     def schedule(self, history: History) -> Schedule:
         """Every result is decided when it enters."""
@@ -199,9 +230,11 @@ class PiTruncate(Parametrized):
             return chosen
 
         reason = "too many lines or bytes at insertion"
+        last_end, file = self.version == _VERSIONS[0], self.file if self.notes else ""
+        listed = KeepHead(_NO_LIMIT, self.max_bytes, self.notes, last_end=last_end)
         for chosen, operation, group in (
-            (of(Meaning.SHELL), KeepTail(self.max_lines, self.max_bytes, self.file if self.notes else ""), "shell"),
-            (of(Meaning.SEARCH, Meaning.LIGHT), KeepHead(_NO_LIMIT, self.max_bytes, self.notes), "search"),
+            (of(Meaning.SHELL), KeepTail(self.max_lines, self.max_bytes, file, last_end), "shell"),
+            (of(Meaning.SEARCH, Meaning.LIGHT), listed, "search"),
         ):
             builder.add_at_insertion(chosen, Decision(operation, reason, group))
         for block in of(Meaning.READ).tolist():
@@ -211,21 +244,29 @@ class PiTruncate(Parametrized):
 
     def _read(self, history: History, block: int) -> KeepHead:
         session, call = history.session, int(history.call_block[block])
+        last_end = self.version == _VERSIONS[0]
         if call < 0:
-            return KeepHead(self.max_lines, self.max_bytes, self.notes, 1, "")
+            return KeepHead(self.max_lines, self.max_bytes, self.notes, 1, "", last_end)
         asked = session.blocks[call]
         first = max(int(lines_of(session, asked).offset or 1), 1)
-        return KeepHead(self.max_lines, self.max_bytes, self.notes, first, path_of(session, asked))
+        return KeepHead(self.max_lines, self.max_bytes, self.notes, first, path_of(session, asked), last_end)
 
 
 _OPENING = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _CLOSING = "\n</summary>"
 _PER_TOKEN = 4
 _PER_IMAGE = 4_800
+_IMAGE = int(BlockKind.IMAGE)
 
 
-def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
-    """What pi takes a message for: `estimateTokens` (`core/compaction/compaction.js`), a quarter of its characters."""
+def pi_tokens(moment: Moment, blocks: Iterable[int], *, images: bool = False) -> int:
+    """What pi takes a message for: `estimateTokens` (`core/compaction/compaction.js`), a quarter of its characters.
+
+    Args:
+        moment: What is known at a call.
+        blocks: The message's blocks.
+        images: Count the images of the user too, as newer versions do.
+    """
     history, characters = moment.history, 0
     for index in blocks:
         block, kind = history.session.blocks[index], history.kind_bytes[index]
@@ -234,6 +275,8 @@ def pi_tokens(moment: Moment, blocks: Iterable[int]) -> int:
         elif kind not in MEDIA:
             characters += UNITS.sent(moment, index)
             characters += _PER_IMAGE * len(block.media) if kind == TOOL_RESULT else 0
+        elif images and kind == _IMAGE:
+            characters += _PER_IMAGE
     return -(-characters // _PER_TOKEN)
 
 
@@ -247,6 +290,12 @@ class PiCompaction(Parametrized):
     compacted until the window overflows. The cut falls on the first message of the user or the model at or after the
     point from which on the newest messages come to the tokens that are kept, never on a tool result; where a single
     newest result is as large as that, there is no such message, and nothing goes.
+
+    With `version=1.5` as in @earendil-works/pi-coding-agent 1.5.2, which the package became. A run is compacted between
+    its calls too, once the last response's tokens and an estimate of the results after it leave too little (since
+    0.84.4). Where the newest results alone come to what is kept, the cut falls on the last message that is no result,
+    the one that called for them, so that something goes (since 0.86.0). Images of the user count, as those of results
+    do.
 
     No model is asked for the summary: a text of the length it is taken to have stands in for it, so that what follows
     is projected.
@@ -264,6 +313,10 @@ class PiCompaction(Parametrized):
     keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
     window: int = model_window()
     summary_tokens: int = summary_length()
+    version: str = choice(
+        _VERSIONS,
+        "Whether it compacts only when a run ended or the window overflows (0.73), or during a run too (1.5).",
+    )
 
     def triggers(self, window: int) -> tuple[float, ...]:
         """What is left of the window without the reserve."""
@@ -303,8 +356,13 @@ class _Compacted:
         self.sums.append(tokens + (self.sums[-1] if self.sums else 0))
         self.messages.append(message)
 
-    def cut(self, keep: int) -> int:
-        """The first message that stays when the newest are to come to `keep` tokens."""
+    def cut(self, keep: int, *, calls_last: bool) -> int:
+        """The first message that stays when the newest are to come to `keep` tokens.
+
+        Args:
+            keep: Those tokens.
+            calls_last: Where the newest results alone come to as much, cut before the call for them, not at all.
+        """
         first = bisect_left(self.cuts, self.start)
         if first == len(self.cuts):
             return self.start
@@ -314,7 +372,7 @@ class _Compacted:
         if keep > total - (self.sums[self.start - 1] if self.start else 0):
             return self.cuts[first]
         place = bisect_left(self.cuts, max(at, self.start))
-        return self.cuts[place] if place < len(self.cuts) else self.cuts[first]
+        return self.cuts[place] if place < len(self.cuts) else self.cuts[-1 if calls_last else first]
 
 
 class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
@@ -322,12 +380,14 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
 
     Attributes:
         window: Size of the model's window in tokens.
+        newer: It works as version 1.5 does.
     """
 
     def __init__(self, strategy: PiCompaction, history: History) -> None:
         super().__init__(strategy, history)
         recorded = history.session.window if history.window is None else history.window
         self.window = strategy.window or (USUAL_WINDOW if recorded is None else recorded)
+        self.newer = strategy.version != _VERSIONS[0]
 
     def begin(self) -> _Compacted:
         """No message yet."""
@@ -337,7 +397,7 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
         """Take in what arrived; compact before a new question where the window is nearly full, or when it overflows."""
         choices: list[Choice] = []
         used = moment.previous_prompt_tokens
-        is_due = False
+        is_due = has_results = False
         for item in self.items(arrived):
             for message in messages_in(self.history, item):
                 if state.has_called and self._asks(message) and not is_due and self._is_full(used):
@@ -345,7 +405,15 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
                     is_due = True
                 if self._answers(message):
                     used += moment.total_tokens(message.blocks) if state.has_called else 0
-                state.add(message, pi_tokens(moment, message.blocks))
+                tokens = pi_tokens(moment, message.blocks, images=self.newer)
+                state.add(message, tokens)
+                if message.is_result:
+                    has_results = True
+                    used += tokens if self.newer and state.has_called else 0
+        # What pi calls a turn ended: results have come, and the model is to answer them.
+        if self.newer and state.has_called and has_results and not is_due and self._is_full(used):
+            choices.extend(self._compact(state, moment, used))
+            is_due = True
         if not state.has_called and moment.previous_prompt_tokens and self._is_full(used):
             choices.extend(self._compact(state, moment, used))
         # Where something is sent again, the prompt was measured without it, and pi waits for the provider's count.
@@ -364,7 +432,7 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
         return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
     def _compact(self, state: _Compacted, moment: Moment, tokens: int) -> Iterator[Choice]:
-        cut = state.cut(self.strategy.keep) if state.messages else 0
+        cut = state.cut(self.strategy.keep, calls_last=self.newer) if state.messages else 0
         gone = [block for message in state.messages[state.start : cut] for block in message.blocks]
         if not gone:
             return

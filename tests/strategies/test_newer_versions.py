@@ -1,0 +1,83 @@
+"""What newer versions of a system do that the version described first does not."""
+
+from inspector.replay.message_lists import apply_once
+from inspector.strategies.registry import strategy
+from tests.strategies.conversations import Sent, session_of
+from tests.strategies.plain_lists import openai_list, results_in, single_result
+from tests.strategies.recorded import plan_of
+
+SUMMARY = "The conversation history before this point was compacted into the following summary:"
+
+
+def only_result(text, name, *, tool="bash", **values):
+    (sent,) = results_in(apply_once(openai_list(single_result(text, tool=tool)), plan_of(name, **values)))
+    return sent
+
+
+class TestPiTruncate:
+    """@earendil-works/pi-coding-agent since 0.75.5, `core/tools/truncate.js` and `output-accumulator.js`."""
+
+    def test_as_many_closed_lines_as_the_limit_are_whole_since_0_75(self):
+        text = "a\nb\n"
+        limits = {"max_lines": 2, "max_bytes": 100}
+        assert (
+            only_result(text, "pi-truncate", **limits)
+            == "b\n\n\n[Showing lines 2-3 of 3. Full output: /tmp/pi-bash-call_1.log]"
+        )
+        assert only_result(text, "pi-truncate", version="1.5", **limits) == text
+
+    def test_a_cut_output_loses_its_last_line_end(self):
+        sent = only_result("a\nb\nc\n", "pi-truncate", version="1.5", max_lines=2, max_bytes=100)
+        assert sent == "b\nc\n\n[Showing lines 2-3 of 3. Full output: /tmp/pi-bash-call_1.log]"
+
+    def test_of_a_closed_line_that_is_too_long_its_end_is_kept_and_its_size_is_said_to_be_nothing(self):
+        limits = {"max_lines": 10, "max_bytes": 3}
+        sent = only_result("abcdef\n", "pi-truncate", version="1.5", **limits)
+        assert sent == "def\n\n[Showing last 3B of line 1 (line is 0B). Full output: /tmp/pi-bash-call_1.log]"
+        sent = only_result("abcdef", "pi-truncate", version="1.5", **limits)
+        assert sent == "def\n\n[Showing last 3B of line 1 (line is 6B). Full output: /tmp/pi-bash-call_1.log]"
+
+    def test_a_file_s_lines_are_counted_as_before_in_what_is_said_of_it(self):
+        """The file has an empty line after its last line end; what is cut is counted without it."""
+        sent = only_result("a\nb\nc\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)
+        assert sent == "a\nb\n\n[Showing lines 1-2 of 4. Use offset=3 to continue.]"
+        whole = only_result("a\nb\n", "pi-truncate", tool="read", version="1.5", max_lines=2, max_bytes=100)
+        assert whole == "a\nb\n"
+
+
+def in_one_run(*sizes):
+    """One question and, after each call of a tool, a result of so many characters."""
+    entries = [{"role": "user", "content": "q" * 400}]
+    for at, length in enumerate(sizes):
+        call = {"id": f"c{at}", "name": "bash", "args": {}}
+        entries.append({"role": "assistant", "content": "w" * 40, "calls": [call]})
+        entries.append({"role": "tool", "id": f"c{at}", "name": "bash", "content": chr(97 + at) * length})
+    return [*entries, {"role": "assistant", "content": "done"}]
+
+
+class TestPiCompaction:
+    """@earendil-works/pi-coding-agent since 0.84.4 and 0.86.0, `core/agent-session.js`, `core/compaction`."""
+
+    def test_a_run_is_compacted_between_its_calls_where_its_results_leave_too_little(self):
+        """The third result, of 400 tokens, leaves less than 100 of the window of 1,000; none of it overflows."""
+        session = session_of(in_one_run(1_000, 1_000, 1_600))
+        limits = {"reserve": 100, "keep": 300, "window": 1_100}
+        compacted = {
+            version: [
+                any(text.startswith(SUMMARY) for text in Sent(session, made).changed(call).values())
+                for call in range(5)
+            ]
+            for version in ("0.73", "1.5")
+            for made in [strategy("pi-compaction", version=version, **limits)]
+        }
+        assert compacted["0.73"] == [False] * 5
+        assert compacted["1.5"] == [False, False, False, True, True]
+
+    def test_where_the_newest_result_alone_is_kept_the_cut_falls_on_its_call(self):
+        given = openai_list(in_one_run(400, 400, 4_000))[:-1]
+        settings = {"keep": 500, "window": 1_000, "reserve": 100}
+        before = apply_once(given, plan_of("pi-compaction", **settings), input_tokens=1_000, window=1_000)
+        assert before == given
+        sent = apply_once(given, plan_of("pi-compaction", version="1.5", **settings), input_tokens=1_000, window=1_000)
+        assert sent[0]["content"].startswith(SUMMARY)
+        assert sent[1:] == given[-2:]
