@@ -82,4 +82,4 @@ def made_table(session: Session) -> TokenTable:
 def _columns(session: Session, texts: CountedTexts) -> BlockColumns:
     from inspector.tokens.block_tokens import BlockColumns
 
-    return BlockColumns.of(session.messages, texts, BlockColumns.empty())
+    return BlockColumns.of(session, texts, BlockColumns.empty())

@@ -10,13 +10,17 @@ the provider reported.
 | tool call | its name, and its input as JSON |
 | tool result | its text, and every image and document it carries |
 | thinking | its text; where only a signature or encrypted content was recorded, a quarter of its characters |
-| image | by its size in pixels; its text, if any, is not sent |
-| document | its text; where there is none, by its size in bytes |
+| image | by its size in pixels, see `inspector.tokens.media_tokens`; its text, if any, is not sent |
+| document | its text; where there is none, by its size in bytes, see there |
 | other | none: it is never sent |
+
+What images and documents take is known in the provider's tokens, unlike all else. It is brought to counted ones by what
+is typical of the model that answers most of the session's calls, so that all of a block is on one scale.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,31 +28,19 @@ import numpy as np
 
 from inspector.session.model import BlockKind
 from inspector.session.snapshot_list import unchanged
+from inspector.tokens.media_tokens import block_media_tokens, image_rule
 from inspector.tokens.prefix_counts import EMPTY_ROW, digest_of
+from inspector.tokens.typical_ratios import typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from inspector.session.model import Block, Media, Message
+    from inspector.session.model import Block, Message, Session
+    from inspector.tokens.media_tokens import ImageRule
     from inspector.tokens.prefix_counts import CountedTexts, TextColumns
 
-
-PIXELS_PER_TOKEN = 750
-"""Anthropic's documentation, "Vision": an image is width times height divided by 750 tokens."""
-
-LARGEST_IMAGE_TOKENS = 4784
-"""The same: larger images are scaled down before they are read. Models before Claude Opus 4.7 stop at 1,600."""
-
-IMAGE_TOKENS = 1600
-"""An image of unknown size: the largest one that every model reads as it is."""
-
-BYTES_PER_DOCUMENT_TOKEN = 4
-"""Anthropic's documentation, "Web fetch tool": a PDF of 500 kB is about 125,000 tokens, a page of 10 kB about 2,500."""
-
-LARGEST_DOCUMENT_TOKENS = 300_000
-"""The same, "PDF support": at most 100 pages in a window of 200,000 tokens, at most 3,000 tokens of text each."""
 
 SIGNATURE_CHARACTERS_PER_TOKEN = 4
 """Fitted to recorded usage of Claude Opus 4.5 to 4.8, Sonnet 5 and Fable 5: 0.8 to 1.1 tokens every four characters."""
@@ -61,26 +53,37 @@ def sends_text(block: Block) -> bool:
     return block.characters > 0 and block.kind not in _NO_TEXT
 
 
-def fixed_tokens(block: Block) -> int:
-    """Tokens of the block besides its text and, for a tool call, its tool's name."""
-    if block.kind is BlockKind.OTHER:
-        return 0
-    if block.kind is BlockKind.THINKING:
-        return 0 if block.characters else -(-block.signature_characters // SIGNATURE_CHARACTERS_PER_TOKEN)
-    if block.kind is BlockKind.DOCUMENT and block.characters:
-        return 0
-    if block.media:
-        return sum(map(media_tokens, block.media))
-    return IMAGE_TOKENS if block.kind is BlockKind.IMAGE else 0
+@dataclass(frozen=True, slots=True)
+class MediaMeasure:
+    """How images and documents are counted.
+
+    Attributes:
+        rule: What an image takes of the provider's tokens.
+        ratio: The provider's tokens for one counted token, as is typical of the model.
+    """
+
+    rule: ImageRule
+    ratio: float
+
+    @classmethod
+    def of(cls, model: str) -> MediaMeasure:
+        """How they are counted for a model, named as it is recorded."""
+        return cls(image_rule(model), typical_coefficients(model).ratio)
+
+    def counted(self, block: Block) -> int:
+        """Tokens of the block's images and documents, on the scale of counted ones."""
+        return round(block_media_tokens(block, self.rule) / self.ratio)
 
 
-def media_tokens(media: Media) -> int:
-    """Tokens of one image or document."""
-    if media.width and media.height:
-        return min(-(-media.width * media.height // PIXELS_PER_TOKEN), LARGEST_IMAGE_TOKENS)
-    if media.media_type.startswith("image/") or not media.size_bytes:
-        return IMAGE_TOKENS
-    return min(-(-media.size_bytes // BYTES_PER_DOCUMENT_TOKEN), LARGEST_DOCUMENT_TOKENS)
+def main_model(session: Session) -> str:
+    """The model that answers most of a session's calls; empty where there are none."""
+    names = Counter(call.model for call in session.calls)
+    return max(names, key=names.__getitem__) if names else ""
+
+
+def thinking_tokens(block: Block) -> int:
+    """Tokens of a block of thinking besides its text: of a signature that stands for it."""
+    return 0 if block.characters else -(-block.signature_characters // SIGNATURE_CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +91,22 @@ class BlockColumns:
     """One row a block.
 
     Attributes:
+        measure: How images and documents were counted; None where there are none.
         messages: The messages the columns were made from.
         characters: Characters of the text that is sent, int32.
         name_characters: Characters of the tool's name that is sent with a tool call, int32.
         fixed: Tokens besides those of text and name, int32.
+        media: The part of them that is of images and documents, int32.
         row: Row of the text among the counted ones, `NOT_COUNTED` where it is not among them, int32.
         name_row: The same for the tool's name, int32.
     """
 
+    measure: MediaMeasure | None
     messages: Sequence[Message]
     characters: NDArray[np.int32]
     name_characters: NDArray[np.int32]
     fixed: NDArray[np.int32]
+    media: NDArray[np.int32]
     row: NDArray[np.int32]
     name_row: NDArray[np.int32]
 
@@ -107,15 +114,20 @@ class BlockColumns:
     def empty(cls) -> BlockColumns:
         """The columns of no messages."""
         none = np.zeros(0, np.int32)
-        return cls((), none, none, none, none, none)
+        return cls(None, (), none, none, none, none, none, none)
 
     @classmethod
-    def of(cls, messages: Sequence[Message], texts: CountedTexts, earlier: BlockColumns) -> BlockColumns:
-        """The columns of `messages`; rows of messages that stood in the same place `earlier` are taken over."""
+    def of(cls, session: Session, texts: CountedTexts, earlier: BlockColumns) -> BlockColumns:
+        """The columns of a session; rows of messages that stood in the same place `earlier` are taken over."""
+        messages = session.messages
+        measure = earlier.measure
+        if measure is not None and measure != MediaMeasure.of(main_model(session)):
+            earlier = cls.empty()  # most calls are another model's by now, which measures images otherwise
+            measure = None
         kept = unchanged(messages, earlier.messages)
         kept_blocks = len(earlier.row) - sum(len(message.blocks) for message in earlier.messages[kept:])
         names: dict[str, bytes] = {}
-        new: list[tuple[int, int, int, int, int]] = []
+        new: list[tuple[int, int, int, int, int, int]] = []
         for message in messages[kept:]:
             for block in message.blocks:
                 characters = block.characters if sends_text(block) else 0
@@ -124,11 +136,24 @@ class BlockColumns:
                 if block.kind is BlockKind.TOOL_CALL and (name := block.tool_name):
                     digest = names.get(name) or names.setdefault(name, digest_of(name))
                     name_characters, name_row = len(name), texts.row(digest)
-                new.append((characters, name_characters, fixed_tokens(block), row, name_row))
-        added = np.array(new, np.int32).reshape(-1, 5).T
-        before = (earlier.characters, earlier.name_characters, earlier.fixed, earlier.row, earlier.name_row)
+                fixed = media = 0
+                if block.kind is BlockKind.THINKING:
+                    fixed = thinking_tokens(block)
+                elif block.media or block.kind is BlockKind.IMAGE:
+                    measure = measure or MediaMeasure.of(main_model(session))
+                    fixed = media = measure.counted(block)
+                new.append((characters, name_characters, fixed, media, row, name_row))
+        added = np.array(new, np.int32).reshape(-1, 6).T
+        before = (
+            earlier.characters,
+            earlier.name_characters,
+            earlier.fixed,
+            earlier.media,
+            earlier.row,
+            earlier.name_row,
+        )
         joined = [np.concatenate((old[:kept_blocks], fresh)) for old, fresh in zip(before, added, strict=True)]
-        return cls(messages, *joined)
+        return cls(measure, messages, *joined)
 
     def counted(self) -> NDArray[np.bool_]:
         """Per block, whether everything of it that is text was counted."""

@@ -3,6 +3,7 @@
 The provider reports what every prompt measured. A prompt's tokens are taken to be
 
     overhead + ratio * counted tokens + per block * blocks + per signature character * signature characters
+    + per media token * tokens of images and documents
 
 with one set of coefficients for every model, and an overhead (system prompt, tool definitions, what the agent adds
 unseen) for every context. Sessions do not show everything: reminders, cleared results and re-injected files shift the
@@ -59,11 +60,13 @@ class PromptContents(NamedTuple):
         counted: Tokens as counted, of what is not measured otherwise.
         blocks: Blocks.
         reasoning: Characters of signatures; on the other readings, reported tokens of responses.
+        media: The provider's tokens of images and documents, by its published rule.
     """
 
     counted: NDArray[np.int64]
     blocks: NDArray[np.int64]
     reasoning: NDArray[np.int64]
+    media: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ def best_reading(
     Args:
         typical: What is typical of the model's family.
         contexts: Per call, the context its prompt belongs to.
-        features: On every reading, per call, counted tokens, blocks, and signature characters or reported tokens.
+        features: On every reading, per call, what `PromptContents` has, a column each.
         values: Per call, prompt tokens reported, 0 where none were.
     """
     best, least = Reading.SIGNATURES, float("inf")

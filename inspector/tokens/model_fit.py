@@ -29,8 +29,14 @@ _SHIFT_DEVIATIONS = 5.0
 _SHIFT_SHARE = 0.005
 """Growth is unexplained when it is off by so many deviations, and by this share of the prompt."""
 
-_RATIO_SHARE, _BLOCK_TOKENS, _SIGNATURE_TOKENS = 0.01, 5.0, 0.01
+_RATIO_SHARE, _BLOCK_TOKENS, _SIGNATURE_TOKENS, _MEDIA_TOKENS = 0.01, 5.0, 0.01, 0.01
 """How far coefficients may well move from what growth shows: the ratio by a share, the others by tokens."""
+
+_MEDIA_SPREAD = 0.1
+"""How far images may well be from what their provider's rule says.
+
+Agents scale them down, and the size of some is not known. One report of an image tells it better than the rule does.
+"""
 
 _TEXT_SPREAD, _SMALL_ERROR = 0.03, 50.0
 """Growth is off by a share of the added text, whose own ratio differs, and by so many tokens whatever was added.
@@ -128,7 +134,7 @@ def calibrate_model(
     Args:
         typical: What is typical of the model's family.
         contexts: Per call, the context its prompt belongs to.
-        features: Per call, counted tokens, blocks and signature characters of its prompt.
+        features: Per call, what its prompt holds, a column for each of the coefficients.
         values: Per call, prompt tokens reported, 0 where none were.
     """
     order = np.argsort(contexts, kind="stable")
@@ -218,16 +224,16 @@ def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:
     starts[growth.unexplained] = True
     segments = np.cumsum(starts)
     fit = robust_fit(reported.features, reported.values, segments, growth.expected)
-    ratio, per_block, per_signature_character = fit.coefficients.tolist()
-    if not _LEAST_RATIO <= ratio / typical.ratio <= _LARGEST_RATIO:
+    coefficients = Coefficients(*fit.coefficients.tolist())
+    if not _LEAST_RATIO <= coefficients.ratio / typical.ratio <= _LARGEST_RATIO:
         return None
     calls = reported.rows[growth.unexplained].tolist()
     shifts = tuple(Shift(call, round(size)) for call, size in zip(calls, growth.sizes.tolist(), strict=True))
-    return _Found(Coefficients(ratio, per_block, per_signature_character), segments, fit.levels, shifts)
+    return _Found(coefficients, segments, fit.levels, shifts)
 
 
 def _expected(typical: Coefficients) -> Expectation:
-    return Expectation(np.array(typical), np.array((0.3 * typical.ratio, 25.0, 0.1)))
+    return Expectation(np.array(typical), np.array((0.3 * typical.ratio, 25.0, 0.1, _MEDIA_SPREAD)))
 
 
 def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], expected: Expectation) -> _Growth:
@@ -246,7 +252,7 @@ def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], ex
     most = len(values) // _CALLS_PER_SHIFT
     largest = places[np.argsort(-np.abs(unexplained[places]), kind="stable")[:most]]
     largest.sort()
-    deviations = np.array((_RATIO_SHARE * max(coefficients[0], 0.1), _BLOCK_TOKENS, _SIGNATURE_TOKENS))
+    deviations = np.array((_RATIO_SHARE * max(coefficients[0], 0.1), _BLOCK_TOKENS, _SIGNATURE_TOKENS, _MEDIA_TOKENS))
     return _Growth(grown[largest], unexplained[largest], Expectation(coefficients, deviations))
 
 

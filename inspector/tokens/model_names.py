@@ -57,6 +57,11 @@ def parse_model_name(model: str) -> ModelName:
     return ModelName(tuple(part for part in route if part), name, served, on_bedrock)
 
 
+def is_openai(name: str) -> bool:
+    """Whether a model is OpenAI's, by its name as `ModelName.name` has it."""
+    return name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt"))
+
+
 def model_version(name: str, family: str) -> tuple[int, int] | None:
     """Major and minor version of a model of a family, in either order of words and with dots or dashes.
 

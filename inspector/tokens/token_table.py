@@ -58,7 +58,7 @@ class TokenTable:
     def estimated(cls, session: Session, counter: Counter | None = None) -> TokenTable:
         """The table of a session of which nothing was counted yet."""
         texts = CountedTexts(counter or EstimateCounter())
-        return cls.of(session, BlockColumns.of(session.messages, texts, BlockColumns.empty()), texts)
+        return cls.of(session, BlockColumns.of(session, texts, BlockColumns.empty()), texts)
 
     @classmethod
     def of(cls, session: Session, blocks: BlockColumns, texts: CountedTexts) -> TokenTable:
@@ -79,6 +79,11 @@ class TokenTable:
     def counter(self) -> Counter:
         """What the blocks are counted with."""
         return self.texts.counter
+
+    @property
+    def media(self) -> NDArray[np.int32]:
+        """Per block, the part of `tokens` that is of images and documents, int32."""
+        return self.block_columns.media
 
     @property
     def is_complete(self) -> bool:
@@ -215,7 +220,7 @@ def count_session(
     else:
         texts, earlier = CountedTexts(counter), BlockColumns.empty()
         cache.load(session, texts)
-    blocks = BlockColumns.of(session.messages, texts, earlier)
+    blocks = BlockColumns.of(session, texts, earlier)
     waiting = np.flatnonzero(~blocks.counted())
     is_little = counter.is_prepared and blocks.characters[waiting].sum() <= CHARACTERS_COUNTED_AT_ONCE
     if not len(waiting) or not is_little:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from inspector.tokens.model_names import model_version, parse_model_name
+from inspector.tokens.model_names import is_openai, model_version, parse_model_name
 
 
 class Coefficients(NamedTuple):
@@ -20,11 +20,13 @@ class Coefficients(NamedTuple):
         per_block: Tokens around every block: roles, ids, the envelope of calls and results.
         per_signature_character: Tokens for one character of a thinking block's signature or encrypted content, which
             stands for reasoning that is kept in the context but not shown.
+        per_media_token: Tokens for one token that images and documents take by the provider's published rule.
     """
 
     ratio: float
     per_block: float
     per_signature_character: float
+    per_media_token: float = 1.0
 
 
 _CLAUDE_RATIOS = {
@@ -46,7 +48,7 @@ def typical_coefficients(model: str) -> Coefficients:
     name = parse_model_name(model).name
     if "claude" in name:
         return Coefficients(_claude_ratio(name), _CLAUDE_BLOCK, _CLAUDE_SIGNATURE)
-    if _is_openai(name):
+    if is_openai(name):
         return _OPENAI
     return _OTHERS
 
@@ -56,11 +58,7 @@ def drops_reasoning(model: str) -> bool:
 
     Claude models keep it; recorded sessions of both confirm that.
     """
-    return _is_openai(parse_model_name(model).name)
-
-
-def _is_openai(name: str) -> bool:
-    return name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt"))
+    return is_openai(parse_model_name(model).name)
 
 
 def _claude_ratio(name: str) -> float:

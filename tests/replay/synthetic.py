@@ -103,6 +103,7 @@ class CharacterTable:
         self.session = session
         self.tokens = np.array([block.characters for block in session.blocks], dtype=np.int32)
         self.beyond_text = np.zeros_like(self.tokens)
+        self.media = np.zeros_like(self.tokens)
         self.counted = len(self.tokens)
         self.is_complete = True
 

@@ -91,7 +91,7 @@ def _first_half_reported(history: History) -> History:
 def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[History, TokenTable]):
     """Against adding up block by block, at the first and last call of every context and the next one."""
     history, table = session
-    counted, counts, signatures = signature_contents(history, table)
+    counted, counts, signatures, _ = signature_contents(history, table)
     first_and_last: dict[int, tuple[int, int]] = {}
     for call, context in enumerate(history.call_context.tolist()):
         first_and_last[context] = (first_and_last.get(context, (call, call))[0], call)
@@ -99,7 +99,7 @@ def test_columns_of_prompts_are_those_of_the_blocks_in_them(session: tuple[Histo
         prompt = [int(block) for block in history.prompt(call)]
         blocks = [history.session.blocks[block] for block in prompt]
         unsigned = [index for index, block in zip(prompt, blocks, strict=True) if not block.signature_characters]
-        assert counted[call] == sum(int(table.tokens[index]) for index in unsigned)
+        assert counted[call] == sum(int(table.tokens[index] - table.media[index]) for index in unsigned)
         assert counts[call] == sum(block.kind is not BlockKind.OTHER for block in blocks)
         assert signatures[call] == sum(block.signature_characters for block in blocks)
 
@@ -122,7 +122,7 @@ def test_reasoning_leaves_prompts_of_openai_models_with_the_next_message_of_the_
         builder.add(Role.USER, builder.block(BlockKind.TOOL_RESULT, f"result {turn}", "shell", f"c{turn}"))
     session = builder.session()
 
-    _, _, signatures = signature_contents(History.of(session), CharacterTable(session))
+    signatures = signature_contents(History.of(session), CharacterTable(session)).reasoning
 
     assert signatures.tolist() == kept
 

@@ -10,12 +10,16 @@ import pytest
 from inspector.replay.analysis.invariants import broken_in_replay
 from inspector.replay.analysis.validation import prompt_fit
 from inspector.replay.engine.replay import replay_session
+from inspector.replay.explain.parts import block_explanation
+from inspector.replay.figure import HowKnown
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
+from inspector.tokens.typical_ratios import typical_coefficients
+from tests.session.claude_lines import png
 from tests.session.run_files import exchange, jsonl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from inspector.replay.engine.replay import Replay
@@ -33,6 +37,8 @@ def words(drawn: np.random.Generator, count: int) -> str:
 def counted(value: Any) -> int:
     if isinstance(value, str):
         return len(value.split())
+    if isinstance(value, dict) and value.get("type") == "base64":
+        return 0
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return sum(map(counted, parts))
 
@@ -44,8 +50,13 @@ def requests(
     tools: Callable[[int], int] = lambda _: 40,
     system: Callable[[int], int] = lambda _: 1_000,
     model: Callable[[int], str] = lambda _: OPUS,
+    ratio: float = RATIO,
+    pictures: Mapping[int, tuple[int, int, int]] = {},
 ) -> Replay:
-    """A conversation of requests, every one of which repeats it; how many tools and words of instructions each has."""
+    """A conversation of requests, every one of which repeats it; how many tools and words of instructions each has.
+
+    `pictures` says which results hold one: its width and height, and what the provider counts for it.
+    """
     drawn = np.random.default_rng(3)
     every_tool = [{"name": f"tool{number}", "description": words(drawn, 60)} for number in range(120)]
     instructions = words(drawn, 4_000).split()
@@ -54,16 +65,19 @@ def requests(
     for call in range(calls):
         asked = {"system": " ".join(instructions[: system(call)]), "tools": every_tool[: tools(call)]}
         tokens = counted(asked["system"]) + 1.3 * counted(asked["tools"]) + counted(messages)
-        prompt = round(RATIO * tokens) + AROUND * len(messages) + UNSEEN
+        seen = sum(taken for shown, (*_, taken) in pictures.items() if shown < call)
+        prompt = round(ratio * tokens) + AROUND * len(messages) + UNSEEN + seen
         said = {"type": "tool_use", "id": f"c{call}", "name": "tool1", "input": {"a": words(drawn, 3)}}
         reply = {"id": f"m{call}", "type": "message", "role": "assistant", "model": model(call), "content": [said]}
         usage = {"input_tokens": prompt, "output_tokens": 80}
         lines.append(exchange(list(messages), {**reply, "usage": usage}, 20 * call, model=model(call), **asked))
-        result = {
-            "type": "tool_result",
-            "tool_use_id": f"c{call}",
-            "content": words(drawn, int(drawn.integers(50, 900))),
-        }
+        content: Any = words(drawn, int(drawn.integers(50, 900)))
+        if call in pictures:
+            width, height, _ = pictures[call]
+            held = {"type": "base64", "media_type": "image/png", "data": png(width, height)}
+            source = held if width else {"type": "url", "url": "https://example.invalid/screen.png"}
+            content = [{"type": "text", "text": content}, {"type": "image", "source": source}]
+        result = {"type": "tool_result", "tool_use_id": f"c{call}", "content": content}
         messages += [{"role": "assistant", "content": [said]}, {"role": "user", "content": [result]}]
     path = folder / "log.jsonl"
     path.write_bytes(jsonl(lines))
@@ -99,3 +113,48 @@ def test_another_familys_few_calls_are_counted_as_is_typical_of_it(tmp_path: Pat
     assert scale.calibration.coefficients[GPT].ratio == 1.0
     assert np.median(np.abs(scale.prompt[:-1] / reported - 1)[::5]) < 0.12
     assert broken_in_replay(baseline) == ()
+
+
+PICTURES = {
+    # What the providers' documentation says of images of these sizes.
+    "claude-opus-4-5": ((1920, 1080, 1560), (1000, 1000, 1296)),
+    "claude-opus-4-8": ((1920, 1080, 2691), (3840, 2160, 4784)),
+    "gpt-5.1": ((1024, 1024, 630), (2048, 4096, 910)),
+    "gpt-5.2": ((1024, 1024, 1024), (1800, 2400, 1452)),
+    "gemini-2.5-pro": ((960, 540, 1548), (300, 300, 258)),
+    "gemini-3-pro": ((960, 540, 1120), (3840, 2160, 1120)),
+}
+
+
+@pytest.mark.parametrize("model", PICTURES)
+def test_prompts_with_images_are_met_whoever_measures_them(tmp_path: Path, model: str) -> None:
+    one, other = PICTURES[model]
+    ratio = typical_coefficients(model).ratio
+    baseline = requests(
+        tmp_path, 30, model=lambda _: model, ratio=ratio, pictures={6: one, 13: other, 14: one, 21: other}
+    )
+    fit, scale = prompt_fit(baseline.inputs), baseline.inputs.scale
+
+    assert fit.keeps(0.001, 0.001)
+    assert fit.held_out_median < 0.002
+    assert scale.calibration.main.per_media_token == pytest.approx(1, abs=0.03)
+    assert broken_in_replay(baseline) == ()
+    blocks = [number for number, block in enumerate(baseline.history.session.blocks) if block.media]
+    for block, (*_, taken) in zip(blocks, (one, other, one, other), strict=True):
+        counted_text = baseline.table.tokens[block] - baseline.table.media[block]
+        whole = scale.calibration.ratio * baseline.table.tokens[block] + scale.beside[block]
+        assert whole - scale.calibration.ratio * counted_text == pytest.approx(taken + AROUND, rel=0.05)
+
+
+def test_an_image_whose_size_the_file_does_not_tell_says_how_far_it_may_be_off(tmp_path: Path) -> None:
+    baseline = requests(tmp_path, 20, ratio=1.15, pictures={4: (0, 0, 1000), 9: (1000, 1000, 1296)})
+    state = baseline.state(20)
+    unsized, sized = (number for number, block in enumerate(baseline.history.session.blocks) if block.media)
+    explained = {block: block_explanation(baseline, state, block, {}) for block in (unsized, sized)}
+
+    told = {given.label: given.value for given in explained[unsized].inputs}
+    assert told["images whose size the file does not tell"] == 1
+    assert (told["such an image may take, at least"], told["such an image may take, at most"]) == (64, 1560)
+    assert explained[unsized].known is HowKnown.ESTIMATED
+    assert explained[sized].known is HowKnown.CALIBRATED
+    assert not any("such an image" in given.label for given in explained[sized].inputs)

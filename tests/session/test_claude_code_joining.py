@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from inspector.session.formats.claude_code import ClaudeCodeFormat
 from inspector.session.model import BlockKind, ContextCause, Media, Role, Usage
 from inspector.session.open import open_session
-from tests.session.claude_lines import Script, outline, prompt_texts, texts
+from tests.session.claude_lines import Script, outline, png, prompt_texts, texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,11 +285,6 @@ def test_thinking_keeps_the_length_of_its_signature(file: Path) -> None:
         (BlockKind.THINKING, 0, 400),
         (BlockKind.THINKING, 0, 300),
     ]
-
-
-def png(width: int, height: int) -> str:
-    header = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height)
-    return base64.b64encode(header + b"\x08\x06\x00\x00\x00" + bytes(200)).decode()
 
 
 def image(data: str) -> dict[str, Any]:

@@ -1,54 +1,69 @@
+"""What blocks take beside their texts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import pytest
+from msgspec import structs
 
-from inspector.session.model import BlockKind, Media
-from inspector.tokens.block_tokens import fixed_tokens, media_tokens, sends_text
-from tests.tokens.conftest import block_of
+from inspector.session.model import BlockKind, Call, Media
+from inspector.tokens.block_tokens import BlockColumns, sends_text, thinking_tokens
+from inspector.tokens.counter import EstimateCounter
+from inspector.tokens.prefix_counts import CountedTexts
+from tests.tokens.conftest import block_of, session_of
 
+if TYPE_CHECKING:
+    from inspector.session.model import Session
 
-@pytest.mark.parametrize(
-    ("media", "tokens"),
-    [
-        (Media("image/png", 0, 200, 200), 54),
-        (Media("image/png", 0, 1000, 1000), 1334),
-        (Media("image/jpeg", 0, 8000, 8000), 4784),
-        (Media("image/jpeg", 123_456), 1600),
-        (Media("", 0), 1600),
-        (Media("application/pdf", 500_000), 125_000),
-        (Media("application/pdf", 1 << 30), 300_000),
-        (Media("text/plain", 10), 3),
-    ],
-)
-def test_images_go_by_pixels_and_documents_by_bytes(media, tokens):
-    assert media_tokens(media) == tokens
+SCREEN = Media("image/png", 0, 1920, 1080)
 
 
-def test_an_image_is_sent_without_its_text_and_has_tokens_even_when_nothing_is_known():
+def test_an_image_and_what_is_never_sent_are_sent_without_their_text():
     assert not sends_text(block_of("a placeholder", 0, BlockKind.IMAGE))
-    assert fixed_tokens(block_of("", 0, BlockKind.IMAGE)) == 1600
-    assert fixed_tokens(block_of("", 0, BlockKind.IMAGE, media=(Media("image/png", 0, 75, 100),))) == 10
-
-
-def test_images_in_a_tool_result_are_added_to_its_text():
-    small = Media("image/png", 0, 75, 100)
-    result = block_of("two pictures", 0, media=(small, small))
-    assert sends_text(result)
-    assert fixed_tokens(result) == 20
-
-
-def test_thinking_without_text_goes_by_its_signature():
-    assert fixed_tokens(block_of("", 0, BlockKind.THINKING, signature_characters=401)) == 101
-    assert fixed_tokens(block_of("hm", 0, BlockKind.THINKING, signature_characters=401)) == 0
-    assert fixed_tokens(block_of("", 0, BlockKind.THINKING)) == 0
-
-
-def test_a_document_goes_by_its_text_where_there_is_one():
-    report = (Media("application/pdf", 4000),)
-    assert fixed_tokens(block_of("", 0, BlockKind.DOCUMENT, media=report)) == 1000
-    assert fixed_tokens(block_of("its text", 0, BlockKind.DOCUMENT, media=report)) == 0
+    assert not sends_text(block_of("opaque", 0, BlockKind.OTHER))
+    assert sends_text(block_of("two pictures", 0, media=(SCREEN, SCREEN)))
     assert sends_text(block_of("its text", 0, BlockKind.DOCUMENT))
 
 
-def test_what_is_never_sent_has_no_tokens():
-    other = block_of("opaque", 0, BlockKind.OTHER, media=(Media("image/png", 0, 750, 750),))
-    assert not sends_text(other)
-    assert fixed_tokens(other) == 0
+def test_thinking_without_text_goes_by_its_signature():
+    assert thinking_tokens(block_of("", 0, BlockKind.THINKING, signature_characters=401)) == 101
+    assert thinking_tokens(block_of("hm", 0, BlockKind.THINKING, signature_characters=401)) == 0
+    assert thinking_tokens(block_of("", 0, BlockKind.THINKING)) == 0
+
+
+def pictured(*models: str) -> Session:
+    """A session with a picture, whose calls these models answered."""
+    session = session_of(["see", "picture"])
+    question, shown = session.messages
+    shown = structs.replace(shown, blocks=(block_of("", 1, BlockKind.IMAGE, media=(SCREEN,)),))
+    calls = tuple(Call(0, 0, 0, model) for model in models)
+    return replace(session, messages=(question, shown), calls=calls)
+
+
+@pytest.mark.parametrize(
+    ("models", "tokens"),
+    [
+        (("claude-opus-4-6",), 1560 / 1.15),
+        (("claude-opus-4-8",), 2691 / 1.55),
+        (("gpt-5.1",), 70 + 6 * 140),
+        (("gpt-5.1", "claude-opus-4-6", "claude-opus-4-6"), 1560 / 1.15),
+    ],
+)
+def test_an_image_is_counted_so_that_the_models_ratio_makes_it_what_the_provider_says(
+    models: tuple[str, ...], tokens: float
+):
+    columns = BlockColumns.of(pictured(*models), CountedTexts(EstimateCounter()), BlockColumns.empty())
+    assert columns.media.tolist() == columns.fixed.tolist() == [0, round(tokens)]
+
+
+def test_an_image_is_counted_again_when_another_model_answers_most_calls():
+    texts = CountedTexts(EstimateCounter())
+    before = BlockColumns.of(pictured("gpt-5.1"), texts, BlockColumns.empty())
+    for models in (("gpt-5.1", "gpt-5.1", "claude-opus-4-6"), ("gpt-5.1", "claude-opus-4-8", "claude-opus-4-8")):
+        grown = pictured(*models)
+        assert (
+            BlockColumns.of(grown, texts, before).media.tolist()
+            == BlockColumns.of(grown, texts, BlockColumns.empty()).media.tolist()
+        )

@@ -31,6 +31,7 @@ class Sessions:
             here = self.contexts == context
             columns[here] -= columns[here][:1] - 50 if here.any() else 0
         self.counted, self.blocks, self.signatures = columns.T
+        self.media = np.zeros_like(self.counted)
         self.generator = generator
 
     def reported(self, ratio: float, block: float, signature: float, overhead: float, noise: float = 0) -> np.ndarray:
@@ -39,7 +40,7 @@ class Sessions:
 
     @property
     def contents(self) -> dict[Reading, PromptContents]:
-        return {Reading.SIGNATURES: PromptContents(self.counted, self.blocks, self.signatures)}
+        return {Reading.SIGNATURES: PromptContents(self.counted, self.blocks, self.signatures, self.media)}
 
     def calibrate(self, reported: np.ndarray, models: list[str] | None = None):
         models = models or [MODEL] * len(reported)
@@ -143,7 +144,7 @@ def test_threads_whose_calls_take_turns_do_not_disturb_each_other():
 def test_fewer_than_ten_calls_use_what_is_typical_of_the_family_and_are_no_fit(model: str, ratio: float):
     session = Sessions(LEAST_CALLS - 1, 11)
     typical = typical_coefficients(model)
-    reported = session.reported(*typical, 35_000)
+    reported = session.reported(*typical[:3], 35_000)
     found = session.calibrate(reported, [model] * len(reported))
     assert not found.is_fitted
     assert found.ratio == ratio
@@ -184,7 +185,7 @@ def test_nothing_reported_is_no_fit_and_no_overhead():
 
 def test_a_session_without_calls_can_be_calibrated():
     empty = np.zeros(0, dtype=np.int64)
-    found = calibrate([], empty, {Reading.SIGNATURES: PromptContents(empty, empty, empty)}, empty)
+    found = calibrate([], empty, {Reading.SIGNATURES: PromptContents(empty, empty, empty, empty)}, empty)
     assert (found.ratio, found.overhead, found.calls, found.is_fitted) == (1.0, 0.0, 0, False)
 
 
@@ -198,7 +199,9 @@ def test_a_session_without_calls_can_be_calibrated():
 def test_no_numbers_make_it_fail_or_invent_negative_coefficients(rows: list[tuple[int, int, int, int, int, str]]):
     columns = [np.array([row[place] for row in rows], dtype=np.int64) for place in range(5)]
     models = [row[5] for row in rows]
-    found = calibrate(models, columns[4], {Reading.SIGNATURES: PromptContents(*columns[:3])}, columns[3])
+    found = calibrate(
+        models, columns[4], {Reading.SIGNATURES: PromptContents(*columns[:3], np.zeros_like(columns[0]))}, columns[3]
+    )
     assert np.isfinite(found.prompt).all()
     assert all(value >= 0 for part in found.coefficients.values() for value in part)
 
@@ -259,10 +262,11 @@ def test_what_becomes_of_reasoning_is_read_off_the_reports(kept: Reading):
     since_user = np.concatenate([np.cumsum(part) for part in np.split(reasoning, range(15, 120, 15))])
     held = {Reading.KEPT: np.cumsum(reasoning), Reading.SINCE_USER: since_user, Reading.DROPPED: 0 * reasoning}
     responses = {
-        reading: PromptContents(session.counted, session.blocks, spoken + each) for reading, each in held.items()
+        reading: PromptContents(session.counted, session.blocks, spoken + each, session.media)
+        for reading, each in held.items()
     }
     reported = np.rint(20_000 + 1.2 * session.counted + 10 * session.blocks + spoken + held[kept]).astype(np.int64)
-    signatures = PromptContents(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning))
+    signatures = PromptContents(session.counted + spoken, session.blocks, 3 * np.cumsum(reasoning), session.media)
 
     found = calibrate([MODEL] * 120, session.contexts, {Reading.SIGNATURES: signatures, **responses}, reported)
 
@@ -278,3 +282,16 @@ def test_texts_and_signatures_stand_for_responses_unless_something_else_is_clear
     found = calibrate([MODEL] * 120, session.contexts, contents, session.reported(1.5, 20, 0.25, 30_000))
 
     assert found.readings == {MODEL: Reading.SIGNATURES}
+
+
+@pytest.mark.parametrize(("model", "as_ruled"), [("claude-opus-4-8", 1.0), ("gpt-5.4", 1.0), ("claude-opus-4-6", 0.4)])
+def test_images_are_taken_by_their_rule_and_where_reports_say_otherwise_by_these(model: str, as_ruled: float):
+    session = Sessions(60)
+    session.media = np.where(np.arange(60) >= 30, 1500, 0) + np.where(np.arange(60) >= 45, 2400, 0)
+    typical = typical_coefficients(model)
+    exact = 20_000 + typical.ratio * session.counted + typical.per_block * session.blocks
+    reported = np.rint(exact + 0.22 * session.signatures + as_ruled * session.media).astype(np.int64)
+    found = session.calibrate(reported, [model] * 60)
+    assert found.main.per_media_token == pytest.approx(as_ruled, rel=0.05)
+    assert found.main.ratio == pytest.approx(typical.ratio, rel=0.02)
+    assert found.residual_p90 < 0.002

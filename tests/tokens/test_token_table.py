@@ -89,7 +89,7 @@ def test_a_cut_has_exactly_the_tokens_of_what_is_left(reference_of, long_table, 
 def test_pieces_have_exactly_the_tokens_of_the_text_they_make_up(counter, text, pieces):
     session, texts = session_of([text]), CountedTexts(counter)
     texts.add(session.blocks[0].digest, text)
-    table = TokenTable.of(session, BlockColumns.of(session.messages, texts, BlockColumns.empty()), texts)
+    table = TokenTable.of(session, BlockColumns.of(session, texts, BlockColumns.empty()), texts)
     assert table.is_complete
     joined = "".join(piece if isinstance(piece, str) else text[piece[0] : piece[1]] for piece in pieces)
     assert table.pieces_tokens(0, pieces) == counter.count(joined)

@@ -17,6 +17,7 @@ from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
 from inspector.session.model import BlockKind
 from inspector.tokens.calibration import Calibration, PromptContents, Reading, calibrate
+from inspector.tokens.media_tokens import block_media_tokens, image_rule
 from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.typical_ratios import drops_reasoning, typical_coefficients
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.strategies.history.history import History
+    from inspector.tokens.media_tokens import ImageRule
     from inspector.tokens.token_table import TokenTable
 
     Integers = NDArray[np.int64]
@@ -122,9 +124,10 @@ def signature_contents(history: History, table: TokenTable) -> PromptContents:
     """
     per_block = _of_blocks(history, table)
     (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_said_by_user(history)])
+    media = media_of_prompts(history, table)
     models = recorded_calls(history).models.and_again()
     drops = np.array([drops_reasoning(name) for name in models.names], dtype=np.bool_)[models.code]
-    return PromptContents(counted, blocks, np.where(drops, since_user, signatures))
+    return PromptContents(counted, blocks, np.where(drops, since_user, signatures), media)
 
 
 def response_contents(history: History, table: TokenTable) -> dict[Reading, PromptContents]:
@@ -132,7 +135,8 @@ def response_contents(history: History, table: TokenTable) -> dict[Reading, Prom
     responses = _MeasuredResponses.of(history, table)
     if not responses.measured.any():
         return {}
-    counted = np.where(responses.measured, 0, table.tokens).astype(np.int64)
+    counted = np.where(responses.measured, 0, table.tokens - table.media).astype(np.int64)
+    media = media_of_prompts(history, table)
     is_sent = (history.kind != BlockKind.OTHER).astype(np.int64)
     (texts, blocks, tokens, reasoning), (since_user, of_last) = _over_prompts(
         history,
@@ -145,7 +149,29 @@ def response_contents(history: History, table: TokenTable) -> dict[Reading, Prom
         Reading.LAST: of_last,
         Reading.DROPPED: np.zeros_like(reasoning),
     }
-    return {reading: PromptContents(texts, blocks, tokens - reasoning + each) for reading, each in held.items()}
+    return {reading: PromptContents(texts, blocks, tokens - reasoning + each, media) for reading, each in held.items()}
+
+
+def media_of_prompts(history: History, table: TokenTable) -> Integers:
+    """Per call, the next one included, what its model takes the images and documents of its prompt for. int64."""
+    if not table.media.any():
+        return np.zeros(history.call_count + 1, dtype=np.int64)
+    models = recorded_calls(history).models.and_again()
+    rules = [image_rule(name) for name in models.names]
+    different = list(dict.fromkeys(rules))
+    sums, _ = _over_prompts(history, np.stack([_media_of_blocks(history, table, rule) for rule in different]), [])
+    row = np.array([different.index(rule) for rule in rules])
+    found: Integers = sums[row[models.code], np.arange(history.call_count + 1)]
+    return found
+
+
+def _media_of_blocks(history: History, table: TokenTable, rule: ImageRule) -> Integers:
+    """Per block, the provider's tokens of its images and documents."""
+    tokens = np.zeros(len(history.kind), dtype=np.int64)
+    blocks = history.session.blocks
+    for block in np.flatnonzero(table.media).tolist():
+        tokens[block] = block_media_tokens(blocks[block], rule)
+    return tokens
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,16 +216,21 @@ class _MeasuredResponses:
 
 
 def _of_blocks(history: History, table: TokenTable) -> Integers:
-    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each."""
+    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each.
+
+    Images and documents are left out of the counted tokens: what they take is known in the provider's.
+    """
     signature = history.signature.astype(np.int64)
     # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
     hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
-    return np.stack((np.where(hidden, 0, table.tokens), (history.kind != BlockKind.OTHER).astype(np.int64), signature))
+    counted = np.where(hidden, 0, table.tokens - table.media)
+    return np.stack((counted, (history.kind != BlockKind.OTHER).astype(np.int64), signature))
 
 
 def _of_main_model(history: History, table: TokenTable, calibration: Calibration) -> Integers:
-    """What every block counts for in a prompt, as `_of_blocks` has it, on the reading of the model used most."""
-    per_block = _of_blocks(history, table)
+    """What every block counts for in a prompt, on the reading of the model used most: a row for each coefficient."""
+    rule = image_rule(calibration.main_model)
+    per_block = np.vstack((_of_blocks(history, table), _media_of_blocks(history, table, rule)))
     reading = calibration.main_reading
     if reading is Reading.SIGNATURES:
         if calibration.main_model and drops_reasoning(calibration.main_model):
@@ -208,7 +239,7 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
     # Texts are counted, as strategies cut them; what a response measures beside them is its reasoning.
     responses = _MeasuredResponses.of(history, table)
     thinking = (history.kind == BlockKind.THINKING) & responses.measured
-    per_block[0] = np.where(thinking, 0, table.tokens)
+    per_block[0] = np.where(thinking, 0, table.tokens - table.media)
     per_block[2] = 0
     if reading is Reading.KEPT:
         begins = np.flatnonzero(responses.reasoning)

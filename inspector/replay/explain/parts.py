@@ -13,6 +13,7 @@ from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.totals import REPORTED, scale_inputs, scale_source
 from inspector.replay.figure import HowKnown, weakest
 from inspector.strategies.core.rendition import Action
+from inspector.tokens.media_tokens import image_rule, unsized_images
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +21,11 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
     from inspector.replay.analysis.forecast import NextCallsProjection
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import Band
     from inspector.replay.pricing.context_window import ContextWindow
+    from inspector.tokens.media_tokens import UnsizedImages
 
 _SERVED = "each call's tokens at the rate they were served at: cache reads, cache writes or uncached input"
 
@@ -91,20 +94,35 @@ def block_explanation(
     ratio = float(inputs.sizes.ratio[state.call])
     counted, sent = int(state.recorded[block]), int(state.sent[block])
     reason = planned.reason(block, state.call)
+    unsized = _unsized(inputs, block) if sent else None
     return Explanation(
         round(ratio * sent),
         "tokens",
-        inputs.scale.known,
+        weakest(inputs.scale.known, HowKnown.ESTIMATED) if unsized else inputs.scale.known,
         _block_formula(planned, state, block),
         (
             Input("tokens as counted, whole", counted, "tokens"),
             Input("tokens as counted, as sent", sent, "tokens"),
             Input("tokens for one counted token", ratio),
             Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
+            *(_unsized_inputs(unsized) if unsized else ()),
             *_difference(block, by_difference),
             *([Input("rule:", reason)] if reason else []),
         ),
         scale_source(inputs),
+    )
+
+
+def _unsized(inputs: ReplayInputs, block: int) -> UnsizedImages | None:
+    """The block's images whose size the file does not tell; None where there are none."""
+    return unsized_images(inputs.history.session.blocks[block], image_rule(inputs.scale.calibration.main_model))
+
+
+def _unsized_inputs(unsized: UnsizedImages) -> tuple[Input, ...]:
+    return (
+        Input("images whose size the file does not tell", unsized.count),
+        Input("such an image may take, at least", unsized.least, "tokens"),
+        Input("such an image may take, at most", unsized.most, "tokens"),
     )
 
 

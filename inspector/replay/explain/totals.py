@@ -95,12 +95,13 @@ def overhead_explanation(inputs: ReplayInputs) -> Explanation:
 def scale_inputs(inputs: ReplayInputs) -> Iterator[Input]:
     """How local counts are brought to the provider's scale."""
     fit = inputs.scale.calibration
-    ratio, per_block, per_signature = fit.main
-    yield Input("tokens for one counted token", ratio)
-    yield Input("tokens around every block", per_block, "tokens")
+    yield Input("tokens for one counted token", fit.main.ratio)
+    yield Input("tokens around every block", fit.main.per_block, "tokens")
     signed = any(block.signature_characters for block in inputs.history.session.blocks)
     if signed and fit.main_reading is Reading.SIGNATURES:
-        yield Input("tokens for one character of a signature", per_signature, "tokens")
+        yield Input("tokens for one character of a signature", fit.main.per_signature_character, "tokens")
+    if inputs.table.media.any():
+        yield Input("tokens for one that the provider's rule gives images and documents", fit.main.per_media_token)
     yield Input("responses in later prompts", fit.main_reading.value)
     yield Input("system prompt and tools, fitted to all calls", system_tokens(inputs), "tokens")
     if fit.is_fitted and not np.isnan(fit.residual):
