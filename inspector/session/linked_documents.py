@@ -132,4 +132,4 @@ class SidecarFile:
             return False  # written at the moment; looked at again
         self._state = state
         before, self._value = self._value, value if self._part is None else self._part(value)
-        return bool(before != value)
+        return bool(before != self._value)

@@ -212,11 +212,15 @@ def _kimi_code(path: Path) -> Iterable[UsageTotals]:
 
 
 def _kimi_cli(path: Path) -> Iterable[UsageTotals]:
-    """Every status with usage, those of subagents included."""
+    """Every status with usage, those of subagents included that have no file of their own."""
     for line in _lines(path):
         message = line.get("message") or {}
+        agent = ""
         while message.get("type") == "SubagentEvent":
+            agent = message["payload"].get("agent_id") or agent
             message = message["payload"]["event"]
+        if agent and (path.parent / "subagents" / agent / "wire.jsonl").is_file():
+            continue
         usage = (message.get("payload") or {}).get("token_usage") if message.get("type") == "StatusUpdate" else None
         if usage:
             yield _kimi_totals(usage, ("input_other", "input_cache_read", "input_cache_creation"))

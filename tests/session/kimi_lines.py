@@ -105,17 +105,26 @@ class KimiCliScript:
             message = {"type": "SubagentEvent", "payload": event}
         self.lines.append({"timestamp": self.clock, "message": message})
 
-    def step(self, text: str, *calls: str, tokens: Tokens | None = (100, 900, 0, 20), agent: str = "") -> None:
+    def step(
+        self,
+        text: str,
+        *calls: str,
+        tokens: Tokens | None = (100, 900, 0, 20),
+        agent: str = "",
+        tool: str = "ReadFile",
+        identifier: str = "",
+    ) -> None:
         self.add("StepBegin", {"n": 1}, agent)
         self.add("ContentPart", {"type": "think", "think": "hm", "encrypted": None}, agent)
         self.add("ContentPart", {"type": "text", "text": text}, agent)
         for call in calls:
-            function = {"name": "ReadFile", "arguments": '{"path":"/work/a.py"}'}
+            function = {"name": tool, "arguments": '{"path":"/work/a.py"}'}
             self.add("ToolCall", {"type": "function", "id": call, "function": function}, agent)
         if tokens is not None:
             names = ("input_other", "input_cache_read", "input_cache_creation", "output")
             status = {"token_usage": dict(zip(names, tokens, strict=True)), "context_tokens": sum(tokens)}
-            self.add("StatusUpdate", {**status, "max_context_tokens": 262_144}, agent)
+            named = {"message_id": identifier} if identifier else {}
+            self.add("StatusUpdate", {**status, **named, "max_context_tokens": 262_144}, agent)
 
     def result(self, call: str, output: Any, message: str = "", agent: str = "", **rest: Any) -> None:
         value = {"is_error": False, "output": output, "message": message, "display": [], **rest}

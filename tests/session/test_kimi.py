@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.session.discovery import list_sessions, sessions_in
+from inspector.session.duplicate_calls import call_keys
+from inspector.session.follow import Follower
 from inspector.session.formats.kimi import KimiCliFormat, KimiCodeFormat
+from inspector.session.json.codec import is_whole_json
 from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
+from inspector.session.plain_usage import plain_totals, totals_of
+from inspector.session.related import locate, parent_of, subagent_of
+from tests.examples import examples
 from tests.session.following import tailed
 from tests.session.kimi_lines import KimiCliScript, KimiScript, kimi_cli, kimi_code
+from tests.session.mutations import mutated
 from tests.session.run_files import encoded, jsonl
 from tests.session.soundness import assert_sound
 
@@ -217,6 +226,130 @@ def test_a_subagents_file_leads_to_the_main_agents(tmp_path: Path) -> None:
     assert {header.path for header in sessions_in(tmp_path)} >= {main}
 
 
+def kimi_code_session(folder: Path, state: dict[str, Any], **agents: KimiScript) -> dict[str, Path]:
+    """The file of each agent of a session, by its name with `_` for `-`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "state.json").write_text(json.dumps(state))
+    files = {name: folder / "agents" / name.replace("_", "-") / "wire.jsonl" for name in agents}
+    for name, file in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(jsonl(agents[name].lines))
+    return files
+
+
+def started(session: Session) -> list[tuple[str, str]]:
+    """Whom a session started: its id, and the call that did."""
+    return [(link.identifier, link.tool_call_id) for link in session.links if link.kind is LinkKind.SUBAGENT]
+
+
+def starting(*results: tuple[str, str]) -> KimiScript:
+    """An agent that starts others: by tools of these names, with these results."""
+    script = KimiScript()
+    script.user("go")
+    for number, (tool, result) in enumerate(results):
+        script.event("tool.call", uuid="u", toolCallId=f"c{number}", name=tool, args={"prompt": "look"})
+        script.result(f"c{number}", result)
+    return script
+
+
+def test_the_title_and_the_source_of_a_fork_stand_in_the_sessions_state(tmp_path: Path) -> None:
+    other = kimi_code_session(tmp_path / "ws" / "session_0", {}, main=starting())
+    state = {"title": "Fix the build", "isCustomTitle": False, "forkedFrom": "session_0", "workDir": "/elsewhere"}
+    files = kimi_code_session(tmp_path / "ws" / "session_1", state, main=starting(), agent_0=starting())
+    session = open_session(files["main"])
+    assert (session.title, session.working_directory) == ("Fix the build", "/work")
+    (source,) = session.links
+    assert (source.kind, source.identifier) == (LinkKind.CONTINUED, "session_0")
+    assert locate(session, source) == other["main"]
+    assert open_session(files["agent_0"]).title == ""
+    for title in ("New Session", ""):
+        kimi_code_session(tmp_path / "ws" / "session_1", {"title": title})
+        assert open_session(files["main"]).title == ""
+    kimi_code_session(tmp_path / "ws" / "session_1", {"title": 3, "customTitle": "Mine", "agents": [1]})
+    assert open_session(files["main"]).title == "Mine"
+
+
+def test_the_state_where_versions_in_between_kept_it_is_read(tmp_path: Path) -> None:
+    (main,) = kimi_code_session(tmp_path / "session_1", {}, main=starting()).values()
+    (tmp_path / "session_1" / "state.json").unlink()
+    (tmp_path / "session_1" / "session-meta").mkdir()
+    (tmp_path / "session_1" / "session-meta" / "state.json").write_text('{"title": "Before"}')
+    assert open_session(main).title == "Before"
+
+
+def test_results_of_tools_that_start_agents_lead_to_them(tmp_path: Path) -> None:
+    swarm = '<agent_swarm_result>\n<subagent agent_id="agent-2" item="a" outcome="completed">done</subagent>\n'
+    swarm += '<subagent mode="resume" agent_id="agent-3" outcome="failed">broke</subagent>\n</agent_swarm_result>'
+    script = starting(
+        ("Agent", "agent_id: agent-0\nactual_subagent_type: coder\nstatus: completed\n\n[summary]\nagent_id: x"),
+        ("Agent", "task_id: agent-abc\nstatus: running\nagent_id: agent-1\nactual_subagent_type: coder"),
+        ("AgentSwarm", swarm),
+        ("Bash", "agent_id: agent-9"),
+        ("Agent", "subagent error: agent_id: agent-9"),
+    )
+    info = {"kind": "agent", "agentId": "agent-4", "parentToolCallId": "c9", "description": "Look around"}
+    script.add("task.started", agentId="main", info=info)
+    script.add("task.started", agentId="main", info={"kind": "bash", "taskId": "t"})
+    agents = {f"agent-{number}": {"type": "sub", "parentAgentId": "main"} for number in (0, 5)}
+    agents["agent-6"] = {"type": "sub", "labels": {"parentAgentId": "agent-0"}}
+    files = kimi_code_session(tmp_path / "s", {"agents": agents}, main=script, agent_0=starting(), agent_6=starting())
+    main = open_session(files["main"])
+    assert started(main) == [
+        *(("s:agent-0", "c0"), ("s:agent-1", "c1"), ("s:agent-2", "c2"), ("s:agent-3", "c2"), ("s:agent-4", "c9")),
+        ("s:agent-5", ""),
+    ]
+    first = subagent_of(main, "c0")
+    assert first is not None
+    assert locate(main, first) == files["agent_0"]
+    assert next(link.title for link in main.links if link.tool_call_id == "c9") == "Look around"
+    assert started(open_session(files["agent_0"])) == [("s:agent-6", "")]
+    parents = [parent_of(open_session(files[name])) for name in ("agent_0", "agent_6")]
+    assert [parent and parent.path for parent in parents] == [files["main"], files["agent_0"]]
+
+
+def test_a_title_that_is_given_while_a_session_is_followed_is_seen(tmp_path: Path) -> None:
+    (main,) = kimi_code_session(tmp_path / "s", {"title": "New Session"}, main=starting()).values()
+    follower = Follower(main)
+    kimi_code_session(tmp_path / "s", {"title": "Named", "agents": {"agent-0": {"parentAgentId": "main"}}})
+    follower.poll()
+    assert follower.session.title == "Named"
+    assert follower.session == open_session(main)
+    kimi_code_session(tmp_path / "s", {"title": "Named", "lastPrompt": "go on", "agents": {}})
+    follower.poll()
+    kimi_code_session(tmp_path / "s", {"title": "Named", "lastPrompt": "more", "agents": {}})
+    assert follower.poll() is None
+    main.write_bytes(jsonl(starting(("Agent", "agent_id: agent-0\n")).lines))
+    for _ in range(3):
+        follower.poll()
+    assert follower.session == open_session(main)
+    assert started(follower.session) == [("s:agent-0", "c0")]
+
+
+STATES = [
+    encoded({"title": "Named", "forkedFrom": "s0", "workDir": "/w", "agents": {"agent-0": {"parentAgentId": "main"}}}),
+    encoded({"title": 1, "customTitle": "Mine", "agents": {"agent-0": {"labels": {"parentAgentId": "agent-1"}}}}),
+]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(state=mutated(STATES), lines=mutated([encoded(line) for line in starting(("Agent", "agent_id: agent-0")).lines]))
+def test_a_damaged_state_fails_nothing_and_a_followed_one_is_read_as_a_loaded_one(
+    tmp_path_factory: pytest.TempPathFactory, state: bytes, lines: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("kimi") / "s"
+    files = kimi_code_session(folder, {"title": "Sound"}, main=starting(), agent_0=starting())
+    followers = [Follower(file) for file in files.values()]
+    (folder / "state.json").write_bytes(state)
+    with files["main"].open("ab") as file:
+        file.write(lines + b"\n")
+    for follower in followers:
+        for _ in range(3):
+            follower.poll()
+        assert_sound(follower.session)
+        if is_whole_json(state):
+            assert follower.session == open_session(follower.path)
+
+
 def test_unknown_records_are_shown_and_a_file_with_a_header_alone_is_known(tmp_path: Path) -> None:
     script = KimiScript()
     script.add("something.new", value=1)
@@ -256,6 +389,96 @@ def test_cli_subagents_are_conversations_of_their_own(tmp_path: Path) -> None:
     session = opened(tmp_path, script)
     assert [message.thread for message in session.messages] == [0, 0, 1, 1, 0]
     assert len(session.calls) == 2
+    assert session.links == ()
+
+
+def cli_session(folder: Path, script: KimiCliScript, **subagents: KimiCliScript) -> Path:
+    """The file of a session whose subagents of these ids have files of their own."""
+    for name, lines in subagents.items():
+        (folder / "subagents" / name).mkdir(parents=True)
+        (folder / "subagents" / name / "wire.jsonl").write_bytes(jsonl(lines.lines))
+        meta = {"agent_id": name, "subagent_type": "coder", "description": f"what {name} is for"}
+        (folder / "subagents" / name / "meta.json").write_text(json.dumps(meta))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "wire.jsonl").write_bytes(jsonl(script.lines))
+    return folder / "wire.jsonl"
+
+
+def cli_starting() -> tuple[KimiCliScript, KimiCliScript]:
+    """A session that starts a subagent in the foreground and one in the background, and the lines of the first."""
+    script, inside = KimiCliScript(), KimiCliScript()
+    script.add("TurnBegin", {"user_input": "go"})
+    script.step("asking", "c1", "c2", tool="Agent")
+    inside.add("TurnBegin", {"user_input": "look"})
+    for lines, agent in ((script, "c1"), (inside, "")):
+        lines.step("inside", "i1", agent=agent)
+        lines.result("i1", "seen", agent=agent)
+    script.result("c1", "agent_id: agent-c1\nresumed: false\nactual_subagent_type: coder\n\n[summary]\nagent_id: no")
+    script.result("c2", "task_id: t\nkind: agent\nstatus: running\ndescription: d\nagent_id: a2\nnext_step: wait")
+    return script, inside
+
+
+def test_cli_subagents_with_files_of_their_own_are_sessions_and_counted_once(tmp_path: Path) -> None:
+    script, inside = cli_starting()
+    main = cli_session(tmp_path / "s1", script, **{"agent-c1": inside, "a2": inside})
+    session = open_session(main)
+    assert_sound(session)
+    assert len(session.calls) == 1
+    assert session.record_counts["SubagentEvent of a file of its own"] == 6
+    assert started(session) == [("s1:agent-c1", "c1"), ("s1:a2", "c2")]
+    assert plain_totals(session) == totals_of(session)
+    link = subagent_of(session, "c1")
+    assert link is not None
+    sub = open_session(link.path or tmp_path)
+    assert (sub.identifier, sub.title, len(sub.calls)) == ("s1:agent-c1", "what agent-c1 is for", 1)
+    parent = parent_of(sub)
+    assert (parent and parent.path, KimiCliFormat().parent_file(sub.path)) == (main, main)
+    assert KimiCliFormat().parent_file(main) is None
+    shutil.rmtree(main.parent / "subagents")
+    assert len(open_session(main).calls) == 2
+    assert started(open_session(main)) == []
+
+
+def test_a_cli_session_with_subagents_is_followed_to_what_a_fresh_load_gives(tmp_path: Path) -> None:
+    script, inside = cli_starting()
+    main = cli_session(tmp_path / "s1", script, **{"agent-c1": inside, "a2": inside})
+    whole = main.read_bytes()
+    start = len(b"".join(whole.splitlines(keepends=True)[:4]))
+    main.write_bytes(whole[:start])
+    follower = Follower(main)
+    for size in range(start, len(whole) + 100, 100):
+        main.write_bytes(whole[:size])
+        follower.poll()
+    for _ in range(3):
+        follower.poll()
+    assert follower.session == open_session(main)
+    (main.parent / "state.json").write_text('{"custom_title": "Named", "todos": []}')
+    follower.poll()
+    assert follower.session.title == "Named"
+    assert follower.session == open_session(main)
+
+
+def test_the_title_of_a_cli_session_stands_in_its_state_or_where_the_first_versions_kept_it(tmp_path: Path) -> None:
+    main = cli_session(tmp_path / "s1", cli_starting()[0])
+    (main.parent / "metadata.json").write_text('{"title": "Untitled"}')
+    assert open_session(main).title == ""
+    (main.parent / "metadata.json").write_text('{"title": "Old"}')
+    (main.parent / "state.json").write_text('{"version": 1, "custom_title": null}')
+    assert open_session(main).title == "Old"
+    (main.parent / "state.json").write_text('{"custom_title": "New"}')
+    assert open_session(main).title == "New"
+
+
+def test_calls_of_a_cli_session_are_known_by_their_responses_so_that_a_forks_copies_count_once(tmp_path: Path) -> None:
+    script = KimiCliScript()
+    script.add("TurnBegin", {"user_input": "go"})
+    script.step("one", identifier="chatcmpl-1")
+    script.step("two", identifier="chatcmpl-2")
+    first = open_session(cli_session(tmp_path / "s1", script))
+    script.step("three", identifier="chatcmpl-3")
+    fork = open_session(cli_session(tmp_path / "s2", script))
+    assert [call.identifier for call in fork.calls] == ["chatcmpl-1", "chatcmpl-2", "chatcmpl-3"]
+    assert call_keys(fork)[:2] == call_keys(first)
 
 
 def test_a_cli_compaction_keeps_the_last_messages_and_says_that_its_summary_is_elsewhere(tmp_path: Path) -> None:

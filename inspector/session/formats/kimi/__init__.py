@@ -2,7 +2,10 @@
 
 Checked against MoonshotAI/kimi-code: `packages/agent-core/src/agent/records/types.ts` (the records), `agent/context`
 (what they make of the context) and `loop/events.ts`; MoonshotAI/kimi-cli: `src/kimi_cli/wire/types.py` and `file.py`,
-`soul/kimisoul.py` (when usage is told) and `soul/compaction.py`.
+`soul/kimisoul.py` (when usage is told) and `soul/compaction.py`. Titles and subagents of Kimi Code: `session/index.ts`
+and `agent-core-v2/src/session/sessionMetadata` (`state.json`), `tools/agent/agentTool.ts` and `agent-swarm.ts` (results
+that name whom they started), `agent/task/taskOps.ts`; of Kimi CLI: `session_state.py`, `subagents/store.py` and
+`subagents/runner.py`, `tools/agent/__init__.py`.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.files import is_file
-from inspector.session.format import Format, home_of
+from inspector.session.format import Format, can_name_file, home_of
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
     from inspector.session.sniff import Sample
 
 WIRE = "wire.jsonl"
+
+AGENTS = "agents"
+"""The folder of all agents of a session of Kimi Code."""
+
+SUBAGENTS = "subagents"
+"""The folder of subagents in that of a session of Kimi CLI."""
 
 MAIN = "main"
 """The agent that a person talks to."""
@@ -61,15 +70,24 @@ class KimiCodeFormat(Format):
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.kimi.code import KimiCodeInterpreter
-        from inspector.session.jsonl_reader import JsonlReader
+        from inspector.session.formats.kimi.reader import WireReader
 
-        return JsonlReader(path, self.name, KimiCodeInterpreter(path))
+        made = KimiCodeInterpreter(path)
+        return WireReader(path, self.name, made, made.documents, made.note)
 
     def parent_file(self, path: Path) -> Path | None:
         """That of the main agent, beside whose folder those of its subagents stand."""
         main = path.parent.with_name(MAIN) / WIRE
-        is_agent = path.name == WIRE and path.parent.parent.name == "agents" and path.parent.name != MAIN
+        is_agent = path.name == WIRE and path.parent.parent.name == AGENTS and path.parent.name != MAIN
         return main if is_agent and is_file(main) else None
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        """The session that one was forked from: of the same workspace, its folder is beside it."""
+        agents = path.parent.parent
+        if path.name != WIRE or agents.name != AGENTS or not can_name_file(identifier):
+            return None
+        main = agents.parent.with_name(identifier) / AGENTS / MAIN / WIRE
+        return main if is_file(main) else None
 
     def is_bookkeeping(self, count_name: str) -> bool:
         from inspector.session.formats.kimi.code import QUIET
@@ -100,9 +118,16 @@ class KimiCliFormat(Format):
 
     def reader(self, path: Path) -> Reader:
         from inspector.session.formats.kimi.cli import KimiCliInterpreter
-        from inspector.session.jsonl_reader import JsonlReader
+        from inspector.session.formats.kimi.reader import WireReader
 
-        return JsonlReader(path, self.name, KimiCliInterpreter(path))
+        made = KimiCliInterpreter(path)
+        return WireReader(path, self.name, made, made.documents, made.note)
+
+    def parent_file(self, path: Path) -> Path | None:
+        """That of the main agent, in whose folder those of its subagents stand."""
+        main = path.parent.parent.with_name(WIRE)
+        is_agent = path.name == WIRE and path.parent.parent.name == SUBAGENTS
+        return main if is_agent and is_file(main) else None
 
     def is_sidecar(self, path: Path) -> bool:
         """Whether a file is what the agent sends, of which the messages beside it tell more."""

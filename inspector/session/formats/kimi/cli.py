@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.files import is_file
+from inspector.session.format import can_name_file
 from inspector.session.formats.chat import ChatMessage, blocks_of_chat, notice
+from inspector.session.formats.kimi import SUBAGENTS, WIRE
+from inspector.session.formats.kimi.reader import META, OLD_CLI_STATE, STATE, title_of
 from inspector.session.formats.kimi.steps import StepThread, calls_of, parts_of, usage_of
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
-from inspector.session.json.values import count, count_or_none, mapping, seconds_of_any, sequence, string
-from inspector.session.model import Compaction, Role
+from inspector.session.json.values import (
+    clean_string,
+    count,
+    count_or_none,
+    mapping,
+    seconds_of_any,
+    sequence,
+    string,
+)
+from inspector.session.model import Compaction, LinkKind, Role, SessionLink
 from inspector.session.reader import Record, RecordInterpreter
 
 if TYPE_CHECKING:
@@ -19,10 +32,14 @@ if TYPE_CHECKING:
     from inspector.session.blocks import TextBlock
     from inspector.session.model import Origin
 
+ELSEWHERE = "SubagentEvent of a file of its own"
+"""What is counted of subagents that have a file of their own, in which their messages stand again."""
+
 QUIET = frozenset(
     {"ApprovalRequest", "ApprovalRequestResolved", "ApprovalResponse", "BtwBegin", "BtwEnd", "CompactionBegin"}
     | {"HookRequest", "HookResolved", "HookResponse", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd"}
     | {"MCPStatusSnapshot", "Notification", "PlanDisplay", "QuestionRequest", "QuestionResponse", "StatusUpdate"}
+    | {ELSEWHERE}
     | {"StepBegin", "StepInterrupted", "StepRetry", "SubagentEvent", "ToolCallRequest", "TurnEnd", "metadata"}
 )
 """Kinds of messages that say nothing to the model and are not shown."""
@@ -35,8 +52,23 @@ KEPT = 2
 """How many of the last messages of user and model a compaction keeps, with the results between them."""
 
 
+STARTS = "Agent"
+"""The tool that starts subagents."""
+
+STARTED = re.compile(r"^agent_id: (\S+)$", re.MULTILINE)
+"""Where its results name them: first of all, or behind what they say of a task."""
+
+MOST_LINES_BEFORE = 4
+
+
 class KimiCliInterpreter(RecordInterpreter):
-    """Makes a session out of messages. Those of subagents are conversations of their own."""
+    """Makes a session out of messages.
+
+    Those of subagents are conversations of their own, or sessions where they have files of their own.
+
+    Attributes:
+        documents: Those that tell of its session, as `WireReader` takes them.
+    """
 
     def __init__(self, path: Path) -> None:
         """Begin.
@@ -46,8 +78,20 @@ class KimiCliInterpreter(RecordInterpreter):
         """
         super().__init__()
         self.builder.agent = "Kimi CLI"
-        if path.name == "wire.jsonl":
-            self.builder.identifier = clean_text(path.parent.name)
+        self._folder = path.parent if path.name == WIRE else None
+        self._session = ""
+        self.documents: tuple[Path, ...] = ()
+        if self._folder is not None:
+            self._session = clean_text(self._folder.name)
+            self.builder.identifier = self._session
+            self.documents = (self._folder / STATE, self._folder / OLD_CLI_STATE)
+            if self._folder.parent.name == SUBAGENTS:
+                main = self._folder.parent.parent
+                self.builder.identifier = f"{clean_text(main.name)}:{self._session}"
+                self.builder.link(SessionLink(LinkKind.PARENT, clean_text(main.name), main / WIRE))
+                self.documents = (self._folder / META,)
+        self._starts: set[str] = set()
+        self._elsewhere: dict[str, bool] = {}
         self._threads: dict[str, StepThread] = {}
         self._tokens: int | None = None
 
@@ -66,17 +110,27 @@ class KimiCliInterpreter(RecordInterpreter):
         if value.get("type") == "metadata":
             self.builder.record_counts["metadata"] += 1
             return
-        message, agent = _innermost(mapping(value.get("message")))
-        kind, payload = string(message.get("type")), mapping(message.get("payload"))
+        outer = mapping(value.get("message"))
+        message, agent = _innermost(outer)
+        kind = string(message.get("type"))
+        if agent and self._stands_elsewhere(agent, mapping(outer.get("payload"))):
+            self.builder.record_counts[ELSEWHERE] += 1
+            return
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
         time = seconds_of_any(value.get("timestamp"))
         thread = self._threads.get(agent)
         if thread is None:
             thread = self._threads[agent] = StepThread(self.builder, len(self._threads))
+        self._take(thread, message, origin, time)
+        if not agent and kind in ("ToolCall", "ToolResult"):
+            self._note_started(kind, mapping(message.get("payload")))
+
+    def _take(self, thread: StepThread, message: Mapping[str, Any], origin: Origin, time: float | None) -> None:
+        kind = string(message.get("type"))
         if kind == "StepBegin":
             thread.begin_step("", time)
         elif kind == "StatusUpdate":
-            self._count(thread, payload, origin)
+            self._count(thread, mapping(message.get("payload")), origin)
         elif kind == "CompactionEnd":
             self._compact(thread, message, origin, time)
         elif kind in ("ContentPart", "ToolCall"):
@@ -85,6 +139,45 @@ class KimiCliInterpreter(RecordInterpreter):
         elif kind not in QUIET:
             thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
 
+    def note(self, about: Mapping[str, Any]) -> None:
+        """Take what the session, or what the subagent was started for, is called."""
+        self.builder.title = title_of(about)
+
+    def _file_of(self, agent: str) -> Path | None:
+        """The file of a subagent's own; None where there is none."""
+        if self._folder is None or not can_name_file(agent):
+            return None
+        file = self._folder / SUBAGENTS / agent / WIRE
+        return file if is_file(file) else None
+
+    def _stands_elsewhere(self, agent: str, about: Mapping[str, Any]) -> bool:
+        """Whether a subagent has a file of its own, which is there before its first message."""
+        if agent not in self._elsewhere:
+            file = self._file_of(agent)
+            self._elsewhere[agent] = file is not None
+            if file is not None:
+                self._link(agent, string(about.get("parent_tool_call_id")), clean_string(about.get("subagent_type")))
+        return self._elsewhere[agent]
+
+    def _note_started(self, kind: str, payload: Mapping[str, Any]) -> None:
+        """Note whom a call started that runs in the background: only the call's result names it here."""
+        if kind == "ToolCall":
+            if mapping(payload.get("function")).get("name") == STARTS:
+                self._starts.add(string(payload.get("id")))
+            return
+        call = string(payload.get("tool_call_id"))
+        output = mapping(payload.get("return_value")).get("output")
+        if call in self._starts and isinstance(output, str):
+            named = STARTED.search("\n".join(output.split("\n", MOST_LINES_BEFORE + 1)[: MOST_LINES_BEFORE + 1]))
+            if named is not None and self._file_of(named[1]) is not None:
+                self._link(named[1], call)
+
+    def _link(self, agent: str, call: str, title: str = "") -> None:
+        identifier, file = f"{self._session}:{clean_text(agent)}", self._file_of(agent)
+        known = self.builder.links.get((LinkKind.SUBAGENT, clean_text(call), identifier))
+        if known is None:
+            self.builder.link(SessionLink(LinkKind.SUBAGENT, identifier, file, clean_text(call), title))
+
     def _count(self, thread: StepThread, payload: Mapping[str, Any], origin: Origin) -> None:
         usage = usage_of(payload.get("token_usage"), USAGE_NAMES)
         if thread.number == 0:
@@ -92,6 +185,7 @@ class KimiCliInterpreter(RecordInterpreter):
             self._tokens = count_or_none(payload.get("context_tokens")) or self._tokens
         if usage is not None:
             thread.count(usage, "", origin)
+            thread.name_response(clean_string(payload.get("message_id")))
 
     def _compact(self, thread: StepThread, message: Mapping[str, Any], origin: Origin, time: float | None) -> None:
         """Begin what a compaction leaves: the last messages, as its summary is not among what is told."""

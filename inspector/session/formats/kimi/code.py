@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.format import can_name_file
 from inspector.session.formats.chat import ChatMessage, blocks_of_chat, notice
-from inspector.session.formats.kimi import MAIN, WIRE
+from inspector.session.formats.kimi import AGENTS, MAIN, WIRE
+from inspector.session.formats.kimi.reader import OLD_STATE, STATE, parent_of_agent, title_of
 from inspector.session.formats.kimi.steps import StepThread, calls_of, parts_of, usage_of
 from inspector.session.json.codec import clean_text, compact_json
 from inspector.session.json.lines import object_of
@@ -54,9 +57,19 @@ EMPTY_TEXTS = ("", "Tool output is empty.")
 
 SUMMARY = "compaction_summary"
 
+STARTED = {
+    "Agent": re.compile(r"\A(?:task_id: .*\nstatus: .*\n)?agent_id: (\S+)$", re.MULTILINE),
+    "AgentSwarm": re.compile(r"^<subagent\b[^>\n]*? agent_id=\"([^\"\n]+)\"", re.MULTILINE),
+}
+"""Where the results of tools that start agents name them."""
+
 
 class KimiCodeInterpreter(RecordInterpreter):
-    """Makes a session out of the records of one agent."""
+    """Makes a session out of the records of one agent.
+
+    Attributes:
+        documents: Those that tell of its session, as `WireReader` takes them.
+    """
 
     def __init__(self, path: Path) -> None:
         """Begin.
@@ -66,12 +79,15 @@ class KimiCodeInterpreter(RecordInterpreter):
         """
         super().__init__()
         self.builder.agent = "Kimi Code"
-        if path.name == WIRE and path.parent.parent.name == "agents":
-            session, agent = path.parent.parent.parent.name, path.parent.name
-            self.builder.identifier = clean_text(session if agent == MAIN else f"{session}:{agent}")
-            if agent != MAIN:
-                main = path.parent.with_name(MAIN) / WIRE
-                self.builder.link(SessionLink(LinkKind.PARENT, clean_text(session), main))
+        self._agents, self._agent = path.parent.parent, path.parent.name
+        self._is_placed = path.name == WIRE and self._agents.name == AGENTS
+        self.documents: tuple[Path, ...] = ()
+        if self._is_placed:
+            self.builder.identifier = self._identifier_of(self._agent)
+            self.documents = (self._agents.with_name(STATE), self._agents.parent.joinpath(*OLD_STATE))
+        self._folder = ""
+        self._tools: dict[str, str] = {}
+        self._started: set[str] = set()
         self._thread = StepThread(self.builder)
         self._surroundings: dict[str, int] = {}
         self._origins: dict[int, str] = {}
@@ -86,6 +102,53 @@ class KimiCodeInterpreter(RecordInterpreter):
         """The blocks of a record that is read again."""
         value, _ = object_of(record)
         return blocks_of_chat(said(value), origin) if value is not None else []
+
+    def note(self, about: Mapping[str, Any]) -> None:
+        """Take the state of the session: its title, what it was forked from, and who started whom."""
+        builder = self.builder
+        place = clean_string(about.get("cwd")) or clean_string(about.get("workDir"))
+        builder.working_directory = self._folder or place
+        if not self._is_placed:
+            return
+        for key in [key for key in builder.links if not key[1]]:  # those that are told beside the lines
+            del builder.links[key]
+        agents = mapping(about.get("agents"))
+        if self._agent == MAIN:
+            builder.title = title_of(about)
+            if source := clean_string(about.get("forkedFrom")):
+                builder.link(SessionLink(LinkKind.CONTINUED, source))
+        else:
+            parent = parent_of_agent(about, self._agent) or MAIN
+            builder.title = clean_string(mapping(agents.get(self._agent)).get("swarmItem"))
+            builder.link(SessionLink(LinkKind.PARENT, self._identifier_of(parent), self._file_of(parent)))
+        for agent in agents:
+            if agent not in self._started and parent_of_agent(about, agent) == self._agent:
+                self._link(agent, "")
+
+    def _identifier_of(self, agent: str) -> str:
+        session = self._agents.parent.name
+        return clean_text(session if agent == MAIN else f"{session}:{agent}")
+
+    def _file_of(self, agent: str) -> Path | None:
+        return self._agents / agent / WIRE if can_name_file(agent) else None
+
+    def _link(self, agent: str, call: str, title: str = "") -> None:
+        """Note that this agent started another one."""
+        if self._is_placed and agent != self._agent:
+            path = self._file_of(agent)
+            self.builder.link(SessionLink(LinkKind.SUBAGENT, self._identifier_of(agent), path, clean_text(call), title))
+
+    def _note_started(self, call: str, result: Any) -> None:
+        """Note whom a call started, by its result: one agent, or a swarm of them."""
+        tool = self._tools.get(call)
+        if tool is None:
+            return
+        output = mapping(result).get("output")
+        texts = [output] if isinstance(output, str) else [string(part.get("text")) for part in objects(output)]
+        for text in texts:
+            for agent in STARTED[tool].findall(text):
+                self._started.add(agent)
+                self._link(agent, call)
 
     def add(self, record: Record) -> None:
         """Take a record."""
@@ -122,6 +185,12 @@ class KimiCodeInterpreter(RecordInterpreter):
             self._compacting = "compaction" if value.get("kind") == "compaction" else ""
             if not self._compacting:
                 self._thread.model = self._alias if model.startswith("__") else model or self._alias
+        elif kind == "task.started":
+            about = mapping(value.get("info"))
+            agent, call = string(about.get("agentId")), string(about.get("parentToolCallId"))
+            if about.get("kind") == "agent" and agent and call:
+                self._started.add(agent)
+                self._link(agent, call, clean_string(about.get("description")))
         elif kind == "full_compaction.begin":
             self._compacting = clean_string(value.get("source")) or "auto"
         elif kind in ("full_compaction.cancel", "full_compaction.complete"):
@@ -130,10 +199,9 @@ class KimiCodeInterpreter(RecordInterpreter):
             self._thread.say(said(value), origin)
 
     def _configure(self, value: Mapping[str, Any], origin: Origin) -> None:
-        builder = self.builder
         place = clean_string(value.get("cwd"))
         place = place or clean_string(mapping(value.get("environmentDisclosure")).get("cwd"))
-        builder.working_directory = builder.working_directory or place
+        self._folder = self._folder or place
         self._alias = clean_string(value.get("modelAlias")) or self._alias
         self._thread.model = clean_string(value.get("modelAlias")) or self._thread.model
         if string(value.get("systemPrompt")):
@@ -197,10 +265,13 @@ class KimiCodeInterpreter(RecordInterpreter):
         elif kind in ("content.part", "tool.call"):
             if kind == "tool.call":
                 self._awaited.add(string(event.get("toolCallId")))
+                if string(event.get("name")) in STARTED:
+                    self._tools[string(event.get("toolCallId"))] = string(event.get("name"))
             for chat in said(value):
                 self._thread.answer(chat.value, origin, time)
         else:
             identifier = string(event.get("toolCallId"))
+            self._note_started(identifier, event.get("result"))
             if kind != "tool.result" or identifier in self._awaited:
                 self._thread.say(said(value), origin)
             self._awaited.discard(identifier)

@@ -66,6 +66,11 @@ class StepThread(ChatThread):
             call = self._builder.calls[self._call]
             self._builder.calls[self._call] = structs.replace(call, usage=usage, model=model or call.model)
 
+    def name_response(self, identifier: str) -> None:
+        """Note the provider's id of the response: a fork's copy of it has the same."""
+        if self._call is not None and identifier:
+            self._builder.calls[self._call] = structs.replace(self._builder.calls[self._call], identifier=identifier)
+
     def name_model(self, model: str) -> None:
         """Note which model answered, where nothing said so before."""
         if self._call is not None and model and not self._builder.calls[self._call].model:
