@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import SystemCommand
-from textual.events import Mount
+from textual.events import Mount, ScreenResume, ScreenSuspend
 from textual.notifications import Notify
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from textual.command import Provider
     from textual.driver import Driver
+    from textual.message import Message
     from textual.notifications import SeverityLevel
     from textual.widget import AwaitMount
 
@@ -66,6 +67,14 @@ def _commands_provider() -> type[Provider]:
     from inspector.ui.help.palette import CommandProvider
 
     return CommandProvider
+
+
+class StartScreen(Screen[None]):
+    """What Textual wants to have before there is a screen to show: nothing of it is worked out."""
+
+    def post_message(self, message: Message) -> bool:
+        """Take a message, but not that it is in front: it would be styled, laid out and painted."""
+        return isinstance(message, ScreenResume | ScreenSuspend) or super().post_message(message)
 
 
 class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, PaintingApp):
@@ -113,6 +122,10 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
             self.settings = self.settings._replace(problems=(*self.settings.problems, problem))
             self._use_theme("dark")
+
+    def get_default_screen(self) -> StartScreen:
+        """The screen of `START`."""
+        return StartScreen()
 
     def _styled_first_screen(self) -> Screen[None]:
         screen = self._first_screen()
@@ -275,7 +288,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.set_keymap(dict(self.settings.keymap))
         self.add_mode(HOME, self._styled_first_screen)
         await self.switch_mode(HOME)
-        self.add_mode(START, Screen)  # it has no name until now, and what has none is not removed
+        self.add_mode(START, StartScreen)  # it has no name until now, and what has none is not removed
         await self.remove_mode(START)
         self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
         after_frame(self, self._open_others)

@@ -178,7 +178,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("w d", has("Plan B and plan A", "Both have the same")),
     ("escape", lacks("Plan B and plan A")),
     ("z d", has("Runs a day")),
-    ("escape", lacks("How many sessions like this")),
+    ("escape", lacks("Runs a day")),
     ("*", has("the plan is .* now|no plan saves|still looking|best plan|a plan is on")),
     ("c", has(r"Compare \d+ plans")),
     ("escape", has("Timeline")),

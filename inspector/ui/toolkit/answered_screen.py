@@ -42,6 +42,24 @@ class AnsweredScreen(Screen[Answer]):
     """
 
     _is_going = False
+    _resumed: events.ScreenResume | None = None
+
+    def post_message(self, message: Message) -> bool:
+        """Take a message; that it comes to the front only once, where it waits to be told of that already.
+
+        Textual tells it to the screen of a new mode twice, which styles every widget each time.
+        """
+        waiting = self._resumed
+        if isinstance(message, events.ScreenResume):
+            if waiting is not None and waiting.refresh_styles >= message.refresh_styles:
+                return True
+            self._resumed = message
+        elif isinstance(message, events.ScreenSuspend):
+            self._resumed = None
+        is_taken = super().post_message(message)
+        if not is_taken and message is self._resumed:
+            self._resumed = None
+        return is_taken
 
     @property
     def is_going(self) -> bool:
@@ -91,6 +109,8 @@ class AnsweredScreen(Screen[Answer]):
         self.app.notify(told, severity="error", timeout=SECONDS_OF_FAILURE, markup=False)
 
     async def _dispatch_message(self, message: Message) -> None:
+        if message is self._resumed:
+            self._resumed = None
         await outliving(super()._dispatch_message(message))
 
     def _invoke_later(self, callback: CallbackType, sender: MessagePump) -> None:
@@ -113,7 +133,9 @@ class AnsweredScreen(Screen[Answer]):
     def _screen_resized(self, size: Size) -> None:  # noqa: ARG002  Textual tells it
         # What is told of a size may come after the terminal has another one: laid out for both in turn, a screen below
         # another one would tell itself of both for ever.
-        super()._screen_resized(self.app.size)
+        # One that is laid out for it already would paint a part of itself before all that waits to be painted.
+        if self._compositor.size != self.app.size:
+            super()._screen_resized(self.app.size)
 
     async def _on_message(self, message: Message) -> None:
         if not self.is_going or isinstance(message, OF_AN_END):
