@@ -44,6 +44,7 @@ SMALL: dict[str, dict[str, ParameterValue]] = {
     "gemini-mask": {"protect": 8_000, "minimum": 2_000},
     "gemini-truncate": {"limit": 6_000, "applies-to": "all"},
     "cline-truncate": {"window": 50_000},
+    "cline-compaction": {"window": 60_000, "keep": 8_000},
     "roo-truncate": {"window": 60_000},
     "cozempic-age": {"middle": 2, "old": 4},
     "pi-truncate": {"max-lines": 100},

@@ -103,6 +103,7 @@ _ALL = (
         fits_session=True,
     ),
     Preset("cline", "Cline: duplicate reads and truncation.", ("cline-truncate",)),
+    Preset("cline-4", "Cline since version 4: compaction.", ("cline-compaction",), fits_session=True),
     Preset("roo", "Roo Code: the sliding window.", ("roo-truncate",)),
     Preset("swe-agent", "SWE-agent: the last five observations.", ("last-observations",)),
     Preset("openhands", "OpenHands: its condenser.", ("openhands-condenser",), fits_session=True),

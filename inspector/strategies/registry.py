@@ -49,6 +49,7 @@ _HOMES: dict[str, tuple[str, str]] = {
     "gemini-truncate": ("gemini_results", "GeminiTruncate"),
     "gemini-compress": ("gemini_compress", "GeminiCompress"),
     "cline-truncate": ("cline", "ClineTruncate"),
+    "cline-compaction": ("cline_compaction", "ClineCompaction"),
     "roo-truncate": ("roo", "RooTruncate"),
     "last-observations": ("swe_agent", "LastObservations"),
     "closed-windows": ("swe_agent", "ClosedWindows"),

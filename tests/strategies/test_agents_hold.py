@@ -30,6 +30,7 @@ EAGER = (
     strategy("gemini-truncate", limit=1, applies_to="all"),
     strategy("gemini-compress", window=1, result_budget=0, limit=1, summary_tokens=50),
     strategy("cline-truncate", window=1),
+    strategy("cline-compaction", window=30, keep=5, summary_tokens=50),
     strategy("roo-truncate", window=1, reserved=0),
 )
 AT_INSERTION = [
@@ -74,6 +75,7 @@ BUSY = (
     strategy("gemini-mask", protect=100, minimum=1_000_000),
     strategy("gemini-compress", window=5_000),
     strategy("cline-truncate", window=5_000),
+    strategy("cline-compaction", window=8_000, keep=2_000),
     strategy("roo-truncate", window=5_000, reserved=100),
 )
 

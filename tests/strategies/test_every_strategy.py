@@ -70,6 +70,7 @@ EAGER = (
     strategy("gemini-truncate", limit=30),
     strategy("gemini-compress", window=100, result_budget=10, limit=30, summary_tokens=50),
     strategy("cline-truncate", window=100, enough=0.9),
+    strategy("cline-compaction", window=200, keep=60, summary_tokens=50),
     strategy("roo-truncate", window=200, reserved=20),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
     strategy("closed-windows", results=True),
@@ -128,6 +129,7 @@ TEXTS_TOO |= {"recent-events", "amortized-forgetting", "openhands-condenser", "p
 TEXTS_TOO |= {"strands-window", "adk-filter"}
 TEXTS_TOO |= {"maf-tool-results", "maf-tool-calls", "maf-window", "maf-truncation", "maf-context-window"}
 TEXTS_TOO |= {"gemini-compress", "langchain-summarization", "deepagents-evict", "cline-truncate", "roo-truncate"}
+TEXTS_TOO |= {"cline-compaction"}
 PARTS_PAIRS = {"clear-old", "cline-truncate", "roo-truncate"}
 """Remove results without their calls, as the systems they come from do."""
 REMEMBERS = {"clear-old", "truncate-after-use", "amortized-forgetting"}

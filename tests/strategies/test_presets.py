@@ -58,7 +58,14 @@ def test_presets_are_told_apart_by_what_they_do():
     assert len(set(plans)) == len(plans)
 
 
-SUMMARIZING = ("summarize", "langchain-summarization", "gemini-compress", "openhands-condenser", "pi-compaction")
+SUMMARIZING = (
+    "summarize",
+    "langchain-summarization",
+    "gemini-compress",
+    "openhands-condenser",
+    "pi-compaction",
+    "cline-compaction",
+)
 
 
 def compacted(*summaries: int):

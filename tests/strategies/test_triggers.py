@@ -22,6 +22,7 @@ def sizes(spec: str, window: int | None = 200_000) -> list[int]:
         ("gemini-compress:threshold=0.25", [50_000]),
         ("openclaw-prune", [60_000, 100_000]),
         ("cline-truncate", [160_000]),
+        ("cline-compaction", [200_000 * 0.9 * 0.9]),
         ("roo-truncate:reserved=10000", [170_000]),
         ("openhands-condenser:max-tokens=30000", [30_000]),
         ("hermes-prepass", [150_000]),

@@ -1,0 +1,245 @@
+"""Replace the beginning of a conversation by a summary when the window is nearly full, as Cline does since version 4.
+
+Source: the `agentic` compaction of Cline's SDK (@cline/core 0.0.86; cline/cline at 21cb8d2525,
+`sdk/packages/core/src/extensions/context`), which took the place of `ContextManager`, the source of `cline-truncate`.
+Before a request everything is taken for a third of its characters as JSON. From nine tenths of what the model may be
+sent on, itself nine tenths of the window, a summary takes the place of all but the newest messages that come to 20,000
+tokens. The cut falls before a message of the model or of the user, never before results, and never after the newest
+question, unless the conversation begins with it.
+
+What else Cline sends, and what it notes beside each message, is not in a session: a request is taken for its messages,
+or for the prompt as it is measured where that is more. No model is asked for the summary: a text of the length it is
+taken to have stands in for it, so that what follows is projected. The list of files that ends it there is part of that
+length.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.session.model import BlockKind
+from inspector.strategies.core import javascript
+from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
+from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
+from inspector.strategies.core.parametrized import (
+    Parametrized,
+    model_window,
+    number,
+    summary_length,
+    whole,
+    window_of,
+)
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.thread_runs import ThreadRun
+from inspector.strategies.history.conversation_items import messages_in
+from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.library.summarize import stand_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import Event
+    from inspector.strategies.history.history import History
+
+_PER_TOKEN = 3
+_OPENING = "Context summary:\n\n"
+_AROUND = len('{"role":"user","content":[]}')
+_LONGER_ROLE = len("assistant") - len("user")
+_TEXT = len('{"type":"text","text":}')
+_THINKING = len('{"type":"thinking","thinking":,"signature":""}')
+_CALL = len('{"type":"tool_use","id":"","name":"","input":}')
+_RESULT = len('{"type":"tool_result","tool_use_id":"","content":}')
+_LONG_CONVERSATION, _OF_A_LONG_ONE, _OF_THE_TRIGGER = 5, 0.5, 0.7
+
+
+def tokens_of(characters: int) -> int:
+    """What so many characters are taken for: `estimateTokens`, a third, rounded up, at least one."""
+    return max(1, -(-characters // _PER_TOKEN))
+
+
+def message_characters(moment: Moment, blocks: Iterable[int]) -> int:
+    """Length of a message as JSON in UTF-16 units, its role and content alone; images are not counted."""
+    history, sizes, around = moment.history, [], _AROUND
+    for index in blocks:
+        block, kind = history.session.blocks[index], history.kind_bytes[index]
+        around = _AROUND + _LONGER_ROLE * (kind in ASSISTANT)
+        if kind in MEDIA:
+            continue
+        if kind == TOOL_CALL:
+            named = javascript.length(block.tool_name) + javascript.length(block.tool_call_id)
+            sizes.append(_CALL + named + ARGUMENT_UNITS.sent(moment, index))
+        elif kind == TOOL_RESULT:
+            sizes.append(_RESULT + javascript.length(block.tool_call_id) + JSON_CHARACTERS.sent(moment, index))
+        elif kind == THINKING:
+            sizes.append(_THINKING + block.signature_characters + JSON_CHARACTERS.sent(moment, index))
+        else:
+            sizes.append(_TEXT + JSON_CHARACTERS.sent(moment, index))
+    return around + sum(sizes) + max(len(sizes) - 1, 0)
+
+
+@dataclass(frozen=True)
+class ClineCompaction(Parametrized):
+    """Replace all but the newest messages by a summary when the window is nearly full."""
+
+    name = "cline-compaction"
+    title = "Compaction (Cline 4)"
+    summary = (
+        "When a request nearly fills the window, replace all but the newest messages by a summary of an assumed length."
+    )
+    source = "@cline/core 0.0.86 extensions/context/agentic-compaction.ts"
+
+    trigger: float = number(0.9, "Part of what the model may be sent at which it compacts.", minimum=0.0, maximum=1.0)
+    keep: int = whole(20_000, "What the newest messages that stay come to.", "tokens", maximum=1_000_000)
+    window: int = model_window()
+    input_part: float = number(
+        0.9,
+        "Part of the window that the model may be sent; 1 where the model has a limit of its own.",
+        minimum=0.0,
+        maximum=1.0,
+    )
+    summary_tokens: int = summary_length()
+
+    def triggers(self, window: int) -> tuple[float, ...]:
+        """Its part of what the model may be sent."""
+        return ((self.window or window) * self.input_part * self.trigger,)
+
+    def start(self, history: History) -> ClineCompactionRun:
+        """A fresh run over one session."""
+        return ClineCompactionRun(self, history)
+
+
+class _Message(NamedTuple):
+    """One message, all results of a batch being one.
+
+    Attributes:
+        blocks: Its blocks.
+        may_begin: Whether what stays may begin with it.
+    """
+
+    blocks: tuple[int, ...]
+    may_begin: bool
+
+
+@dataclass
+class _Task:
+    """One conversation.
+
+    Attributes:
+        messages: All of them, those that are gone included.
+        sums: For each, what it and all before it are taken for.
+        questions: Those the user asked.
+        start: The first that is not gone.
+        summary: The block that carries the summary, -1 for none yet.
+        summary_size: What the summary is taken for.
+        summarized: How many messages it stands for.
+    """
+
+    messages: list[_Message] = field(default_factory=list)
+    sums: list[int] = field(default_factory=list)
+    questions: list[int] = field(default_factory=list)
+    start: int = 0
+    summary: int = -1
+    summary_size: int = 0
+    summarized: int = 0
+
+    def before(self, place: int) -> int:
+        """What all messages before a place are taken for."""
+        return self.sums[place - 1] if place else 0
+
+    @property
+    def total(self) -> int:
+        """What all that is sent is taken for."""
+        return self.summary_size + self.before(len(self.sums)) - self.before(self.start)
+
+    def cut(self, keep: int) -> int:
+        """The first message that stays when the newest are to come to `keep` tokens: `findCutIndex`."""
+        count = len(self.messages)
+        # The last message from which on everything comes to as much.
+        place = min(bisect_right(self.sums, self.before(count) - keep), count - 1)
+        if self.before(count) - self.before(self.start) < keep:
+            return self.start
+        first = self.start + (self.summary < 0)
+        if self.questions and self.questions[-1] >= first:
+            place = min(place, self.questions[-1])
+        while place > self.start and not self.messages[place].may_begin:
+            place -= 1
+        return max(place, self.start)
+
+
+class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
+    """The compacting at work on one session.
+
+    Attributes:
+        most: Tokens the model may be sent.
+        trigger: Tokens from which on it compacts.
+    """
+
+    def __init__(self, strategy: ClineCompaction, history: History) -> None:
+        super().__init__(strategy, history)
+        self.most = window_of(history, strategy.window) * strategy.input_part
+        self.trigger = self.most * strategy.trigger
+
+    def begin(self) -> _Task:
+        """No message yet."""
+        return _Task()
+
+    def decide(self, state: _Task, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then compact if the request would nearly fill the window."""
+        batch: list[int] = []
+        for item in self.items(arrived):
+            if item.is_result:
+                batch += item.blocks
+                continue
+            self._add_batch(state, batch, moment)
+            for event in messages_in(self.history, item):
+                self._add(state, event, moment)
+        self._add_batch(state, batch, moment)
+        tokens = max(state.total, moment.prompt_tokens)
+        return self._compact(state, moment, tokens) if state.messages and tokens >= self.trigger else ()
+
+    def _add_batch(self, state: _Task, batch: list[int], moment: Moment) -> None:
+        if batch:
+            self._take(state, _Message(tuple(batch), may_begin=False), moment)
+            batch.clear()
+
+    def _add(self, state: _Task, event: Event, moment: Moment) -> None:
+        if self.history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA):
+            state.questions.append(len(state.messages))
+        self._take(state, _Message(event.blocks, may_begin=True), moment)
+
+    def _take(self, state: _Task, message: _Message, moment: Moment) -> None:
+        state.sums.append(state.before(len(state.sums)) + tokens_of(message_characters(moment, message.blocks)))
+        state.messages.append(message)
+
+    def _target(self, state: _Task) -> int:
+        """What a request is to come to, which bounds what stays: `resolveAutoRequestTargetTokens`."""
+        asked = answered = 0
+        for message in state.messages[state.start :]:
+            is_user = self.history.kind_bytes[message.blocks[0]] in (USER_TEXT, TOOL_RESULT, *MEDIA)
+            answered += not is_user and asked
+            asked = is_user
+            if answered >= _LONG_CONVERSATION:
+                return int(self.most * _OF_A_LONG_ONE)
+        return int(self.trigger * _OF_THE_TRIGGER)
+
+    def _compact(self, state: _Task, moment: Moment, tokens: int) -> Iterator[Choice]:
+        cut = state.cut(max(min(self.strategy.keep, self._target(state)), 1))
+        gone = [block for message in state.messages[state.start : cut] for block in message.blocks]
+        if not gone:
+            return
+        moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
+        state.summarized += cut - state.start
+        state.start = cut
+        if state.summary < 0:
+            state.summary = gone[0]
+        said = _OPENING + stand_in(state.summarized, self.strategy.summary_tokens)
+        state.summary_size = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
+        reason = f"compacted at {tokens:,} tokens"
+        yield Choice(state.summary, Decision(ReplaceWithMessage(said, BlockKind.USER_TEXT), reason))
+        removed = Decision(RemoveBlock(), reason)
+        for block in gone:
+            if block != state.summary:
+                yield Choice(block, removed)
