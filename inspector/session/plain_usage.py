@@ -293,7 +293,7 @@ def _answered(text: str) -> UsageTotals | None:
     return _reported(usage) if usage else None
 
 
-_ASKED = ("/messages", "/chat/completions", "/responses", "/invoke")
+_ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-with-response-stream")
 
 
 def _har(path: Path) -> Iterable[UsageTotals]:

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import sqlite3
+import zlib
 from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -178,6 +179,32 @@ def packed(made: Record, *, in_pieces: bool = False) -> Record:
         return {**made, "response": {**made["response"], "content": {**content, "text": json.dumps(pieces)}}}
     encoded = {**content, "text": base64.b64encode(data).decode(), "encoding": "base64"}
     return {**made, "response": {**made["response"], "content": encoded}}
+
+
+def frame(payload: bytes, **headers: str) -> bytes:
+    """A frame of Amazon's event streams (botocore's `eventstream.py`); in names of headers `_` stands for `-`."""
+    made = b""
+    for name, value in headers.items():
+        named, text = f":{name.replace('_', '-')}".encode(), value.encode()
+        made += bytes([len(named)]) + named + b"\x07" + len(text).to_bytes(2) + text
+    prelude = (len(made) + len(payload) + 16).to_bytes(4) + len(made).to_bytes(4)
+    prelude += zlib.crc32(prelude).to_bytes(4)
+    whole = prelude + made + payload
+    return whole + zlib.crc32(whole).to_bytes(4)
+
+
+def chunk(event: Record) -> bytes:
+    """A frame that carries an event of the Messages API, as Bedrock writes it."""
+    inside = {"bytes": base64.b64encode(json.dumps(event, ensure_ascii=False).encode()).decode(), "p": "abcdef"}
+    about = {"event_type": "chunk", "content_type": "application/json", "message_type": "event"}
+    return frame(json.dumps(inside).encode(), **about)
+
+
+def framed(made: Record, frames: bytes) -> Record:
+    """An entry whose answer came in frames, which archives keep in base64."""
+    content = {"mimeType": "application/vnd.amazon.eventstream", "encoding": "base64"}
+    content["text"] = base64.b64encode(frames).decode()
+    return {**made, "response": {**made["response"], "content": content}}
 
 
 def archive(entries: list[Record]) -> Record:

@@ -6,14 +6,17 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.har import HarFormat
 from inspector.session.model import Usage
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
 from tests.session.soundness import assert_sound
-from tests.session.tap_store import archive, archive_of, entry, packed
+from tests.session.tap_store import archive, archive_of, chunk, entry, frame, framed, packed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +115,99 @@ def test_claude_on_bedrock_is_asked_at_an_address_that_names_the_model(tmp_path:
     url = "https://bedrock-runtime.example/model/claude-x/invoke"
     session = opened(archive([entry(body, json.dumps({**answer, "usage": usage}), 0, url)]), tmp_path)
     assert (session.calls[0].model, session.calls[0].usage) == ("claude-x", Usage(uncached=3, output=1))
+
+
+def test_what_separates_lines_in_texts_does_not_end_an_event(tmp_path: Path) -> None:
+    begun = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    went_on = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a\u2028b\x85c"}}
+    answer = "".join(f"data: {json.dumps(one, ensure_ascii=False)}\r\n\r\n" for one in (begun, went_on))
+    session = opened(archive([entry({**ASKED, "model": "claude-x"}, answer)]), tmp_path)
+    assert said(session)[-1] == ("assistant", ["a\u2028b\x85c"])
+
+
+BEDROCK = "https://bedrock-runtime.example/model/us.anthropic.claude-x-v1%3A0/invoke-with-response-stream"
+
+STREAM: list[Record] = [
+    {
+        "type": "message_start",
+        "message": {
+            "id": "msg_bdrk_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude-x",
+            "content": [],
+            "usage": {
+                "input_tokens": 12,
+                "cache_creation_input_tokens": 30,
+                "cache_read_input_tokens": 400,
+                "output_tokens": 1,
+            },
+        },
+    },
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "twenty\u2028one"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 21}},
+    {"type": "message_stop", "amazon-bedrock-invocationMetrics": {"inputTokenCount": 12, "outputTokenCount": 21}},
+]
+
+
+def asked_bedrock(second: float, *texts: str) -> Record:
+    roles = ("user", "assistant")
+    messages = [{"role": roles[place % 2], "content": text} for place, text in enumerate(texts)]
+    return entry({"anthropic_version": "bedrock-2023-05-31", "messages": messages}, "", second, BEDROCK)
+
+
+def test_an_answer_in_frames_of_bedrock_is_read_with_its_usage(tmp_path: Path) -> None:
+    frames = b"".join(map(chunk, STREAM))
+    made = [asked_bedrock(0, "go"), asked_bedrock(1, "go", "twenty\u2028one", "more")]
+    session = opened(archive([framed(one, frames) for one in made]), tmp_path)
+    assert [(call.model, call.identifier) for call in session.calls] == [("claude-x", "msg_bdrk_1")] * 2
+    usage = Usage(uncached=12, cache_read=400, cache_write_5m=30, output=21)
+    assert [call.usage for call in session.calls] == [usage, usage]
+    assert [call.prompt_messages for call in session.calls] == [1, 3]
+    assert said(session)[:2] == [("user", ["go"]), ("assistant", ["twenty\u2028one"])]
+    assert session.diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("frames", "problem", "output"),
+    [
+        (b"".join(map(chunk, STREAM))[:-40], "an event stream that is cut off or damaged", 21),
+        (b"".join(map(chunk, STREAM[:4]))[:-1] + b"?", "an event stream that is cut off or damaged", 1),
+        (
+            b"".join(map(chunk, STREAM[:4]))
+            + frame(b'{"message":"slow down"}', message_type="exception", exception_type="throttlingException"),
+            "an event stream that ended in an exception",
+            1,
+        ),
+        (
+            b"".join(map(chunk, STREAM))
+            + frame(b'{"usage":{}}', message_type="event", event_type="metadata", content_type="application/json"),
+            "an event stream with frames that are not understood",
+            21,
+        ),
+    ],
+)
+def test_frames_that_are_not_whole_or_not_known_cost_themselves_and_are_told(
+    tmp_path: Path, frames: bytes, problem: str, output: int
+) -> None:
+    session = opened(archive([framed(asked_bedrock(0, "go"), frames)]), tmp_path)
+    assert [note.reason for note in session.diagnostics] == [problem]
+    assert session.calls[0].usage is not None
+    assert (session.calls[0].usage.prompt, session.calls[0].usage.output) == (442, output)
+
+
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damaged_frames_fail_nothing(tmp_path: Path, data: st.DataObject) -> None:
+    frames = bytearray(b"".join(map(chunk, STREAM)))
+    for _ in range(data.draw(st.integers(1, 6))):
+        frames[data.draw(st.integers(0, len(frames) - 1))] = data.draw(st.integers(0, 255))
+    sound = framed(asked_bedrock(0, "go"), b"".join(map(chunk, STREAM)))
+    cut = data.draw(st.integers(0, len(frames)))
+    session = opened(archive([sound, framed(asked_bedrock(1, "other"), bytes(frames[:cut]))]), tmp_path)
+    assert session.calls[0].usage is not None
 
 
 def test_an_archive_without_a_request_to_a_model_is_no_session(tmp_path: Path) -> None:

@@ -6,11 +6,13 @@ those of OpenAI's chat completions.
 
 from __future__ import annotations
 
+import re
 import zlib
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
+from inspector.session.formats.aws_event_stream import events_text, is_event_stream
 from inspector.session.json.codec import json_in
 from inspector.session.json.nodes import Fields
 from inspector.session.json.values import mapping, objects, string
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 DONE = "[DONE]"
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a line of a stream: other separators of lines stand in texts."""
 
 BEGINNINGS = ("data:", "event:", "id:", ":", "{")
 """How the text of a body begins that is not in base64."""
@@ -74,7 +79,7 @@ class StreamNode:
 
 def events_of(stream: str) -> Iterator[dict[str, Any]]:
     """The JSON objects that a stream's events carry; what is cut off or no JSON is left out."""
-    for line in stream.splitlines():
+    for line in LINE_END.split(stream):
         if line.startswith("data:") and (data := line[5:].strip()) != DONE:
             value = json_in(data)
             if isinstance(value, dict):
@@ -84,20 +89,29 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
 def decoded(text: str) -> str:
     """The text of a body, which some logs write in base64, and some of those in pieces and compressed.
 
-    Polly.js writes a list of pieces, compressed as they came where the response says that it is.
+    Polly.js writes a list of pieces, compressed as they came where the response says that it is. What came in frames
+    from Amazon Bedrock is put as the server-sent events that others send.
     """
-    if text.lstrip().startswith(BEGINNINGS):
+    data = data_of(text)
+    if data is None:
         return text
+    return events_text(data) if is_event_stream(data) else data.decode(errors="replace")
+
+
+def data_of(text: str) -> bytes | None:
+    """The bytes of a body that is written in base64; None for one that is not."""
+    if text.lstrip().startswith(BEGINNINGS):
+        return None
     pieces = json_in(text) if text.startswith("[") else [text]
     if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
-        return text
+        return None
     try:
         data = b"".join(b64decode(piece, validate=True) for piece in pieces)
         if data.startswith(GZIP):
             data = zlib.decompressobj(AS_GZIP).decompress(data, MOST_BYTES)
     except (ValueError, zlib.error):
-        return text
-    return data.decode(errors="replace")
+        return None
+    return data
 
 
 def answer_of(text: str) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from inspector.session.formats.aws_event_stream import is_event_stream, problem_of
 from inspector.session.formats.claude_trace.exchanges import OTHER, ExchangeLog, HttpExchange, blocks_of_record
 from inspector.session.formats.plain.records import BETA_HEADER
+from inspector.session.formats.streamed_answers import data_of
 from inspector.session.json.codec import json_in
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds, string
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
     from inspector.session.model import Origin
 
-ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke")
+STREAMED = "/invoke-with-response-stream"
+"""How the addresses end at which Bedrock is asked for an answer in frames."""
+
+ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke", STREAMED)
 """How the addresses end at which models are asked by the three APIs, Anthropic's on Bedrock too."""
 
 FIELDS = ("messages", "input")
@@ -74,9 +79,13 @@ class HarInterpreter(DocumentInterpreter):
             for header in objects(request.value_of("headers"))
             if string(header.get("name")).lower() == BETA_HEADER
         ]
+        address = path_of(string(request.value_of("url")))
+        answer = data_of(string(content.value_of("text"))) if address.endswith(STREAMED) else None
+        if answer is not None and is_event_stream(answer) and (problem := problem_of(answer)):
+            self.builder.diagnose(problem, 0, item.offset, skipped=False)
         log.add(
             HttpExchange(
-                path_of(string(request.value_of("url"))),
+                address,
                 request.fields_of("postData").get("text"),
                 content.get("text"),
                 {BETA_HEADER: ",".join(betas)},
