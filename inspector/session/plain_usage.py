@@ -297,10 +297,12 @@ _ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-wi
 
 
 def _har(path: Path) -> Iterable[UsageTotals]:
-    """The body of every response at an address at which models are asked; none where one is packed."""
+    """The body of every response at an address at which models are asked; none where one is packed, or Google's."""
     for entry in json.loads(path.read_bytes())["log"]["entries"]:
         address = entry["request"]["url"].partition("?")[0].rstrip("/")
         content = entry["response"].get("content") or {}
+        if address.endswith("enerateContent"):
+            raise ValueError
         if not address.endswith(_ASKED) or not content.get("text"):
             continue
         if content.get("encoding") or content["text"].startswith("["):
@@ -322,6 +324,8 @@ def _claude_tap(path: Path) -> Iterable[UsageTotals]:
         if record.get("transport") == "websocket":
             raise ValueError
         address = record["request"]["path"].partition("?")[0].rstrip("/")
+        if address.endswith("enerateContent"):
+            raise ValueError
         body = record["response"].get("body")
         found = _reported(body.get("usage")) if isinstance(body, dict) and address.endswith(_ASKED) else None
         if found is not None:

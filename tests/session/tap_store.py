@@ -207,6 +207,23 @@ def framed(made: Record, frames: bytes) -> Record:
     return {**made, "response": {**made["response"], "content": content}}
 
 
+def google_body(*contents: tuple[str, list[Record]], **config: Any) -> Record:
+    """What Google's API is asked (gemini-cli's `code_assist/converter.ts`)."""
+    made: Record = {"contents": [{"role": role, "parts": parts} for role, parts in contents]}
+    declared = [{"name": "read_file", "parametersJsonSchema": {"type": "object"}}]
+    if config:
+        return {**made, "generationConfig": config}
+    system = {"role": "user", "parts": [{"text": "You are Gemini CLI."}]}
+    return {**made, "systemInstruction": system, "tools": [{"functionDeclarations": declared}]}
+
+
+def google_chunk(*parts: Record, **counts: int) -> Record:
+    """A chunk of an answer, the last with its usage."""
+    candidate = {"content": {"role": "model", "parts": list(parts)}, "index": 0}
+    made = {"candidates": [candidate], "modelVersion": "gemini-2.5-pro", "responseId": "r1"}
+    return {**made, "usageMetadata": counts} if counts else made
+
+
 def archive(entries: list[Record]) -> Record:
     return {"log": {"version": "1.2", "creator": {"name": "browser", "version": "1"}, "entries": entries}}
 

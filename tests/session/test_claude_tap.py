@@ -8,22 +8,35 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.claude_tap import ClaudeTapFormat
-from inspector.session.model import Usage
+from inspector.session.model import BlockKind, ContextCause, Usage
 from inspector.session.open import open_session
+from tests.examples import examples
 from tests.session import databases, tap_store
+from tests.session.mutations import mutated
+from tests.session.run_files import Record, encoded
 from tests.session.soundness import assert_sound
-from tests.session.tap_store import TABLES, bundle, message, record, records, statements, write
+from tests.session.tap_store import (
+    TABLES,
+    bundle,
+    google_body,
+    google_chunk,
+    message,
+    record,
+    records,
+    statements,
+    write,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from inspector.session.model import Session
-    from tests.session.run_files import Record
 
 
 def said(session: Session) -> list[tuple[str, list[str]]]:
@@ -168,6 +181,171 @@ def test_requests_for_something_else_are_counted_and_failures_are_requests_witho
     session = lines_of([*records(2), failed, models, counting], tmp_path)
     assert session.record_counts == {"request": 2, "request without an answer": 1, "other request": 2}
     assert all(ClaudeTapFormat().is_bookkeeping(name) for name in ("other", "other request"))
+
+
+GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse"
+
+CALL: Record = {"functionCall": {"id": "c1", "name": "read_file", "args": {"path": "a"}}, "thoughtSignature": "abc"}
+
+FOUND: Record = {"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "found"}}}
+
+COUNTS = {"promptTokenCount": 900, "cachedContentTokenCount": 400, "candidatesTokenCount": 20}
+
+PUT_TOGETHER = {"content": [{"type": "text", "text": "mirrored"}], "usage": {"input_tokens": 900, "output_tokens": 26}}
+"""What claude-tap adds to an answer of Google's (`sse.py`)."""
+
+
+def gemini_records(*, wraps: bool = False) -> list[Record]:
+    """Two requests of Gemini CLI's as claude-tap records them, and one that it makes for itself before."""
+    thought = {"text": "hm", "thought": True}
+    first = google_chunk(thought, {"text": "looking"}, CALL, **COUNTS, thoughtsTokenCount=6, totalTokenCount=926)
+    second = google_chunk({"text": "done"}, promptTokenCount=1000, toolUsePromptTokenCount=50, candidatesTokenCount=3)
+    asked = [("user", [{"text": "go"}])]
+    went_on = [*asked, ("model", [{"text": "looking"}, CALL]), ("user", [FOUND])]
+    routed = google_body(*asked, responseMimeType="application/json", responseJsonSchema={})
+    chosen = google_chunk({"text": '{"model_choice":"pro"}'}, promptTokenCount=70, candidatesTokenCount=7)
+    path = "/v1internal:streamGenerateContent?alt=sse" if wraps else GEMINI
+
+    def body(made: Record) -> Record:
+        return {"model": "gemini-2.5-pro", "project": "p", "request": made} if wraps else made
+
+    return [
+        record(body(routed), {"response": chosen, "traceId": "t"} if wraps else chosen, 1, path.replace("stream", "")),
+        record(body(google_body(*asked)), {**first, **PUT_TOGETHER}, 2, path),
+        record(body(google_body(*went_on)), {**second, **PUT_TOGETHER}, 3, path),
+    ]
+
+
+@pytest.mark.parametrize("wraps", [False, True])
+def test_requests_of_googles_api_are_a_conversation_with_its_usage(tmp_path: Path, wraps: bool) -> None:
+    made = gemini_records(wraps=wraps)
+    made[0]["request"]["path"] = made[0]["request"]["path"].replace("GenerateContent", "generateContent")
+    lines = lines_of(made, tmp_path)
+    for session in (lines, in_database(made, tmp_path)):
+        main = [one for one in session.messages if one.thread == 0]
+        found = [(one.role.value, [session.text(block) for block in one.blocks]) for one in main]
+        assert found[0][1][1:] == ["You are Gemini CLI."]
+        assert found[1:] == [
+            ("user", ["go"]),
+            ("assistant", ["hm", "looking", '{"path":"a"}']),
+            ("user", ["found"]),
+            ("assistant", ["done"]),
+        ]
+        calls = [call for call in session.calls if session.messages[call.response].thread == 0]
+        assert [call.usage for call in calls] == [
+            Usage(uncached=500, cache_read=400, output=26, reasoning=6),
+            Usage(uncached=1050, output=3),
+        ]
+        assert {call.model for call in session.calls} == {"gemini-2.5-pro"}
+        assert [context.cause for context in session.contexts if context.thread == 0] == [ContextCause.START]
+        assert [call.usage and call.usage.prompt for call in session.calls if call not in calls] == [70]
+        assert main[3].blocks[0].tool_name == "read_file"
+        assert session.record_counts == {"request": 3}
+
+
+def test_results_that_name_no_call_belong_to_the_calls_before_them_in_order(tmp_path: Path) -> None:
+    calls: list[Record] = [{"functionCall": {"name": name, "args": {}}} for name in ("list", "read")]
+    found: list[Record] = [
+        {"functionResponse": {"name": "list", "response": {"error": "gone"}}},
+        {"functionResponse": {"name": "read", "response": {"lines": 2}}},
+    ]
+    asked = ("user", [{"text": "go"}])
+    answers = [google_chunk(*calls), google_chunk({"text": "done"})]
+    bodies = [google_body(asked), google_body(asked, ("model", calls), ("user", found))]
+    made = [record(body, answer, 1, GEMINI) for body, answer in zip(bodies, answers, strict=True)]
+    session = lines_of(made, tmp_path)
+    results = [block for block in session.blocks if block.kind is BlockKind.TOOL_RESULT]
+    assert [(one.tool_name, one.is_error, session.text(one)) for one in results] == [
+        ("list", True, "gone"),
+        ("read", False, '{"lines":2}'),
+    ]
+
+
+def test_an_answer_of_googles_that_was_stopped_before_it_said_anything_is_billed(tmp_path: Path) -> None:
+    stopped = {"candidates": [{"finishReason": "SAFETY"}], "usageMetadata": {"promptTokenCount": 9}}
+    blocked = {"promptFeedback": {"blockReason": "OTHER"}}
+    made = [
+        record(google_body(("user", [{"text": text}])), one, 1, GEMINI)
+        for text, one in (("a", stopped), ("b", blocked))
+    ]
+    session = lines_of(made, tmp_path)
+    assert [call.usage and call.usage.prompt for call in session.calls] == [9]
+    assert session.record_counts == {"request": 1, "request without an answer": 1}
+
+
+def test_thoughts_that_the_total_says_to_be_in_the_answer_are_counted_once(tmp_path: Path) -> None:
+    counts = {"promptTokenCount": 100, "candidatesTokenCount": 30, "thoughtsTokenCount": 10, "totalTokenCount": 130}
+    session = lines_of(
+        [record(google_body(("user", [{"text": "a"}])), google_chunk({"text": "b"}, **counts), 1, GEMINI)], tmp_path
+    )
+    assert session.calls[0].usage == Usage(uncached=100, output=30, reasoning=10)
+
+
+def cursor_step(turn: int, step: int, asked: str, *content: Record, conversation: str = "c1") -> Record:
+    """A step of Cursor's as claude-tap makes a record of it (`cursor_transcript.py`)."""
+    body = {
+        "cursor_turn": turn,
+        "cursor_step": step,
+        "messages": [{"role": "user", "content": asked}],
+        "model": "gpt-x",
+    }
+    body |= {"tools": [{"name": "Read", "input_schema": {}}], "cursor_context_tokens_used": 12_000}
+    answer = {"id": conversation, "type": "message", "role": "assistant", "content": list(content), "model": "gpt-x"}
+    path = f"/cursor/transcript/{conversation}/turn/{turn}/step/{step}"
+    made = record(body, answer, 1, path)
+    made["request"]["method"] = "CURSOR_TRANSCRIPT"
+    return {**made, "transport": "cursor-transcript"}
+
+
+def test_steps_of_cursor_are_one_conversation_whose_prompts_nobody_counted(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a"}}
+    text = {"type": "text", "text": "done"}
+    made = [
+        cursor_step(1, 1, "go", {"type": "text", "text": "looking"}, call),
+        cursor_step(1, 2, "go", text),
+        cursor_step(2, 1, "go", text),
+    ]
+    for session in (lines_of(made, tmp_path), in_database(made, tmp_path)):
+        assert said(session) == [
+            ("user", ["go"]),
+            ("assistant", ["looking", '{"path":"a"}']),
+            ("assistant", ["done"]),
+            ("user", ["go"]),
+            ("assistant", ["done"]),
+        ]
+        assert [call.prompt_messages for call in session.calls] == [1, 2, 4]
+        assert len(session.contexts) == 1
+        assert [(call.usage, call.time, call.model) for call in session.calls] == [(None, None, "gpt-x")] * 3
+        assert session.record_counts == {"step of a transcript": 3}
+
+
+def test_requests_of_google_and_steps_of_cursor_are_followed_as_they_are_added(tmp_path: Path) -> None:
+    text = {"type": "text", "text": "done"}
+    made = [*gemini_records(), *(cursor_step(turn, step, "go", text) for turn in (1, 2) for step in (1, 2))]
+    path = tmp_path / "trace.jsonl"
+    path.write_text(written(made[0]) + "\n")
+    database = databases.created(tmp_path / "traces.sqlite3", TABLES, *statements(made[:1]))
+    followers = [Follower(path), Follower(database)]
+    for number in range(2, len(made) + 1):
+        path.write_text("".join(written(one) + "\n" for one in made[:number]))
+        with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+            databases.run(connection, *statements(made[:number], first=number))
+        for follower in followers:
+            for _ in range(3):
+                follower.poll()
+            assert follower.session == open_session(follower.path)
+            assert_sound(follower.session)
+
+
+ODD_ONES = [encoded(one) for one in (*gemini_records(), cursor_step(1, 1, "go", {"type": "text", "text": "x"}))]
+
+
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=mutated(ODD_ONES))
+def test_damaged_requests_of_google_and_steps_of_cursor_fail_nothing(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_bytes(b"\n".join([*ODD_ONES, *ODD_ONES, data, b""]))
+    assert_sound(open_session(path))
 
 
 def test_neither_hosts_nor_headers_are_in_what_is_shown_of_a_record(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
 from tests.session.soundness import assert_sound
-from tests.session.tap_store import archive, archive_of, chunk, entry, frame, framed, packed
+from tests.session.tap_store import archive, archive_of, chunk, entry, frame, framed, google_body, google_chunk, packed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,6 +208,42 @@ def test_damaged_frames_fail_nothing(tmp_path: Path, data: st.DataObject) -> Non
     cut = data.draw(st.integers(0, len(frames)))
     session = opened(archive([sound, framed(asked_bedrock(1, "other"), bytes(frames[:cut]))]), tmp_path)
     assert session.calls[0].usage is not None
+
+
+@pytest.mark.parametrize("form", ["events", "wrapped events", "array", "at once"])
+def test_requests_to_googles_api_are_read_in_every_form_of_answer(tmp_path: Path, form: str) -> None:
+    counts = {
+        "promptTokenCount": 900,
+        "cachedContentTokenCount": 400,
+        "candidatesTokenCount": 20,
+        "thoughtsTokenCount": 6,
+    }
+    call = {"functionCall": {"name": "read_file", "args": {"path": "a"}}}
+    chunks = [
+        google_chunk({"text": "h", "thought": True}, promptTokenCount=900, candidatesTokenCount=1),
+        google_chunk({"text": "m", "thought": True}, {"text": "loo"}),
+        google_chunk({"text": "king"}, call, **counts),
+    ]
+    wraps = form == "wrapped events"
+    made = [{"response": one} if wraps else one for one in chunks]
+    answer = "".join(f"data: {json.dumps(one)}\r\n\r\n" for one in made)
+    if form == "array":
+        answer = json.dumps(chunks, indent=2)
+    elif form == "at once":
+        whole = [{"text": "hm", "thought": True}, {"text": "looking"}, call]
+        answer = json.dumps(google_chunk(*whole, **counts))
+    asked = google_body(("user", [{"text": "go"}]))
+    method = "generateContent" if form == "at once" else "streamGenerateContent"
+    address = f"https://secret-host.example/v1beta/models/gemini-2.5-pro:{method}"
+    if wraps:
+        asked, address = (
+            {"model": "gemini-2.5-pro", "request": asked},
+            f"https://secret-host.example/v1internal:{method}",
+        )
+    session = opened(archive([entry(asked, answer, 0, address)]), tmp_path)
+    assert said(session)[1:] == [("user", ["go"]), ("assistant", ["hm", "looking", '{"path":"a"}'])]
+    assert session.calls[0].usage == Usage(uncached=500, cache_read=400, output=26, reasoning=6)
+    assert (session.calls[0].model, session.calls[0].identifier) == ("gemini-2.5-pro", "r1")
 
 
 def test_an_archive_without_a_request_to_a_model_is_no_session(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Answers that came as a stream of server-sent events, put together as if they had come at once.
 
 Events are those of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and chunks
-those of OpenAI's chat completions.
+those of OpenAI's chat completions and of Google's API, which also come as one array.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
+from inspector.session.formats.google_content import answer_in, answer_of_chunks
 from inspector.session.json.codec import json_in
 from inspector.session.json.nodes import Fields
 from inspector.session.json.values import mapping, objects, string
@@ -118,8 +119,12 @@ def answer_of(text: str) -> dict[str, Any]:
     """The message that a stream, or JSON, carries, with `model`, `id` and `usage`; empty where it carries none."""
     text = decoded(text)
     if text.lstrip().startswith("{"):
-        return _answer_at_once(mapping(json_in(text)))
-    return _answer_of_stream(text)
+        value = mapping(json_in(text))
+        found = answer_in(value)
+        return answer_of_chunks([found]) if found else _answer_at_once(value)
+    chunks = objects(json_in(text)) if text.lstrip().startswith("[") else events_of(text)
+    google = [found for chunk in chunks if (found := answer_in(chunk))]
+    return answer_of_chunks(google) if google else _answer_of_stream(text)
 
 
 def _answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """claude-tap: requests of agents as its proxy recorded them, in a database, a compact bundle or lines.
 
 Checked against liaohch3/claude-tap: `claude_tap/trace_store.py` (tables, schema 4), `compact_trace.py` (parts that are
-kept once), `proxy.py`, `sse.py` and `ws_proxy.py` (records, and how answers of streams are put together).
+kept once), `proxy.py`, `sse.py` and `ws_proxy.py` (records, and how answers of streams are put together),
+`cursor_transcript.py` (what it makes of Cursor's transcripts).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ClaudeTapFormat(Format):
         "claude-tap/traces.sqlite3 in ~/.local/share or $XDG_DATA_HOME, or $CLOUDTAP_DB; .traces in the folder where "
         "it was started, in older versions; exports anywhere"
     )
-    exact = "tokens of every call that was answered"
+    exact = "tokens of every call that was answered; none of Cursor's, which nobody counts"
 
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.billing_terms import SERVICE_TIER, terms_of
 from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import usage_of
-from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
+from inspector.session.formats.plain.reader import Digests, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
 from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
 from inspector.session.json.values import clean_string, mapping, string
@@ -35,6 +35,9 @@ PURPOSES = (
 OFF = "off"
 """What a request asks for that does not speak of thinking."""
 
+ASIDE = "is_aside"
+"""Says of a request that a program reads its answer by itself, however large the request is."""
+
 TELLING_CHARACTERS = 200
 """So much of an answer in the first message of another conversation is a summary, no coincidence."""
 
@@ -55,10 +58,14 @@ class TraceLog(RequestLog):
         self._has_main = False
         self._others = 0
         self._said: dict[int, str] = {}
+        self._asides: dict[Digests, list[RequestThread]] = {}
 
     def add_request(self, request: PlainConversation) -> None:
         """Add a request: to a conversation, or beside all where a program made it for an end of its own."""
         purpose = _purpose_of(request) if request.response is not None else ""
+        if request.about.get(ASIDE):
+            self._add_aside(request)
+            return
         if request.response is None or not purpose:
             super().add_request(request)
             return
@@ -76,6 +83,14 @@ class TraceLog(RequestLog):
                 clean_string(request.reply.get("id")),
                 terms_of(usage, answer.about.get(SERVICE_TIER)).code,
             )
+
+    def _add_aside(self, request: PlainConversation) -> None:
+        """Add a request whose answer a program reads: it may begin as a conversation does, and goes on with none."""
+        threads, self._threads_of_opening = self._threads_of_opening, self._asides
+        try:
+            super().add_request(request)
+        finally:
+            self._threads_of_opening = threads
 
     def number_of(self, request: PlainConversation | None) -> int:
         """The first conversation that is no small call beside one is the main one."""
@@ -147,7 +162,8 @@ def _purpose_of(request: PlainConversation) -> str:
 def _is_small(request: PlainConversation) -> bool:
     """Whether a request is one of those that programs make beside a conversation: for a title, to ask for a quota."""
     tools = request.tools.value() if request.tools is not None else None
-    return not tools and ("haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1)
+    is_cheap = "haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1
+    return not tools and (is_cheap or bool(request.about.get(ASIDE)))
 
 
 def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any]) -> PlainConversation:

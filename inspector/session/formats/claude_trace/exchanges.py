@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.formats.chat import blocks_of_message as blocks_of_chat_message
 from inspector.session.formats.claude_trace.conversations import TraceLog, conversation_of
+from inspector.session.formats.claude_trace.google_requests import ENDINGS, google_request
+from inspector.session.formats.google_content import is_content, message_of
 from inspector.session.formats.plain.reader import blocks_of_record as blocks_of_message
+from inspector.session.formats.plain.records import PlainConversation, is_message
 from inspector.session.formats.responses.reader import ResponsesInterpreter, blocks_of_packed
 from inspector.session.formats.responses.records import exchange_of, is_item
 from inspector.session.formats.streamed_answers import answer_of, decoded
@@ -18,10 +23,14 @@ if TYPE_CHECKING:
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
-    from inspector.session.json.nodes import Node
+    from inspector.session.json.nodes import Fields, Node
     from inspector.session.model import Origin
 
+STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
+"""Where claude-tap says that a step stands of a conversation of Cursor's: which, and in which turn."""
+
 REQUEST, UNANSWERED, OTHER = "request", "request without an answer", "other request"
+TOLD = "step of a transcript"
 """Names under which exchanges are counted."""
 
 
@@ -54,6 +63,8 @@ class ExchangeLog:
         self._builder = builder
         self._messages = TraceLog(builder)
         self._items: ResponsesInterpreter | None = None
+        self._told: dict[str, list[Node]] = {}
+        self._turns: dict[str, str] = {}
 
     def add(self, exchange: HttpExchange) -> None:
         """Take an exchange; one that asks for no answer of a model is counted."""
@@ -68,6 +79,12 @@ class ExchangeLog:
             counts[REQUEST if said.is_answered else UNANSWERED] += 1
             self._items = self._items or ResponsesInterpreter(self._builder, self._messages.numbers)
             self._items.add_exchange(said)
+        elif (step := STEP.match(path)) is not None:
+            counts[TOLD] += 1
+            self._add_step(exchange, body.fields(), step[1], step[2])
+        elif path.endswith(ENDINGS) and (google := google_request(body, exchange.response, path, exchange.time)):
+            counts[REQUEST if google.response is not None else UNANSWERED] += 1
+            self._messages.add_request(google)
         elif "messages" in (fields := body.fields()) and "count_tokens" not in path:
             about = {"headers": exchange.headers} if exchange.headers else {}
             if exchange.time is not None:
@@ -78,11 +95,28 @@ class ExchangeLog:
         else:
             counts[OTHER] += 1
 
+    def _add_step(self, exchange: HttpExchange, fields: Fields, conversation: str, turn: str) -> None:
+        """Add a step that was told after it happened, of which the record has what was asked in its turn alone.
+
+        Its time is when it was told of, and its tools are guessed from those that were called: neither is taken.
+        """
+        told = self._told.setdefault(conversation, [])
+        if self._turns.get(conversation) != turn:
+            self._turns[conversation] = turn
+            told += fields.items_of("messages")
+        answer = exchange.response if exchange.response is not None and is_message(exchange.response.value()) else None
+        about = fields.values_of("model")
+        self._messages.add_request(PlainConversation(list(told), fields.get("system"), None, answer, {}, about))
+        if answer is not None:
+            told.append(answer)
+
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of a message, an item or an answer that is read again."""
     record = unescaped(record)
     value = lenient_json(record)[0]
+    if is_content(value):
+        return blocks_of_chat_message(message_of(value), origin.offset, origin.length, {})
     if isinstance(value, str) and (text := decoded(value)) != value and (items := blocks_of_packed(text, origin)):
         return items
     if is_item(value) or (isinstance(value, str) and not answer_of(value)):

@@ -154,7 +154,7 @@ def _result(parts: list[Any], call: str, name: str, origin: Origin, *, has_faile
             name = name or string(answer.get("name"))
             response = answer.get("response")
             has_failed = has_failed or (bool(mapping(response).get("error")) and "output" not in mapping(response))
-            texts.append(_answer(response))
+            texts.append(answer_text(response))
             inner += sequence(answer.get("parts"))
         elif isinstance(part, str) or isinstance(fields.get("text"), str):
             texts.append(part if isinstance(part, str) else fields["text"])
@@ -174,7 +174,7 @@ def _result(parts: list[Any], call: str, name: str, origin: Origin, *, has_faile
     )
 
 
-def _answer(response: Any) -> str:
+def answer_text(response: Any) -> str:
     """What a tool answered: its `output`, or its `error`, or whatever else it is made of."""
     if isinstance(response, str):
         return response

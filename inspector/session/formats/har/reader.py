@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from inspector.session.formats.aws_event_stream import is_event_stream, problem_of
+from inspector.session.formats.claude_trace import google_requests
 from inspector.session.formats.claude_trace.exchanges import OTHER, ExchangeLog, HttpExchange, blocks_of_record
 from inspector.session.formats.plain.records import BETA_HEADER
 from inspector.session.formats.streamed_answers import data_of
@@ -23,7 +24,7 @@ STREAMED = "/invoke-with-response-stream"
 """How the addresses end at which Bedrock is asked for an answer in frames."""
 
 ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke", STREAMED)
-"""How the addresses end at which models are asked by the three APIs, Anthropic's on Bedrock too."""
+"""How the addresses end at which models are asked by the APIs of Anthropic, on Bedrock too, and OpenAI."""
 
 FIELDS = ("messages", "input")
 
@@ -36,9 +37,11 @@ def asks_a_model(entry: Any) -> bool:
     request = mapping(mapping(entry).get("request"))
     path = path_of(string(request.get("url")))
     text = mapping(request.get("postData")).get("text")
-    if not path.endswith(ENDINGS) or not isinstance(text, str):
+    if not path.endswith((*ENDINGS, *google_requests.ENDINGS)) or not isinstance(text, str):
         return False
     body = mapping(json_in(text))
+    if path.endswith(google_requests.ENDINGS):
+        return google_requests.asks_google(body)
     return any(name in body for name in NAMED_BY) and any(isinstance(body.get(name), (list, str)) for name in FIELDS)
 
 

@@ -1,0 +1,77 @@
+"""Requests to Google's Gemini API, and to Code Assist, which wraps them, as requests of a log."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from inspector.session.formats.claude_trace.conversations import ASIDE
+from inspector.session.formats.google_content import ContentNode, answer_in, reply_of
+from inspector.session.formats.plain.records import PlainConversation
+from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.json.values import mapping, string
+
+if TYPE_CHECKING:
+    from inspector.session.json.nodes import Node
+
+ENDINGS = (":generateContent", ":streamGenerateContent")
+"""How the addresses end at which a model is asked."""
+
+MODEL = re.compile(r"/models/([^/:?]+)")
+"""Where an address names the model."""
+
+JSON_ANSWERS = "application/json"
+"""The form of answers that programs ask for to read them by themselves (gemini-cli's `core/baseLlmClient.ts`)."""
+
+
+def asks_google(body: object) -> bool:
+    """Whether a body asks for contents to be gone on with."""
+    fields = mapping(body)
+    return any("contents" in one for one in (fields, mapping(fields.get("request"))))
+
+
+def google_request(body: Node, response: Node | None, path: str, time: Any) -> PlainConversation | None:
+    """The request in a body, with what was answered; None where it is none.
+
+    Args:
+        body: What was asked.
+        response: What was answered: JSON, a string of it, or the text of a stream.
+        path: Where it went.
+        time: When it was, in any form.
+    """
+    outer = body.fields()
+    inner = outer.fields_of("request")
+    asked = inner if "contents" in inner else outer
+    if "contents" not in asked:
+        return None
+    contents = asked["contents"]
+    nodes = contents.items() if contents.raw().startswith(b"[") else [contents]
+    system = asked.get("systemInstruction") or asked.get("system_instruction")
+    if system is not None and "parts" in (around := system.fields()):
+        system = around["parts"]
+    config = mapping(asked.value_of("generationConfig"))
+    named = MODEL.search(path)
+    model = string(outer.value_of("model")).removeprefix("models/") or (named[1] if named else "")
+    about: dict[str, Any] = {"model": model} if model else {}
+    if time is not None:
+        about["timestamp"] = time
+    about[ASIDE] = config.get("responseMimeType") == JSON_ANSWERS
+    answer, reply = _answer(response) if response is not None else (None, {})
+    return PlainConversation([ContentNode(node) for node in nodes], system, asked.get("tools"), answer, reply, about)
+
+
+def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
+    """The message that was answered, and what stands beside it."""
+    value = response.value()
+    if isinstance(value, str):
+        answer = answer_of(value)
+        return (StreamNode(response), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
+    fields = response.fields()
+    if "candidates" not in fields:
+        fields = fields.fields_of("response")
+    candidate = next(iter(fields.items_of("candidates")), None)
+    reply = reply_of(answer_in(value))
+    if candidate is None:
+        return None, reply
+    # One that was stopped before it said anything is billed all the same.
+    return ContentNode(candidate.fields().get("content") or candidate), reply

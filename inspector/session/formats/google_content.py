@@ -1,0 +1,155 @@
+"""What Google's Gemini API is sent and answers, in the words of Anthropic's.
+
+Checked against google-gemini/gemini-cli: `code_assist/converter.ts` (requests and answers, the latter inside `response`
+where Code Assist is asked); liaohch3/claude-tap: `sse.py` (how the chunks of a stream are put together) and `usage.py`
+(what its counts include).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from inspector.session.formats.gemini.blocks import answer_text
+from inspector.session.json.values import count, mapping, objects, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from inspector.session.json.nodes import Fields, Node
+
+TEXT_FIELDS = frozenset({"text", "thought"})
+"""Of a part that goes on in the next chunk where that has no other fields either."""
+
+
+class ContentNode:
+    """A content, or the candidate of an answer, as a chat message."""
+
+    def __init__(self, node: Node) -> None:
+        """The content."""
+        self._node = node
+        self.offset = node.offset
+        self.length = node.length
+
+    def value(self) -> Any:
+        """It as a message; what it holds where it is no content."""
+        value = self._node.value()
+        return message_of(value) if isinstance(value, dict) else value
+
+    def raw(self) -> bytes:
+        """The content itself."""
+        return self._node.raw()
+
+    def fields(self) -> Fields:
+        """Nothing of the message stands in the file."""
+        from inspector.session.json.nodes import Fields
+
+        return Fields()
+
+    def items(self) -> list[Node]:
+        """Nothing of the message stands in the file."""
+        return []
+
+
+def is_content(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is a content rather than a message of another API."""
+    return isinstance(value, dict) and isinstance(value.get("parts"), list) and "content" not in value
+
+
+def message_of(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A content as a message of Anthropic's API, part by part."""
+    role = "assistant" if content.get("role") == "model" else "user"
+    return {"role": role, "content": [_part(part) for part in sequence(content.get("parts"))]}
+
+
+def _part(part: Any) -> Any:
+    fields = mapping(part)
+    if isinstance(fields.get("text"), str):
+        if fields.get("thought"):
+            signature = string(fields.get("thoughtSignature"))
+            return {"type": "thinking", "thinking": fields["text"], "signature": signature}
+        return {"type": "text", "text": fields["text"]}
+    if "functionCall" in fields:
+        call = mapping(fields["functionCall"])
+        return {"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args") or {}}
+    if "functionResponse" in fields:
+        return _result(mapping(fields["functionResponse"]))
+    return _media(fields) or part
+
+
+def _result(answer: Mapping[str, Any]) -> dict[str, Any]:
+    response = answer.get("response")
+    text, inner = answer_text(response), [media for part in objects(answer.get("parts")) if (media := _media(part))]
+    has_failed = bool(mapping(response).get("error")) and "output" not in mapping(response)
+    content: Any = [{"type": "text", "text": text}, *inner] if inner else text
+    return {"type": "tool_result", "tool_use_id": answer.get("id"), "content": content, "is_error": has_failed}
+
+
+def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    inline, file = mapping(part.get("inlineData")), mapping(part.get("fileData"))
+    if not inline and not file:
+        return None
+    media_type = string((inline or file).get("mimeType"))
+    source = {"type": "base64", "data": string(inline.get("data"))} if inline else {"url": string(file.get("fileUri"))}
+    kind = "image" if media_type.startswith("image/") else "document"
+    return {"type": kind, "source": {**source, "media_type": media_type}}
+
+
+def usage_of_metadata(reported: Any) -> dict[str, Any]:
+    """Reported usage in the words of OpenAI's API, whose prompts include what a cache held; empty where there is none.
+
+    What tools that run at Google put into the prompt is counted apart, and so are thoughts, unless the total says that
+    they are part of the answer: as gateways report it that ask other models.
+    """
+    fields = mapping(reported)
+    names = ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
+    asked, by_tools, said, thoughts = (count(fields.get(name)) for name in names)
+    if not any((asked, by_tools, said, thoughts)):
+        return {}
+    prompt, total = asked + by_tools, count(fields.get("totalTokenCount"))
+    is_inside = bool(total) and total == prompt + said and thoughts <= said
+    return {
+        **fields,
+        "prompt_tokens": prompt,
+        "prompt_tokens_details": {"cached_tokens": min(count(fields.get("cachedContentTokenCount")), asked)},
+        "completion_tokens": said if is_inside else said + thoughts,
+        "completion_tokens_details": {"reasoning_tokens": thoughts},
+    }
+
+
+def answer_in(value: object) -> Mapping[str, Any]:
+    """The answer, or chunk of one, in a value, which Code Assist puts inside `response`; empty where it is none."""
+    fields = mapping(value)
+    inner = mapping(fields.get("response"))
+    found = next((one for one in (fields, inner) if "candidates" in one or "usageMetadata" in one), {})
+    return {} if "role" in found or "choices" in found else found
+
+
+def reply_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside the message in an answer: id, model and usage, in the words that others use."""
+    usage = usage_of_metadata(answer.get("usageMetadata"))
+    named = {"id": string(answer.get("responseId")), "model": string(answer.get("modelVersion")), "usage": usage}
+    return {name: value for name, value in named.items() if value}
+
+
+def answer_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The message that the chunks of a stream carry, with what stands beside it; empty where they carry none."""
+    parts: list[Any] = []
+    reply: dict[str, Any] = {}
+    is_answer = False
+    for chunk in chunks:
+        reply |= reply_of(chunk)
+        for candidate in objects(chunk.get("candidates"))[:1]:
+            is_answer = True
+            for part in sequence(mapping(candidate.get("content")).get("parts")):
+                _go_on(parts, part)
+    return {**reply, **message_of({"role": "model", "parts": parts})} if is_answer else {}
+
+
+def _go_on(parts: list[Any], part: Any) -> None:
+    before, fields = mapping(parts[-1]) if parts else {}, mapping(part)
+    texts = (before.get("text"), fields.get("text"))
+    is_more = all(isinstance(text, str) for text in texts) and {*before, *fields} <= TEXT_FIELDS
+    if is_more and bool(before.get("thought")) == bool(fields.get("thought")):
+        parts[-1] = {**before, "text": f"{texts[0]}{texts[1]}"}
+    else:
+        parts.append(part)
