@@ -121,6 +121,7 @@ def _stores(strategy: StoreLarge | DeepagentsEvict | OpenCodeTruncate | GeminiTr
         return []
     if isinstance(strategy, StoreLarge):
         limit = budgets_for_window(strategy.window, strategy.limit, strategy.batch_budget).result
+        limit = strategy.limit_for(tool, limit)
         return [_store(strategy.name, limit, strategy.preview, saves=bool(strategy.folder))]
     if isinstance(strategy, DeepagentsEvict):
         limit = strategy.limit * CHARACTERS_PER_TOKEN

@@ -125,6 +125,11 @@ _ALL = (
         "Hermes with its proactive prune switched on.",
         ("store-large", "hermes-proactive-prune", "hermes-prepass"),
     ),
+    Preset(
+        "hermes-0.21",
+        "Hermes 0.21: large results in files, those of MCP servers sooner, and a pre-pass that spares less.",
+        ("store-large:mcp-limit=50000", "hermes-prepass:version=0.21"),
+    ),
     Preset("headroom", "Headroom: reads of files that were changed since.", ("headroom-stale-reads",)),
     Preset(
         "cozempic",

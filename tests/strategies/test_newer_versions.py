@@ -5,7 +5,10 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from inspector.hook.compiled import cuts_of
 from inspector.replay.message_lists import apply_once
+from inspector.strategies.library.hermes import HermesPrepass, lean_tail, threshold_for
+from inspector.strategies.library.hermes_lines import line_for
 from inspector.strategies.registry import strategy
 from tests.examples import examples
 from tests.strategies.conversations import Sent, session_of
@@ -170,3 +173,140 @@ class TestClineCompaction:
         sent = apply_once(openai_list(entries), plan_of("cline-compaction"), input_tokens=2_000, window=2_000)
         assert sent[1:] == openai_list(entries)[cut_of(entries, 900) :]
         assert cut_of(entries, 900) > 1
+
+
+def batches(*sizes, tool="terminal"):
+    """One call of a tool with a result of so many characters after another, each text its own."""
+    entries = [{"role": "user", "content": "q"}]
+    for at, length in enumerate(sizes):
+        call = {"id": f"c{at}", "name": tool, "args": {"command": f"x{at}"}}
+        entries.append({"role": "assistant", "content": "", "calls": [call]})
+        text = f"{at:03}" + chr(97 + at % 26) * (length - 3)
+        entries.append({"role": "tool", "id": f"c{at}", "name": tool, "content": text})
+    return entries
+
+
+def which_pruned(entries, **values):
+    """Which results a pass of 0.21 leaves a line of, by number."""
+    plan = plan_of("hermes-prepass", version="0.21", **values)
+    sent = results_in(apply_once(openai_list(entries), plan, input_tokens=180_000, window=200_000))
+    texts = [entry["content"] for entry in entries if entry["role"] == "tool"]
+    assert all(
+        after == before or after.startswith("[terminal] ran `x") for before, after in zip(texts, sent, strict=True)
+    )
+    return [at for at, (before, after) in enumerate(zip(texts, sent, strict=True)) if before != after]
+
+
+class TestHermes:
+    """hermes-agent `agent/context_compressor.py` after 26 August 2026."""
+
+    def test_what_is_spared_of_the_newest_messages_is_a_fortieth_of_the_window_within_bounds(self):
+        windows = (2_000_000, 800_000, 400_000, 200_000, 40_000)
+        assert [lean_tail(window) for window in windows] == [25_000, 20_000, 10_000, 10_000, 8_000]
+
+    def test_the_least_threshold_is_at_most_0_85_of_a_window(self):
+        assert [threshold_for(window, 0.5) for window in (70_000, 90_000)] == [64_000, 67_500]
+        assert [threshold_for(window, 0.5, newer=True) for window in (70_000, 90_000)] == [59_500, 67_500]
+
+    def test_at_least_eight_messages_are_spared_not_as_many_as_are_to_be(self):
+        """A result is 410 tokens, its call 35: eight messages are 1,780; the one that passes 2,000 is spared too."""
+        entries = batches(*[1_600] * 12)
+        assert which_pruned(entries, tail_tokens=2_000) == [0, 1, 2, 3, 4, 5, 6]
+        old = plan_of("hermes-prepass", tail_tokens=2_000)
+        sent = results_in(apply_once(openai_list(entries), old, input_tokens=180_000, window=200_000))
+        assert [text.startswith("[terminal]") for text in sent] == [True] * 2 + [False] * 10
+
+    def test_under_pressure_the_oldest_of_what_is_spared_goes_until_it_fits(self):
+        """Of eight messages, 1,780 tokens, a line saves 389: one leaves more than 1.5 times 900, and two do not."""
+        assert which_pruned(batches(*[1_600] * 12), tail_tokens=900) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+    def test_where_that_is_not_enough_all_but_the_newest_result_go_and_then_that(self):
+        """Three lines leave 613 of 1,780 tokens; 1.5 times 409 are as many, with the half left off."""
+        assert which_pruned(batches(*[1_600] * 12), tail_tokens=409) == list(range(11))
+        assert which_pruned(batches(*[1_600] * 12), tail_tokens=408) == list(range(12))
+
+    def test_a_result_that_is_a_line_itself_is_not_pruned_to_another(self):
+        line = "[terminal] ran `" + "x" * 250 + "` (1,000 chars)"
+        entries = batches(*[1_000] * 12)
+        entries[2]["content"] = line
+        plans = [plan_of("hermes-prepass", version=version) for version in ("0.19", "0.21")]
+        limits = {"input_tokens": 180_000, "window": 200_000}
+        old, new = (results_in(apply_once(openai_list(entries), plan, **limits)) for plan in plans)
+        assert new[0] == line
+        assert old[0] == line
+        plans = [plan_of("hermes-prepass", version=version, tail=0.0) for version in ("0.19", "0.21")]
+        old, new = (results_in(apply_once(openai_list(entries), plan, **limits)) for plan in plans)
+        assert old[0] == "[terminal] ran `x0` -> exit ?, 1 lines output"
+        assert new[0] == line
+
+    def test_lines_say_what_was_answered_and_how_a_skill_is_loaded_again(self):
+        said = {
+            ("clarify", "{}", json.dumps({"user_response": "yes, both"})): '[clarify] user responded: "yes, both"',
+            ("clarify", "{}", json.dumps({"user_response": ["a", "é"]})): '[clarify] user responded: ["a", "é"]',
+            (
+                "clarify",
+                "{}",
+                json.dumps({"user_response": "[user did not respond]"}),
+            ): "[clarify] asked user a question",
+            ("clarify", "{}", json.dumps({"user_response": "w" * 300})): (
+                '[clarify] user responded: "' + "w" * 158 + "...[truncated]"
+            ),
+            ("skill_view", '{"name": "pdf"}', "s" * 5_000): "[skill_view] name=pdf (5,000 chars)",
+            ("skill_view", '{"name": "pdf"}', "s" * 5_001): (
+                "[skill_view] name=pdf (5,001 chars) [SKILL_PRUNED: content lost in compression; reload with "
+                "skill_view(name='pdf')]"
+            ),
+            ("todo_list", "{}", "x" * 300): "[todo] updated task list",
+            ("cronjob_manage", '{"action": "add"}', "x" * 300): "[cronjob] add",
+            ("process_manage", '{"action": "poll", "session_id": "p1"}', "x" * 300): "[process] poll session=p1",
+            ("todo", "{}", "x" * 300): "[todo] (300 chars result)",
+        }
+        assert {given: line_for(*given, newer=True) for given in said} == said
+        assert max(len(line) for (tool, *_), line in said.items() if tool == "clarify") == 199
+
+    def test_a_skill_stays_where_it_was_just_loaded_or_the_user_names_it(self):
+        entries = batches(*[1_000] * 12)
+        skills = [("PDF", 1), ("web", 3)]
+        for name, at in skills:
+            entries[at]["calls"][0].update(name="skill_view", args={"name": name})
+            entries[at + 1]["name"] = "skill_view"
+        entries.append({"role": "user", "content": "Use the pdf skill again"})
+        plan = plan_of("hermes-prepass", version="0.21", protect_last=4, tail=0.0)
+        sent = results_in(apply_once(openai_list(entries), plan, input_tokens=180_000, window=200_000))
+        assert sent[0] == entries[2]["content"]
+        assert sent[1] == "[skill_view] name=web (1,000 chars)"
+
+    def test_five_minutes_after_it_gave_up_a_pass_is_made_again(self):
+        entries = batches(*[1_000] * 14)
+        for number, at in enumerate(range(1, len(entries), 2)):
+            entries[at]["time"] = 100.0 * number
+        passes = {}
+        for version in ("0.19", "0.21"):
+            made = HermesPrepass(window=100_000, protect_last=2, tail=0.0, version=version)
+            sent = Sent(session_of(entries), made, measured=dict.fromkeys(range(20), 90_000))
+            counts = [len(sent.changed(call)) for call in range(15)]
+            passes[version] = [call for call in range(1, 15) if counts[call] != counts[call - 1]]
+        # The pass at call 1 finds nothing old. At call 3 it gives up, at call 6 five minutes are over, and so again.
+        assert passes == {"0.19": [2], "0.21": [2, 6, 10]}
+
+    def test_results_of_mcp_servers_are_stored_sooner(self):
+        """`tools/budget_config.py`: 50,000 characters, less where the window is small."""
+        for tool, length, is_stored in (
+            ("mcp__docs__search", 50_000, False),
+            ("mcp__docs__search", 50_001, True),
+            ("terminal", 100_000, False),
+            ("terminal", 100_001, True),
+        ):
+            sent = only_result("x" * length, "store-large", tool=tool, mcp_limit=50_000)
+            assert (sent != "x" * length) == is_stored
+        stored = only_result("x" * 50_001, "store-large", tool="mcp_a", mcp_limit=50_000)
+        assert stored == (
+            "<persisted-output>\nThis tool result was too large (50,001 characters, 48.8 KB).\n"
+            "Full output saved to: /tmp/hermes-results/call_1.txt\n"
+            "Use the read_file tool with offset and limit to access specific sections of this output.\n\n"
+            f"Preview (first 1500 chars):\n{'x' * 1_500}\n...\n</persisted-output>"
+        )
+        limits = [cuts_of(plan_of("store-large", mcp_limit=50_000), tool)[0]["limit"] for tool in ("mcp_a", "terminal")]
+        assert limits == [50_000, 100_000]
+        small = cuts_of(plan_of("store-large", mcp_limit=50_000, window=20_000), "mcp_a")[0]["limit"]
+        assert small == 12_000

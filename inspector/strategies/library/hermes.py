@@ -3,6 +3,14 @@
 Source: hermes-agent `agent/context_compressor.py`: the pass that comes before a compression (0.19.0), and
 `prune_tool_results_only`, which makes the same pass early and on its own (0.20). What was pruned stays pruned.
 
+Version 0.21 is the repository's after 26 August 2026. The newest messages that are spared come to a fortieth of the
+window, between 10,000 and 25,000 tokens and no more than a fifth of it, and are at least eight, however many are to be
+spared. Where they are over that by half even so, what they hold is pruned too: the oldest results first, all but the
+last three messages, then those, the newest result last. Lines are not pruned to lines again; the three newest results
+with images keep them, wherever they stand; a skill that was just loaded or that the user names stays. What a line says
+of an answer of the user and of a skill is more. The results in the tail that a compression itself demotes, beyond the
+newest six rounds, are part of the compression, which is not described.
+
 The pass before a compression is judged by the prompt that follows: after two of them that left it over the threshold
 none is made until a prompt fits again. The early one is made only where it reclaims enough, and then not until the
 conversation has grown by as much as sets it off again. The summary a compression ends with is not part of it.
@@ -10,6 +18,7 @@ conversation has grown by as much as sets it off again. The summary a compressio
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -18,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 from inspector.session.model import TextUnavailableError
 from inspector.strategies.core.measures import ItemMeasure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
-from inspector.strategies.core.parametrized import Parametrized, model_window, number, whole, window_of
+from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, whole, window_of
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.core.thread_runs import ThreadRun
-from inspector.strategies.history.history import THINKING, TOOL_CALL
+from inspector.strategies.history.history import THINKING, TOOL_CALL, USER_TEXT
 from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.hermes_lines import (
     PER_IMAGE,
@@ -45,7 +54,14 @@ if TYPE_CHECKING:
 DUPLICATE = "[Duplicate tool output — same content as a more recent call]"
 _PLACEHOLDER = "[Old tool output cleared to save context space]"
 _SCREENSHOT = "[screenshot removed to save context]"
+_PRUNED_IMAGE = "[screenshot removed"
 _SHORTEST_DUPLICATE = 200
+_LONGEST_LINE = 400
+_LEAST_SPARED = 8
+_SPARED_UNDER_PRESSURE = 3
+_KEPT_IMAGES = 3
+_RECENT_SKILLS = 10
+_PRESSURE = 1.5
 _PER_MESSAGE = 10
 
 
@@ -78,6 +94,7 @@ class HermesMessages:
 
     Attributes:
         history: What was recorded.
+        newer: The pass is that of 0.21.
         items: The messages, each result apart.
         tokens: What each is taken for.
         total: What all of them are.
@@ -85,10 +102,12 @@ class HermesMessages:
         saves: What all that would reclaim.
         failures: Passes before compressing that left the prompt over the threshold, one after the other.
         is_on_trial: The last call's prompt was passed over, and how that did is not known yet.
+        waited: Seconds since a pass was first not made because of those before it; None where none was.
         rearmed_at: What the messages have to come to for the next early pass.
     """
 
     history: History
+    newer: bool = False
     items: list[ConversationItem] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     total: int = 0
@@ -96,12 +115,16 @@ class HermesMessages:
     saves: int = 0
     failures: int = 0
     is_on_trial: bool = False
+    waited: float | None = None
     rearmed_at: int = 0
     _counted: int = 0
     _old_from: int = 0
     _unseen: deque[int] = field(default_factory=deque)
     _newest: dict[bytes, int] = field(default_factory=dict)
     _pruned: set[int] = field(default_factory=set)
+    _with_images: list[int] = field(default_factory=list)
+    _skills: list[tuple[int, str]] = field(default_factory=list)
+    _spared: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._tokens_of = _TOKENS.within(self.history)
@@ -116,10 +139,33 @@ class HermesMessages:
         for item in items:
             if item.is_result:
                 self._unseen.append(len(self.items))
+            if self.newer:
+                self._note(moment, item)
             tokens = self._tokens_of(moment, item)
             self.items.append(item)
             self.tokens.append(tokens)
             self.total += tokens
+
+    def _note(self, moment: Moment, item: ConversationItem) -> None:
+        """Remember a result with images, or a call that loads a skill."""
+        if item.is_result:
+            if _images(moment, item.blocks[0]):
+                self._with_images.append(len(self.items))
+            return
+        for block in item.blocks:
+            if self._is_call(block) and (name := self._skill(moment, block)):
+                self._skills.append((len(self.items), name))
+
+    def _skill(self, moment: Moment, block: int) -> str:
+        """The skill a call loads, in small letters; empty for none."""
+        if self.history.session.blocks[block].tool_name != "skill_view":
+            return ""
+        try:
+            arguments = json.loads(moment.text(block))
+        except (ValueError, RecursionError, TextUnavailableError):
+            return ""
+        name = arguments.get("name") if isinstance(arguments, dict) else None
+        return name.lower() if isinstance(name, str) else ""
 
     def tail(self, budget: int, least: int) -> int:
         """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
@@ -136,14 +182,69 @@ class HermesMessages:
         """Find what a pass would do to the messages before a boundary, and to duplicates anywhere."""
         while self._unseen:
             self._compare(moment, self._unseen.popleft())
-        for place in range(self._old_from, boundary):
-            item = self.items[place]
-            for block in item.blocks:
-                if block not in self.ready and block not in self._pruned:
-                    edit = self._line(moment, place, minimum) if item.is_result else self._shrunk(moment, place, block)
-                    if edit is not None:
-                        self._make_ready(block, edit)
+        spared = self._spared_results(moment, boundary) if self.newer else set()
+        for place in [*self._spared, *range(self._old_from, boundary)]:
+            if place not in spared:
+                self._shorten(moment, place, minimum)
+        self._spared = sorted(spared)
         self._old_from = max(self._old_from, boundary)
+        if self.newer:
+            for place in self._with_images[:-_KEPT_IMAGES]:
+                self._shorten(moment, place, minimum)
+            del self._with_images[:-_KEPT_IMAGES]
+
+    def relieve(self, moment: Moment, boundary: int, budget: int, minimum: int) -> None:
+        """Find what a pass of 0.21 would do to the messages it spares where they are more than a budget by half."""
+        most, count = int(budget * _PRESSURE), len(self.items)
+        start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
+        saved = sum(edit.saves for edit in self.ready.values() if edit.place >= start)
+        total = sum(self.tokens[start:]) - saved
+        if end <= boundary:
+            return
+        newest = next((place for place in reversed(range(count)) if self.items[place].is_result), -1)
+        rest = [place for place in range(start, count) if place != newest]
+        for places, stops in ((range(start, end), True), (rest, False), ([newest] if newest >= start else [], True)):
+            if total <= most:
+                return
+            for place in places:
+                total -= self._shorten(moment, place, minimum)
+                if stops and total <= most:
+                    return
+
+    def _shorten(self, moment: Moment, place: int, minimum: int) -> int:
+        """What would be done to a message grown old, and how many tokens that saves."""
+        item, before = self.items[place], self.saves
+        for block in item.blocks:
+            if block not in self.ready and block not in self._pruned:
+                edit = self._line(moment, place, minimum) if item.is_result else self._shrunk(moment, place, block)
+                if edit is not None:
+                    self._make_ready(block, edit)
+        return self.saves - before
+
+    def _spared_results(self, moment: Moment, boundary: int) -> set[int]:
+        """Old results that stay because the skill they load is in use."""
+        if not self._skills:
+            return set()
+        recent = max(min(len(self.items) - _RECENT_SKILLS, boundary), 0)
+        asked = [self._words(moment, item) for item in self.items[max(boundary, 0) :] if not item.is_result]
+        used = {
+            name for place, name in self._skills if place >= recent or any(name in words for words in asked if words)
+        }
+        found: set[int] = set()
+        for place in [*self._spared, *range(self._old_from, boundary)]:
+            call = int(self.history.call_block[self.items[place].blocks[0]]) if self.items[place].is_result else -1
+            if call >= 0 and self._skill(moment, call) in used:
+                found.add(place)
+        return found
+
+    def _words(self, moment: Moment, item: ConversationItem) -> str:
+        """What the user said in a message, in small letters."""
+        try:
+            return "".join(
+                moment.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
+            )
+        except TextUnavailableError:
+            return ""
 
     def carry_out(self) -> Iterator[Choice]:
         """Make the pass."""
@@ -210,13 +311,21 @@ class HermesMessages:
             images = _images(moment, block)
             texts = [moment.text(block)] if images and length else []
             return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
-        if length <= minimum:
+        if length <= minimum or (self.newer and self._is_line(moment, block, length)):
             return None
         call = int(self.history.call_block[block])
         if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
-            return _recorded_line(self.history.session, blocks[block], blocks[call] if call >= 0 else None)
+            called_by = blocks[call] if call >= 0 else None
+            return _recorded_line(self.history.session, blocks[block], called_by, newer=self.newer)
         called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
-        return _line_of(*called, moment.text(block))
+        return _line_of(*called, moment.text(block), newer=self.newer)
+
+    def _is_line(self, moment: Moment, block: int, length: int) -> bool:
+        """Whether a result says itself that it was pruned."""
+        if length >= _LONGEST_LINE and not self.history.session.blocks[block].preview.startswith(_PRUNED_IMAGE):
+            return False
+        text = moment.text(block)
+        return text.startswith(_PRUNED_IMAGE) or (length < _LONGEST_LINE and text.startswith("[") and " chars)" in text)
 
     def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
         shrink = ShrinkArguments()
@@ -258,42 +367,62 @@ _TOKENS = ItemMeasure(_tokens)
 _UNKNOWN = ("unknown", "")
 
 
-def _line_of(tool: str, arguments: str, text: str) -> str | None:
+def _line_of(tool: str, arguments: str, text: str, *, newer: bool) -> str | None:
     """The line for a result; None for one that already says that it was pruned."""
     if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
         return None
-    return line_for(tool, arguments, text)
+    return line_for(tool, arguments, text, newer=newer)
 
 
-_lines: Memo[tuple[str, bytes, bytes], str | None] = Memo()
+_lines: Memo[tuple[str, bytes, bytes, bool], str | None] = Memo()
 
 
-def _recorded_line(session: Session, result: Block, call: Block | None) -> str | None:
+def _recorded_line(session: Session, result: Block, call: Block | None, *, newer: bool) -> str | None:
     """The line for a result as it was recorded, or None.
 
     Raises:
         TextUnavailableError: A text it needs cannot be read.
     """
-    key = (call.tool_name, call.digest, result.digest) if call is not None else ("", b"", result.digest)
+    of_call = (call.tool_name, call.digest) if call is not None else ("", b"")
+    key = (*of_call, result.digest, newer)
     if key in _lines:
         return _lines[key]
     called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
-    return _lines.keep(key, _line_of(*called, session.text(result)))
+    return _lines.keep(key, _line_of(*called, session.text(result), newer=newer))
 
 
 _SMALL_WINDOW, _FRACTION_OF_A_SMALL_ONE = 512_000, 0.75
 _LEAST_THRESHOLD, _FRACTION_OF_THE_SMALLEST = 64_000, 0.85
 _MOST_FAILURES = 2
+_RECOVERY = 300.0
+"""Seconds after which 0.21 makes one more pass, however those before it did."""
 
 
-def threshold_for(window: int, fraction: float) -> int:
-    """The prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`."""
+def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
+    """The prompt tokens from which on a conversation is compressed: `_compute_threshold_tokens`.
+
+    Args:
+        window: Size of the model's window in tokens.
+        fraction: Part of it that is asked for.
+        newer: As 0.21 has it, where the least threshold is never more than 0.85 of a window.
+    """
     if window < _SMALL_WINDOW:
         fraction = max(fraction, _FRACTION_OF_A_SMALL_ONE)
-    threshold = max(int(window * fraction), _LEAST_THRESHOLD)
+    part = int(window * fraction)
+    threshold = max(part, _LEAST_THRESHOLD)
+    if newer and threshold > part:
+        threshold = min(threshold, max(part, int(window * _FRACTION_OF_THE_SMALLEST)))
     if threshold < window:
         return threshold
     return max(1, min(int(window * _FRACTION_OF_THE_SMALLEST), window - 1))
+
+
+_LEAN_PART, _LEAN_LEAST, _LEAN_MOST, _MOST_OF_A_WINDOW = 0.025, 10_000, 25_000, 0.2
+
+
+def lean_tail(window: int) -> int:
+    """What 0.21 spares of the newest messages, in tokens: `tail_token_budget`."""
+    return min(max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART))), int(window * _MOST_OF_A_WINDOW))
 
 
 def _protect_last() -> Any:
@@ -326,10 +455,14 @@ class HermesPrepass(Parametrized):
     protect_last: int = _protect_last()
     minimum: int = _minimum(200)
     window: int = model_window()
+    version: str = choice(
+        ("0.19", "0.21"),
+        "Which version's pass it makes; 0.21 spares a fortieth of the window, and less under pressure.",
+    )
 
     def triggers(self, window: int) -> tuple[float, ...]:
         """The threshold."""
-        return (threshold_for(self.window or window, self.threshold),)
+        return (threshold_for(self.window or window, self.threshold, newer=self.version == "0.21"),)
 
     def start(self, history: History) -> HermesPrepassRun:
         """A fresh run over one session."""
@@ -356,6 +489,7 @@ class HermesProactivePrune(Parametrized):
     protect_first: int = whole(
         3, "First messages, which count where there are too few to prune.", "messages", maximum=1_000
     )
+    version: str = choice(("0.20", "0.21"), "Which version's pass it makes.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
         """The trigger."""
@@ -371,19 +505,27 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
 
     Attributes:
         threshold: Prompt tokens from which on it is made.
+        newer: It is that of 0.21.
+        budget: Tokens of the newest messages that are spared; 0 to count messages alone.
     """
 
     def __init__(self, strategy: HermesPrepass, history: History) -> None:
         super().__init__(strategy, history)
-        self.threshold = threshold_for(window_of(history, strategy.window), strategy.threshold)
+        window = window_of(history, strategy.window)
+        self.newer = strategy.version == "0.21"
+        self.threshold = threshold_for(window, strategy.threshold, newer=self.newer)
+        part = lean_tail(window) if self.newer and strategy.tail else int(self.threshold * strategy.tail)
+        self.budget = strategy.tail_tokens or part
 
     def begin(self) -> HermesMessages:
         """No message yet."""
-        return HermesMessages(self.history)
+        return HermesMessages(self.history, self.newer)
 
     def begin_again(self, before: HermesMessages) -> HermesMessages:
         """How the passes before did is remembered."""
-        return HermesMessages(self.history, failures=before.failures, is_on_trial=before.is_on_trial)
+        state = HermesMessages(self.history, self.newer, failures=before.failures, is_on_trial=before.is_on_trial)
+        state.waited = before.waited
+        return state
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then make the pass if the prompt has reached the threshold."""
@@ -395,15 +537,32 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
             state.failures += 1
         state.is_on_trial = False
         reached = max(last, moment.prompt_tokens) >= self.threshold
-        if not reached or state.failures >= _MOST_FAILURES:
+        if state.waited is not None:
+            state.waited += moment.idle_seconds or 0.0
+        if not reached or self._gives_up(state):
             return ()
-        strategy = self.strategy
-        budget = strategy.tail_tokens or int(self.threshold * strategy.tail)
-        count = len(state.items) - strategy.protect_last
-        boundary = state.tail(budget, strategy.protect_last) if budget else count
+        strategy, budget = self.strategy, self.budget
+        least = min(strategy.protect_last, _LEAST_SPARED) if self.newer else strategy.protect_last
+        boundary = state.tail(budget, least) if budget else len(state.items) - strategy.protect_last
         state.prepare(moment, boundary, strategy.minimum)
+        if self.newer and budget:
+            state.relieve(moment, boundary, budget, strategy.minimum)
         state.is_on_trial = True
         return state.carry_out()
+
+    def _gives_up(self, state: HermesMessages) -> bool:
+        """Whether the passes before did so little that none is made; in 0.21 one is, every five minutes."""
+        if state.failures < _MOST_FAILURES:
+            state.waited = None
+            return False
+        if not self.newer:
+            return True
+        if state.waited is None:
+            state.waited = 0.0
+        elif state.waited >= _RECOVERY:
+            state.waited, state.failures = None, _MOST_FAILURES - 1
+            return False
+        return True
 
 
 class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
@@ -411,7 +570,7 @@ class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
 
     def begin(self) -> HermesMessages:
         """No message yet."""
-        return HermesMessages(self.history)
+        return HermesMessages(self.history, self.strategy.version == "0.21")
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then prune if the last prompt was long and enough can be reclaimed."""

@@ -28,20 +28,22 @@ _BROWSER = ("navigate", "click", "snapshot", "type", "scroll", "vision")
 Arguments = dict[str, Any]
 
 
-def line_for(tool: str, arguments: str, text: str) -> str:
+def line_for(tool: str, arguments: str, text: str, *, newer: bool = False) -> str:
     """What stands for a result: its tool, what it was called with, and how much came back.
 
     Args:
         tool: The tool's name, `unknown` where the call is not known.
         arguments: The call's arguments as JSON.
         text: The result.
+        newer: Say it as 0.21 does: what the user answered, how a skill is loaded again, tools by their new names.
     """
+    lines = _NEWER_LINES if newer else _LINES
     try:
         parsed = json.loads(arguments) if arguments else {}
     except (ValueError, RecursionError):
         parsed = {}
     try:
-        return _LINES.get(tool, _other)(_Result(tool, parsed if isinstance(parsed, dict) else {}, text))
+        return lines.get(tool, _other)(_Result(tool, parsed if isinstance(parsed, dict) else {}, text))
     except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         return f"[{tool}] ({len(text):,} chars result)"
 
@@ -142,6 +144,54 @@ _LINES: dict[str, Callable[[_Result], str]] = {
     "text_to_speech": lambda it: f"[text_to_speech] generated audio ({it.size})",
     "cronjob": lambda it: f"[cronjob] {it.get('action')}",
     "process": lambda it: f"[process] {it.get('action')} session={it.get('session_id')}",
+}
+
+
+_LONGEST_SKILL = 5_000
+_LONGEST_ANSWER = 199
+_NO_ANSWERS = (
+    "The user did not provide a response",
+    "[user did not respond",
+    "[clarify prompt could not be delivered",
+    "[oneshot mode:",
+)
+
+
+def _skill_view(result: _Result) -> str:
+    skill = result.get("name")
+    line = f"[skill_view] name={skill} ({result.size})"
+    if len(result.text) <= _LONGEST_SKILL:
+        return line
+    return f"{line} [SKILL_PRUNED: content lost in compression; reload with skill_view(name='{skill}')]"
+
+
+def _clarify(result: _Result) -> str:
+    answer = _answer(result.text)
+    if answer is None:
+        return "[clarify] asked user a question"
+    written = json.dumps(answer, ensure_ascii=False).encode("utf-8", errors="backslashreplace").decode("utf-8")
+    line, cut = f"[clarify] user responded: {written}", "...[truncated]"
+    return line if len(line) <= _LONGEST_ANSWER else line[: _LONGEST_ANSWER - len(cut)].rstrip() + cut
+
+
+def _answer(text: str) -> str | list[str] | None:
+    """What the user answered; None for nothing, or for what stands for no answer."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    answer = found.get("user_response") if isinstance(found, dict) else None
+    said = answer if isinstance(answer, list) else [answer]
+    texts = [each for each in said if isinstance(each, str) and each]
+    if not said or len(texts) < len(said) or any(text.lstrip().startswith(_NO_ANSWERS) for text in texts):
+        return None
+    return answer
+
+
+_RENAMED = {"todo": "todo_list", "cronjob": "cronjob_manage", "process": "process_manage"}
+_NEWER_LINES = {_RENAMED.get(tool, tool): line for tool, line in _LINES.items()} | {
+    "skill_view": _skill_view,
+    "clarify": _clarify,
 }
 
 

@@ -2,7 +2,8 @@
 
 Source: hermes-agent 0.19.0 `tools/tool_result_storage.py` and `tools/budget_config.py`, which took the place of the
 proposal `trim-at-insertion` follows. Two rules act when a batch of results is inserted: a result over its own limit is
-stored; then, while the batch together is over its budget, its largest result is stored.
+stored; then, while the batch together is over its budget, its largest result is stored. Since 0.21 results of tools of
+MCP servers have a limit of 50,000 characters (`mcp-limit`).
 """
 
 from __future__ import annotations
@@ -122,6 +123,13 @@ class StoreLarge(Parametrized):
         maximum=10_000_000,
         is_assumed=True,
     )
+    mcp_limit: int = whole(
+        0,
+        "Longest result of a tool named mcp_… that is inserted whole; 0 for that of any tool. 0.21 has 50,000.",
+        "characters",
+        maximum=1_000_000,
+        group="result",
+    )
     exempt_tools: tuple[str, ...] = tools(
         ("read_file",),
         "Tools whose results have no limit of their own, so that reading a stored result does not store it again.",
@@ -138,16 +146,31 @@ class StoreLarge(Parametrized):
         budgets = budgets_for_window(self.window, self.limit, self.batch_budget)
         results = history.results[history.enters[history.results] != NEVER]
         exempt = meaning_mask(history.tool_names, (), self.exempt_tools)[history.tool[results]]
-        large = results[(history.characters[results] > budgets.result) & ~exempt]
-        operation = StoreText(budgets.result, self.preview, self.folder)
-        builder.add_at_insertion(large, Decision(operation, "large result", "result"))
-        spilled = self._spilled(history, budgets, set(large.tolist()))
+        stored: dict[int, int] = {}
+        limits = {tool: self.limit_for(tool, budgets.result) for tool in history.tool_names}
+        of_tool = np.array([*limits.values(), budgets.result], dtype=np.int64)[history.tool[results]]
+        for limit in dict.fromkeys((budgets.result, *limits.values())):
+            large = results[(of_tool == limit) & (history.characters[results] > limit) & ~exempt]
+            operation = StoreText(limit, self.preview, self.folder)
+            builder.add_at_insertion(large, Decision(operation, "large result", "result"))
+            stored.update(dict.fromkeys(large.tolist(), limit))
+        spilled = self._spilled(history, budgets, stored)
         everything = Decision(StoreText(0, self.preview, self.folder), "largest of a large batch", "batch")
         builder.add_at_insertion(spilled, everything)
         return builder.schedule()
 
-    def _spilled(self, history: History, budgets: Budgets, stored: set[int]) -> NDArray[np.int32]:
-        """Results stored because their batch is over its budget, the largest first."""
+    def limit_for(self, tool: str, limit: int) -> int:
+        """The longest result of a tool that is inserted whole, given that of any tool."""
+        return min(limit, self.mcp_limit) if self.mcp_limit and tool.startswith("mcp_") else limit
+
+    def _spilled(self, history: History, budgets: Budgets, stored: dict[int, int]) -> NDArray[np.int32]:
+        """Results stored because their batch is over its budget, the largest first.
+
+        Args:
+            history: What was recorded.
+            budgets: What may be inserted whole.
+            stored: Results over their own limits, and these.
+        """
         runs = result_runs(history)[history.message[history.results]]
         sent = runs >= 0
         results, runs = history.results[sent], runs[sent]
@@ -160,7 +183,7 @@ class StoreLarge(Parametrized):
             lengths = {block: int(history.characters[block]) for block in batch}
             for block in batch:
                 if block in stored:
-                    lengths[block] = self._stored_length(history, block, budgets.result)
+                    lengths[block] = self._stored_length(history, block, stored[block])
             total = sum(lengths.values())
             waiting = [block for block in batch if block not in stored and not _is_stored(history, block)]
             for block in sorted(waiting, key=lengths.__getitem__, reverse=True):
