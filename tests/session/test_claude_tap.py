@@ -178,9 +178,14 @@ def test_requests_for_something_else_are_counted_and_failures_are_requests_witho
     failed = record(body, {"type": "error", "error": {"message": "overloaded"}}, 8)
     models = record(None, {"data": []}, 9, "/v1/models")
     counting = record(body, {"input_tokens": 5}, 10, "/v1/messages/count_tokens?beta=true")
+    converse = record(
+        {"messages": [{"role": "user", "content": [{"text": "go"}]}]}, "?", 11, "/model/x/converse-stream"
+    )
     session = lines_of([*records(2), failed, models, counting], tmp_path)
     assert session.record_counts == {"request": 2, "request without an answer": 1, "other request": 2}
     assert all(ClaudeTapFormat().is_bookkeeping(name) for name in ("other", "other request"))
+    (note,) = lines_of([*records(2), converse], tmp_path).diagnostics
+    assert (note.reason, note.skipped) == ("a request of Bedrock's Converse API, which is not read", True)
 
 
 GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse"

@@ -246,6 +246,19 @@ def test_requests_to_googles_api_are_read_in_every_form_of_answer(tmp_path: Path
     assert (session.calls[0].model, session.calls[0].identifier) == ("gemini-2.5-pro", "r1")
 
 
+def test_requests_of_a_form_that_is_not_read_are_counted_and_told(tmp_path: Path) -> None:
+    asked = {"messages": [{"role": "user", "content": [{"text": "go"}]}]}
+    address = "https://bedrock-runtime.example/model/amazon.nova-lite-v1%3A0/converse-stream"
+    made = archive_of(2)
+    made["log"]["entries"].append(framed(entry(asked, "", 9, address), b""))
+    session = opened(made, tmp_path)
+    assert len(session.calls) == 2
+    assert session.record_counts["request of Bedrock's Converse API"] == 1
+    (note,) = session.diagnostics
+    assert (note.reason, note.skipped) == ("a request of Bedrock's Converse API, which is not read", True)
+    assert b"go" in (tmp_path / "requests.har").read_bytes()[note.offset :]
+
+
 def test_an_archive_without_a_request_to_a_model_is_no_session(tmp_path: Path) -> None:
     made = archive_of(1)
     made["log"]["entries"].pop()

@@ -31,6 +31,11 @@ STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 
 REQUEST, UNANSWERED, OTHER = "request", "request without an answer", "other request"
 TOLD = "step of a transcript"
+
+CONVERSE = ("/converse", "/converse-stream")
+"""How the addresses end of Bedrock's Converse API, whose messages have a form of their own."""
+
+NOT_READ = "request of Bedrock's Converse API"
 """Names under which exchanges are counted."""
 
 
@@ -73,6 +78,9 @@ class ExchangeLog:
         path = exchange.address.partition("?")[0].rstrip("/")
         if body is None:
             counts[OTHER] += 1
+        elif path.endswith(CONVERSE):
+            counts[NOT_READ] += 1
+            self._builder.diagnose(f"a {NOT_READ}, which is not read", 0, max(body.offset, 0), skipped=True)
         elif path.endswith("/responses"):
             said = exchange_of(body, exchange.response, exchange.events)
             said.about.setdefault("timestamp", exchange.time)

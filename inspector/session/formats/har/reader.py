@@ -7,7 +7,13 @@ from urllib.parse import urlsplit
 
 from inspector.session.formats.aws_event_stream import is_event_stream, problem_of
 from inspector.session.formats.claude_trace import google_requests
-from inspector.session.formats.claude_trace.exchanges import OTHER, ExchangeLog, HttpExchange, blocks_of_record
+from inspector.session.formats.claude_trace.exchanges import (
+    CONVERSE,
+    OTHER,
+    ExchangeLog,
+    HttpExchange,
+    blocks_of_record,
+)
 from inspector.session.formats.plain.records import BETA_HEADER
 from inspector.session.formats.streamed_answers import data_of
 from inspector.session.json.codec import json_in
@@ -71,7 +77,8 @@ class HarInterpreter(DocumentInterpreter):
                 self.builder.diagnose("JSON nested too deeply", 0, item.offset, skipped=True)
 
     def _take(self, log: ExchangeLog, item: Node, value: dict[str, Any]) -> None:
-        if not asks_a_model(value):
+        address = path_of(string(mapping(value.get("request")).get("url")))
+        if not asks_a_model(value) and not address.endswith(CONVERSE):
             self.builder.record_counts[OTHER] += 1
             return
         fields = item.fields()
@@ -82,7 +89,6 @@ class HarInterpreter(DocumentInterpreter):
             for header in objects(request.value_of("headers"))
             if string(header.get("name")).lower() == BETA_HEADER
         ]
-        address = path_of(string(request.value_of("url")))
         answer = data_of(string(content.value_of("text"))) if address.endswith(STREAMED) else None
         if answer is not None and is_event_stream(answer) and (problem := problem_of(answer)):
             self.builder.diagnose(problem, 0, item.offset, skipped=False)
