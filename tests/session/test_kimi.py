@@ -434,6 +434,9 @@ def test_cli_subagents_with_files_of_their_own_are_sessions_and_counted_once(tmp
     parent = parent_of(sub)
     assert (parent and parent.path, KimiCliFormat().parent_file(sub.path)) == (main, main)
     assert KimiCliFormat().parent_file(main) is None
+    listed = [header for batch in list_sessions([(tmp_path, KimiCliFormat())]) for header in batch]
+    assert {header.parent for header in listed if header.path != main} == {main}
+    assert [header.parent for header in listed if header.path == main] == [None]
     shutil.rmtree(main.parent / "subagents")
     assert len(open_session(main).calls) == 2
     assert started(open_session(main)) == []
