@@ -16,6 +16,8 @@ from inspector.atomic_files import cache_folder
 from inspector.cli.kept_results import FileSeen, KeptResults, ReadFrom, is_as_seen, source_of
 from inspector.session.open import open_session
 from tests.program import run_here
+from tests.replay.test_borrowed_fits import family
+from tests.session.claude_lines import SESSION
 from tests.test_cli_tune import FEW, write_sessions
 
 if TYPE_CHECKING:
@@ -178,6 +180,25 @@ def test_requests_beside_a_session_that_came_since_are_read(tmp_path: Path) -> N
     assert source is not None
     assert is_as_seen(source)
     (beside / "agent-acompact-1.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert not is_as_seen(source)
+
+
+def test_a_result_on_a_borrowed_scale_counts_as_long_as_the_lender_is_as_it_was(tmp_path: Path) -> None:
+    path = family(tmp_path)
+    parent = tmp_path / f"{SESSION}.jsonl"
+    until_settled(tmp_path)
+    until_settled(path.parent)
+    session = open_session(path)
+    source = source_of(session, time.time_ns(), 0.0)
+    assert source is not None
+    assert is_as_seen(source)
+    with parent.open("ab") as file:
+        file.write(b"\n")
+    assert not is_as_seen(source)
+    until_settled(tmp_path)
+    source = source_of(session, time.time_ns(), 0.0)
+    assert source is not None
+    parent.unlink()
     assert not is_as_seen(source)
 
 

@@ -80,7 +80,8 @@ class ReadFrom(NamedTuple):
     Attributes:
         files: Every file the session was read from.
         content: Digest of all of them.
-        beside: Where requests beside the session have files of their own; what is not there is of size -1.
+        beside: Where requests beside the session have files of their own, and the sessions whose fit it may borrow;
+            what is not there is of size -1.
         needs: What else has to be there, as the system writes paths.
         day: The day its calls without a time are priced at, in days since the epoch; 0 where there are none.
     """
@@ -110,6 +111,8 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
         began: When reading began, in nanoseconds since the epoch.
         today: The time its calls without one are priced at, seconds since the epoch.
     """
+    from inspector.replay.engine.lenders import files_of_lenders
+
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):
         # Which calls count depends on whether the session it was copied from is still there.
@@ -118,7 +121,7 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
             return None
         needs = [os.fsencode(Locator.of(path).file) for path in origins if path is not None]
     try:
-        files, beside = tuple(_seen(session.files)), _standing(session.beside)
+        files, beside = tuple(_seen(session.files)), _standing((*session.beside, *files_of_lenders(session)))
         if not files or any(file.changed >= began - CLOCK_SECONDS * _NANOSECONDS for file in (*files, *beside)):
             return None
         content = _content(files)

@@ -161,6 +161,10 @@ class TokenFacts(Struct, frozen=True, kw_only=True):
 
     method: Annotated[str, about("Name of the tokenizer's vocabulary, or `estimate` for counts from lengths.")]
     calibration: Annotated[CalibrationFacts | None, about("Null where the session reports too little usage.")]
+    borrowed: Annotated[
+        str,
+        about("Whose fit prompts are measured by where it does: of which calls in which session; empty for none."),
+    ] = ""
 
 
 class CalibrationFacts(Struct, frozen=True, kw_only=True):

@@ -171,7 +171,11 @@ def _token_facts(inputs: ReplayInputs) -> TokenFacts:
         calls=fit.calls,
     )
     calibrated = inputs.scale.known is HowKnown.CALIBRATED
-    return TokenFacts(method=inputs.table.counter.name, calibration=calibration if calibrated else None)
+    return TokenFacts(
+        method=inputs.table.counter.name,
+        calibration=calibration if calibrated else None,
+        borrowed=inputs.scale.borrowed,
+    )
 
 
 def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable[[int, int], None]) -> list[PlanFacts]:

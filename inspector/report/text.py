@@ -231,6 +231,8 @@ def _window(session: SessionFacts) -> str:
 
 def _tokens(tokens: TokenFacts) -> str:
     fit = tokens.calibration
+    if fit is None and tokens.borrowed:
+        return f"{tokens.method}, {tokens.borrowed}: too little usage is reported here"
     if fit is None:
         return f"{tokens.method}, not fitted to reported usage"
     formula = f"x {fit.ratio:.3f} + {IN_TEXT.whole(fit.overhead)} a call"

@@ -81,6 +81,9 @@ class SessionValidation(Struct, frozen=True, kw_only=True):
         Count, about("Calls whose report counts what is new in their prompts twice; judged by it once.")
     ] = 0
     readings: Annotated[dict[str, str], about("By model, what stands for responses in later prompts.")] = {}
+    borrowed: Annotated[
+        str, about("With too few calls, whose fit is used: of which calls in which session; empty for none.")
+    ] = ""
     results: Annotated[ResultFacts | None, about("Null where no two reports tell the size of a result.")] = None
     caches: Annotated[list[str], about("The prompt caches that were simulated.")] = []
     cache_read: Annotated[ComparedFacts | None, about("Tokens read from the cache.")] = None
@@ -228,6 +231,7 @@ def session_validation(
         shifts=[ShiftFacts(call=call + 1, tokens=tokens) for call, tokens in fit.shifts],
         counted_twice=fit.counted_twice,
         readings={model: reading.value for model, reading in found.readings.items()},
+        borrowed=found.borrowed,
         results=None
         if found.results is None
         else ResultFacts(

@@ -94,7 +94,8 @@ def _broken_rows(session: SessionValidation) -> list[tuple[str, str]]:
 
 def _prompts(session: SessionValidation) -> str:
     if session.prompt_median is None:
-        return "too few calls to fit local estimates to: typical ratios of the model's family are used"
+        scale = f"a scale {session.borrowed}" if session.borrowed else "typical ratios of the model's family"
+        return f"too few calls to fit local estimates to: {scale} {'is' if session.borrowed else 'are'} used"
     met = _within(session.prompt_median, session.prompt_p90)
     judged = f"{met} ({IN_TEXT.plural(session.judged_calls, 'call')})"
     if session.verdict == "within":

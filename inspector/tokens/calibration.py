@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from inspector.tokens.model_fit import Shift, calibrate_model, growth_error
-from inspector.tokens.model_names import Categorical
-from inspector.tokens.typical_ratios import Coefficients, typical_coefficients
+from inspector.tokens.model_fit import LEAST_CALLS, ModelCalibration, Shift, calibrate_model, growth_error
+from inspector.tokens.model_names import Categorical, parse_model_name
+from inspector.tokens.typical_ratios import Coefficients, tokenizer_family, typical_coefficients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,6 +69,29 @@ class PromptContents(NamedTuple):
     media: NDArray[np.int64]
 
 
+class LentFit(NamedTuple):
+    """What was found for a model, for one of its family of which too little is reported.
+
+    Attributes:
+        model: The model that it was found for.
+        coefficients: What was found.
+        reading: What stands for responses in its prompts.
+        calls: How many calls it was found by.
+        is_elsewhere: They are another session's.
+    """
+
+    model: str
+    coefficients: Coefficients
+    reading: Reading
+    calls: int
+    is_elsewhere: bool = False
+
+    def scaled_to(self, model: str) -> Coefficients:
+        """What it says of a model of the family, whose ratio is typically another."""
+        ratio = typical_coefficients(model).ratio / typical_coefficients(self.model).ratio
+        return self.coefficients._replace(ratio=self.coefficients.ratio * ratio)
+
+
 @dataclass(frozen=True)
 class Calibration:
     """How a session's counted tokens measure at its provider.
@@ -79,11 +102,14 @@ class Calibration:
         residual: Median distance of fitted from reported prompts as a share of the prompt, NaN when nothing was fitted.
         residual_p90: Its 90th percentile.
         calls: How many calls the residual is of.
-        is_fitted: The model with most calls was fitted; otherwise the figures are its family's, and estimates.
+        is_fitted: The model with most calls was fitted; otherwise the figures are borrowed, or what is typical of its
+            family, and estimates.
         coefficients: What was found, by model.
         main: The coefficients of the model with most calls.
         main_model: That model's name as recorded; empty where there are no calls.
         readings: What stands for responses in prompts, by model.
+        own_fits: What was fitted to the session's own calls, the model with most of them first.
+        borrowed: By model, the fit that it was lent.
         shifts: Where the overhead shifted inside a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
         call_overhead: Per call, the overhead of its model when its context began, or the model began in it, float64.
@@ -100,6 +126,8 @@ class Calibration:
     main: Coefficients
     main_model: str
     readings: Mapping[str, Reading]
+    own_fits: tuple[LentFit, ...]
+    borrowed: Mapping[str, LentFit]
     shifts: tuple[Shift, ...]
     call_ratio: Floats
     call_overhead: Floats
@@ -110,14 +138,23 @@ class Calibration:
         """What stands for responses in the prompts of the model with most calls."""
         return self.readings.get(self.main_model, Reading.SIGNATURES)
 
+    @property
+    def main_borrowed(self) -> LentFit | None:
+        """The fit that the model with most calls was lent; None where it has its own, or what is typical."""
+        return self.borrowed.get(self.main_model)
+
 
 def calibrate(
     models: Sequence[str] | Categorical,
     contexts: NDArray[np.integer],
     contents: Mapping[Reading, PromptContents],
     reported: Integers,
+    lent: Sequence[LentFit] = (),
 ) -> Calibration:
     """Fit local counts to what was reported. All columns are per call, in call order, of any number of contexts.
+
+    A model of which too little is reported borrows: what was lent for it from elsewhere, else the fit of the session's
+    model of its family with most calls, else what was lent for one of its family, else what is typical of that.
 
     Args:
         models: The model's name as recorded.
@@ -125,52 +162,76 @@ def calibrate(
         contents: What the whole prompt holds on every reading, `Reading.SIGNATURES` first, thinking that has a
             signature left out of the counted tokens; each model gets the reading that explains its reports best.
         reported: Prompt tokens the provider reported, 0 where it reported nothing: such calls are predicted.
+        lent: Fits of another session.
     """
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in contents.items()}
     values = reported.astype(np.float64)
     names, code = Categorical.of(models)
-    found: dict[str, Coefficients] = {}
+    usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
+    rows = [np.flatnonzero(code == number) for number in range(len(names))]
     readings: dict[str, Reading] = {}
-    fitted: list[bool] = []
-    prompt = np.zeros(len(values))
-    ratio = np.ones(len(values))
-    distance = np.full(len(values), np.nan)
-    overhead = np.zeros(len(values))
-    shifts: list[Shift] = []
-    for number, model in enumerate(names):
-        own = np.flatnonzero(code == number)
+    parts: dict[str, ModelCalibration] = {}
+    for model, own in zip(names, rows, strict=True):
         mine = {reading: each[own] for reading, each in features.items()}
-        reading = best_reading(typical_coefficients(model), contexts[own], mine, values[own])
-        part = calibrate_model(
-            typical_on(reading, typical_coefficients(model)), contexts[own], mine[reading], values[own]
-        )
-        found[model], readings[model] = part.coefficients, reading
-        fitted.append(part.is_fitted)
+        typical = typical_coefficients(model)
+        readings[model] = best_reading(typical, contexts[own], mine, values[own])
+        expected = typical_on(readings[model], typical)
+        parts[model] = calibrate_model(expected, contexts[own], mine[readings[model]], values[own])
+    fitted = {name: calls for name, calls in zip(names, usable.tolist(), strict=True) if parts[name].is_fitted}
+    ours = [LentFit(name, parts[name].coefficients, readings[name], calls) for name, calls in fitted.items()]
+    ours.sort(key=lambda fit: -fit.calls)
+    borrowed: dict[str, LentFit] = {}
+    for number, (model, own) in enumerate(zip(names, rows, strict=True)):
+        lender = _lender(model, ours, lent) if usable[number] < LEAST_CALLS else None
+        if lender is None:
+            continue
+        borrowed[model], coefficients = lender, lender.scaled_to(model)
+        readings[model] = lender.reading
+        if lender.reading not in features:  # no length of a response is reported
+            readings[model] = Reading.SIGNATURES
+            coefficients = coefficients._replace(
+                per_signature_character=typical_coefficients(model).per_signature_character
+            )
+        parts[model] = calibrate_model(coefficients, contexts[own], features[readings[model]][own], values[own])
+    prompt, overhead = np.zeros(len(values)), np.zeros(len(values))
+    ratio, distance = np.ones(len(values)), np.full(len(values), np.nan)
+    shifts: list[Shift] = []
+    for model, own in zip(names, rows, strict=True):
+        part = parts[model]
         prompt[own], distance[own] = part.prompt, part.distance
         _, firsts, place = np.unique(contexts[own], return_index=True, return_inverse=True)
         overhead[own] = part.overhead[firsts][place]
         ratio[own] = part.coefficients.ratio
         shifts += [Shift(int(own[shift.call]), shift.tokens) for shift in part.shifts]
-    usable = np.bincount(code[values > 0], minlength=len(names)) if names else np.zeros(0, dtype=np.int64)
-    main = int(usable.argmax()) if len(usable) else -1
+    main = names[int(usable.argmax())] if names else ""
     judged = np.isfinite(distance)
-    coefficients = found[names[main]] if found else Coefficients(1.0, 0.0, 0.0)
+    coefficients = parts[main].coefficients if names else Coefficients(1.0, 0.0, 0.0)
     return Calibration(
         ratio=coefficients.ratio,
         overhead=float(overhead[-1]) if len(values) else 0.0,
         residual=float(np.median(distance[judged])) if judged.any() else float("nan"),
         residual_p90=float(np.quantile(distance[judged], 0.9)) if judged.any() else float("nan"),
         calls=int(judged.sum()),
-        is_fitted=main >= 0 and fitted[main],
-        coefficients=found,
+        is_fitted=bool(names) and parts[main].is_fitted,
+        coefficients={model: part.coefficients for model, part in parts.items()},
         main=coefficients,
-        main_model=names[main] if found else "",
+        main_model=main,
         readings=readings,
+        own_fits=tuple(ours),
+        borrowed=borrowed,
         shifts=tuple(sorted(shifts)),
         call_ratio=ratio,
         call_overhead=overhead,
         prompt=prompt,
     )
+
+
+def _lender(model: str, ours: Sequence[LentFit], lent: Sequence[LentFit]) -> LentFit | None:
+    """Whose fit a model borrows; the first of each is the one with most calls."""
+    name, family = parse_model_name(model).name, tokenizer_family(model)
+    same_model = (fit for fit in lent if name and parse_model_name(fit.model).name == name)
+    same_family = (fit for fit in (*ours, *lent) if family and tokenizer_family(fit.model) == family)
+    return next(same_model, None) or next(same_family, None)
 
 
 _BETTER = 0.9

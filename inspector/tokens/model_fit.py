@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST_CALLS = 10
-"""Calls of a model with reported usage below which its family's typical coefficients are used."""
+"""Calls of a model with reported usage below which a fit is borrowed, or what is typical of its family is used."""
 
 _SHIFT_DEVIATIONS = 5.0
 

@@ -7,6 +7,7 @@ from GPT-4o on count with it. Single texts vary by ±20 %, which is why a sessio
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from inspector.tokens.model_names import is_openai, model_version, parse_model_name
@@ -51,6 +52,16 @@ def typical_coefficients(model: str) -> Coefficients:
     if is_openai(name):
         return _OPENAI
     return _OTHERS
+
+
+def tokenizer_family(model: str) -> str:
+    """What models are called together whose tokenizers count alike; empty for a model without a name."""
+    name = parse_model_name(model).name
+    if "claude" in name:
+        return "claude since 4.7" if _claude_ratio(name) > _CLAUDE_UNTIL_4_6 else "claude until 4.6"
+    if is_openai(name):
+        return "openai"
+    return re.split(r"[^a-z]", name, maxsplit=1)[0]
 
 
 def drops_reasoning(model: str) -> bool:

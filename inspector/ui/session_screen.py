@@ -204,9 +204,16 @@ def how_tokens_are_known(controller: SessionController) -> str:
     if outcome is None:
         return f"tokens {table.counter.name}"
     scale = outcome.inputs.scale
+    if scale.borrowed:
+        return f"prompts by the {_whose_fit(scale)}"
     if scale.known.value != "calibrated" or isnan(scale.calibration.residual):
         return f"tokens {scale.known.value}"
     return f"prompts fitted ±{ON_SCREEN.share(max(scale.calibration.residual, LEAST_RESIDUAL))}"
+
+
+def _whose_fit(scale: TokenScale) -> str:
+    """Whose fit is borrowed, in two or three words; all of it is told by the explanation of a figure."""
+    return "parent's fit" if scale.lender is None or scale.lender.is_parent else "earlier session's fit"
 
 
 def scale_words(scale: TokenScale, call: int | None = None) -> str:
@@ -216,6 +223,6 @@ def scale_words(scale: TokenScale, call: int | None = None) -> str:
         scale: What local counts measure at the provider.
         call: The call whose prompt they are of; None for those of several.
     """
-    known = "fitted" if scale.known.value == "calibrated" else "estimated"
+    known = "fitted" if scale.known.value == "calibrated" else _whose_fit(scale) if scale.borrowed else "estimated"
     ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant
     return f"{'tokens' if call is None else 'in prompt'}: {known}{ratio}"

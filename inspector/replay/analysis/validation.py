@@ -203,6 +203,7 @@ class Validation:
         cuts: What the agent itself cut, as recorded and as replayed.
         results: How single results are met; None where no two reports tell the size of one.
         readings: By model, what stands for responses in later prompts.
+        borrowed: With too few calls for a fit, whose is used, in words; empty for none.
     """
 
     calls: int
@@ -218,6 +219,7 @@ class Validation:
     cuts: tuple[RecordedCut, ...]
     results: ResultFit | None
     readings: Mapping[str, Reading]
+    borrowed: str
 
     @property
     def baseline_is_recorded(self) -> bool:
@@ -257,6 +259,7 @@ def validate(inputs: ReplayInputs) -> Validation | None:
         cuts=recorded_cuts(baseline),
         results=result_fit(inputs),
         readings=inputs.scale.calibration.readings,
+        borrowed=inputs.scale.borrowed,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheOdds, CacheSeen, CallsAsked, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
+from inspector.replay.engine.lenders import lender_of
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -339,7 +340,8 @@ class ReplayInputs:
                 and what was reported, where not given.
             window: Context window in tokens; what the file or the model's listing says where not given.
             precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
-            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
+            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given, or,
+                where that is too little, to what its parent reports.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
@@ -352,7 +354,7 @@ class ReplayInputs:
         nothing = np.zeros(history.call_count + 1)
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
-        scale = scale or TokenScale.of(history, table, recorded_removed)
+        scale = scale or TokenScale.of(history, table, recorded_removed, lender_of(history, table))
         responses = ResponseTokens.of(history, facts, table, scale)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed

@@ -15,14 +15,14 @@ import numpy as np
 from inspector.replay.engine.measured_prompts import measured_prompts
 from inspector.replay.engine.recorded_calls import recorded_calls
 from inspector.replay.figure import HowKnown
-from inspector.session.model import BlockKind
-from inspector.tokens.calibration import Calibration, PromptContents, Reading, calibrate
+from inspector.session.model import BlockKind, LinkKind
+from inspector.tokens.calibration import Calibration, LentFit, PromptContents, Reading, calibrate
 from inspector.tokens.media_tokens import block_media_tokens, image_rule
 from inspector.tokens.model_fit import LEAST_CALLS
 from inspector.tokens.typical_ratios import drops_reasoning, typical_coefficients
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,26 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
     Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Lender:
+    """A session whose fit is lent.
+
+    Attributes:
+        kind: What it is to the one that borrows: its parent, or what that goes on from.
+        identifier: Its id.
+        fits: What was fitted to its calls, the model with most of them first.
+    """
+
+    kind: LinkKind
+    identifier: str
+    fits: tuple[LentFit, ...]
+
+    @property
+    def is_parent(self) -> bool:
+        """It started the one that borrows, as its subagent."""
+        return self.kind is LinkKind.PARENT
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +64,7 @@ class TokenScale:
         has_signature: Per block, whether a signature of it counts for something there, bool.
         known: How prompts on this scale are known.
         calibration: The fit behind it.
+        lender: The session whose fit is borrowed; None where none was looked for, or none is of use.
     """
 
     ratio: NDArray[np.float64]
@@ -52,17 +73,30 @@ class TokenScale:
     has_signature: NDArray[np.bool_]
     known: HowKnown
     calibration: Calibration
+    lender: Lender | None = None
+
+    @property
+    def borrowed(self) -> str:
+        """Whose fit the model with most calls borrows, and by how many calls it was found; empty where none."""
+        fit, lender = self.calibration.main_borrowed, self.lender
+        if fit is None or lender is None:
+            return ""
+        whose = "the session that started this one" if lender.is_parent else "the session that this one goes on from"
+        return f"fitted to {fit.calls:,} calls of {fit.model} in {whose}, {lender.identifier}"
 
     @classmethod
-    def of(cls, history: History, table: TokenTable, removed: Integers | None = None) -> TokenScale:
+    def of(
+        cls, history: History, table: TokenTable, removed: Integers | None = None, lender: Lender | None = None
+    ) -> TokenScale:
         """Fit a session's counts to what it reports, or take what is typical of its models if that is too little.
 
         Args:
             history: The session's columns.
             table: Its token counts.
             removed: Per call, the next one included, counted tokens the agent itself had cleared by then.
+            lender: A session whose fit is borrowed where this one reports too little for its own.
         """
-        calibration = calibrate_session(history, table, removed)
+        calibration = calibrate_session(history, table, removed, () if lender is None else lender.fits)
         main = np.array(calibration.main)
         per_block = _of_main_model(history, table, calibration)
         fitted = calibration.is_fitted and table.is_complete
@@ -73,23 +107,31 @@ class TokenScale:
             has_signature=(per_block[2] > 0) & (history.signature > 0),
             known=HowKnown.CALIBRATED if fitted else HowKnown.ESTIMATED,
             calibration=calibration,
+            lender=lender,
         )
 
 
-def calibrate_session(history: History, table: TokenTable, removed: Integers | None = None) -> Calibration:
+def calibrate_session(
+    history: History, table: TokenTable, removed: Integers | None = None, lent: Sequence[LentFit] = ()
+) -> Calibration:
     """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
 
     `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds
-    beside them. Arguments as for `TokenScale.of`.
+    beside them. Arguments as for `TokenScale.of`, with the fits of another session.
     """
     reported = np.append(measured_prompts(history), 0)
-    return fit_contents(history, prompt_contents(history, table, removed), reported)
+    return fit_contents(history, prompt_contents(history, table, removed), reported, lent)
 
 
-def fit_contents(history: History, contents: Mapping[Reading, PromptContents], reported: Integers) -> Calibration:
+def fit_contents(
+    history: History,
+    contents: Mapping[Reading, PromptContents],
+    reported: Integers,
+    lent: Sequence[LentFit] = (),
+) -> Calibration:
     """Fit what prompts hold to prompts that were reported, 0 for those to be predicted."""
     models = recorded_calls(history).models.and_again()
-    return calibrate(models, _growing_together(history, reported), contents, reported)
+    return calibrate(models, _growing_together(history, reported), contents, reported, lent)
 
 
 def _growing_together(history: History, reported: Integers) -> Integers:

@@ -116,6 +116,8 @@ def scale_source(inputs: ReplayInputs) -> str:
     counted = "tokens counted with the vocabulary" if inputs.table.counter.is_exact_tokenizer else "tokens counted by"
     if inputs.scale.known is HowKnown.CALIBRATED:
         return f"{counted} {counter}, fitted by least squares to the usage this session's provider reported"
+    if borrowed := inputs.scale.borrowed:
+        return f"{counted} {counter}, on a borrowed scale: {borrowed}; this one reports too little for its own"
     return f"{counted} {counter}, scaled by what is typical of the model's family"
 
 

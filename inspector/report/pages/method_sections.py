@@ -48,7 +48,12 @@ def method_section(report: Report) -> Section:
     """How everything was counted and priced, and what makes the figures less than they seem."""
     tokens, prices = report.tokens, report.prices
     fit = tokens.calibration
-    if fit is None:
+    if fit is None and tokens.borrowed:
+        counted = (
+            f"Tokens were counted with {plain(tokens.method)} and {plain(tokens.borrowed)}: this one reports too "
+            "little usage for a fit of its own."
+        )
+    elif fit is None:
         counted = f"Tokens were counted with {plain(tokens.method)}, not fitted: the session reports too little usage."
     else:
         error = (

@@ -188,9 +188,10 @@ def _sources(inputs: ReplayInputs) -> Iterator[tuple[Hashable, str, str, str]]:
     size = "unknown" if window.size is None else f"{ON_SCREEN.whole(window.size)} tokens, {window.tokens.known.value}"
     yield ("source", "window"), "context window", f"{size}: {window.source}", ""
     fit = inputs.scale.calibration
+    usual = "usual for the model's family"
     fitted = (
         f"× {fit.ratio:.3f}, {ON_SCREEN.plural(fit.calls, 'call')}, ±{ON_SCREEN.share(fit.residual)}"  # noqa: RUF001  a multiplication is meant
         if inputs.scale.known.value == "calibrated"
-        else f"× {fit.ratio:.3f}, usual for the model's family"  # noqa: RUF001  a multiplication is meant
+        else f"× {fit.ratio:.3f}, {inputs.scale.borrowed or usual}"  # noqa: RUF001  a multiplication is meant
     )
     yield ("source", "scale"), "token scale", f"{inputs.table.counter.name} {fitted}, {inputs.scale.known.value}", ""
