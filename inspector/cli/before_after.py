@@ -199,10 +199,11 @@ def _read(task: SessionTask) -> _Read:
     try:
         every = read_session(task.path)
         session = without_calls(counted_here(every), task.elsewhere)
-        inputs = task.inputs(session)
+        of_whole = task.inputs(every)
+        inputs = task.inputs_of_own(of_whole, session)
         baseline = replay(inputs, Plan())
         # Why a call missed the cache may stand in what counts with another session.
-        whole = baseline if session is every else replay(task.inputs(every), Plan())
+        whole = baseline if session is every else replay(of_whole, Plan())
     except CommandError as error:
         return _Read(problem=shown_name(error.message))
     return _Read(

@@ -175,10 +175,11 @@ def replayed(task: SessionTask) -> Done:
         plans = [plan_of(request, session) for request in task.terms.plans]
         terms = task.terms
         is_counted = bool(terms.plans) or terms.cache is not None or not is_reported_in_full(whole)
-        inputs = task.inputs(session, is_counted=is_counted)
+        of_whole = task.inputs(whole, is_counted=is_counted)
+        inputs = task.inputs_of_own(of_whole, session)
         report = report_of(inputs, plans, ReportOptions(details=False))
         # Why a call missed the cache may stand in what counts with another session.
-        baseline = replay(inputs if session is whole else task.inputs(whole, is_counted=is_counted), Plan())
+        baseline = replay(of_whole, Plan())
         row = session_row(report, baseline, {call.response for call in session.calls})
     except CommandError as error:
         return Done(problem=shown_name(error.message))

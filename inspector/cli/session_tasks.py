@@ -99,6 +99,34 @@ class SessionTask:
             History.of(session), table, pricing=terms.pricing, cache=terms.cache, window=terms.window
         )
 
+    def inputs_of_own(self, whole: ReplayInputs, session: Session) -> ReplayInputs:
+        """What replays of a session without the calls that count elsewhere start from.
+
+        Copied calls are not counted twice, but what they report of the provider's scale is as good as any.
+
+        Args:
+            whole: What replays of the whole session start from.
+            session: The session without those calls.
+        """
+        everything = whole.history.session
+        if session is everything:
+            return whole
+        import numpy as np
+
+        from inspector.replay.engine.inputs import ReplayInputs
+        from inspector.strategies.history.history import History
+
+        own = {call.response for call in session.calls}
+        calls = np.array([at for at, call in enumerate(everything.calls) if call.response in own], dtype=np.int64)
+        return ReplayInputs.of(
+            History.of(session),
+            whole.table,
+            pricing=self.terms.pricing,
+            cache=self.terms.cache,
+            window=self.terms.window,
+            scale=whole.scale.of_calls(calls),
+        )
+
 
 @cache
 def _counts_of_sessions() -> SharedCountCache:

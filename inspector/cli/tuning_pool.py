@@ -123,7 +123,8 @@ def _kept_ready(task: SessionTask) -> _Ready:
     if key not in _ready or _ready[key].task != task:
         began = time.time_ns()
         whole = read_session(task.path)
-        prepared = PreparedSession.of(task.inputs(without_calls(counted_here(whole), task.elsewhere)))
+        own = without_calls(counted_here(whole), task.elsewhere)
+        prepared = PreparedSession.of(task.inputs_of_own(task.inputs(whole), own))
         _ready[key] = _Ready(task, prepared, source_of(whole, began, task.terms.pricing.today))
     _ready.move_to_end(key)
     while (

@@ -64,6 +64,7 @@ class Store:
     title: str = "A title"
     messages: list[dict[str, Any]] = field(default_factory=list)
     revert: dict[str, str] | None = None
+    created: int = START
     clock: int = START
     number: int = 0
 
@@ -127,9 +128,20 @@ class Store:
 
     def info(self) -> dict[str, Any]:
         known = {"id": self.identifier, "slug": "a-b", "projectID": "prj", "directory": "/project", "title": self.title}
-        time = {"created": START, "updated": self.clock}
+        time = {"created": self.created, "updated": self.clock}
         more = {"parentID": self.parent} if self.parent else {}
         return {**known, **more, "version": "1.4.3", "time": time, **({"revert": self.revert} if self.revert else {})}
+
+    def fork(self, identifier: str) -> Store:
+        """A copy of the session as OpenCode makes it: with ids of its own, and the times and the usage as they were."""
+        later = self.clock + 60_000
+        made = Store(identifier, title=f"{self.title} (fork #1)", created=later, clock=later)
+        for message in copy.deepcopy(self.messages):
+            info = message["info"] | {"id": made._next("msg"), "sessionID": identifier}
+            beside = {"sessionID": identifier, "messageID": info["id"]}
+            parts = [part | beside | {"id": made._next("prt")} for part in message["parts"]]
+            made.messages.append({"info": info, "parts": parts})
+        return made
 
     def export(self, path: Path, indent: int | None = 2) -> Path:
         path.write_text(json.dumps({"info": self.info(), "messages": self.messages}, indent=indent))
@@ -156,7 +168,7 @@ class Store:
         """Statements that bring a database to what the session is now."""
         info = self.info()
         revert = json.dumps(self.revert) if self.revert else None
-        about = (info["directory"], self.title, info["version"], revert, START, self.clock)
+        about = (info["directory"], self.title, info["version"], revert, self.created, self.clock)
         made: list[Statement] = [(SESSION_ROW, (self.identifier, self.parent, *about))]
         for message in self.messages:
             fields = copy.deepcopy(message["info"])

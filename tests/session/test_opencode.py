@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from inspector.session.discovery import places, sessions_in
+from inspector.session.duplicate_calls import call_keys, counted_elsewhere, without_calls
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats import opencode
@@ -559,3 +560,30 @@ def test_a_session_file_elsewhere_is_no_session(tmp_path: Path) -> None:
     path.write_text(json.dumps(Store().info()))
     with pytest.raises(SessionError, match="no known agent"):
         detect(path)
+
+
+@pytest.mark.parametrize("kept", ["export", "tree", "database"])
+def test_what_a_fork_copied_is_inherited_and_its_calls_are_those_of_the_session_it_was_made_of(
+    tmp_path: Path, kept: str
+) -> None:
+    store = Store()
+    store.prompt("first")
+    store.response("c1", usage=tokens(100, 10), time={"created": store.clock, "completed": store.clock + 700})
+    store.response(text="done", usage=tokens(300, 20), time={"created": store.clock, "completed": store.clock + 900})
+    fork = store.fork("ses_1100")
+    fork.prompt("another way")
+    fork.response(text="so", usage=tokens(400, 30), time={"created": fork.clock, "completed": fork.clock + 800})
+    paths = {
+        "export": lambda made: made.export(tmp_path / f"{made.identifier}.json"),
+        "tree": lambda made: made.tree(tmp_path),
+        "database": lambda made: made.database(tmp_path / "opencode.db").with_name(f"opencode.db#{made.identifier}"),
+    }
+    origin, copied = (open_session(paths[kept](made)) for made in (store, fork))
+
+    assert not any(message.is_inherited for message in origin.messages)
+    assert [message.is_inherited for message in copied.messages] == [True] * (len(copied.messages) - 2) + [False] * 2
+    assert [call.usage.prompt for call in copied.own_calls if call.usage] == [400]
+    keys = [call_keys(session) for session in (origin, copied)]
+    assert keys[1][:2] == keys[0]
+    (_, elsewhere) = counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
+    assert without_calls(copied, elsewhere).calls == copied.own_calls

@@ -7,7 +7,7 @@ response leaves when its texts are taken away. What was sent is taken as recorde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,6 +109,24 @@ class TokenScale:
             calibration=calibration,
             lender=lender,
         )
+
+    def of_calls(self, calls: Integers) -> TokenScale:
+        """The scale of the same session without some of its calls, as it was fitted to all.
+
+        Args:
+            calls: Those that are left, in order; the next one stays behind them.
+        """
+        rows = np.append(calls, len(self.ratio) - 1)
+        fit, place = self.calibration, {call: at for at, call in enumerate(calls.tolist())}
+        shifts = tuple(shift._replace(call=place[shift.call]) for shift in fit.shifts if shift.call in place)
+        calibration = replace(
+            fit,
+            shifts=shifts,
+            call_ratio=fit.call_ratio[rows],
+            call_overhead=fit.call_overhead[rows],
+            prompt=fit.prompt[rows],
+        )
+        return replace(self, ratio=self.ratio[rows], prompt=self.prompt[rows], calibration=calibration)
 
 
 def calibrate_session(

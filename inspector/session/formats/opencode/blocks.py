@@ -231,6 +231,7 @@ class OpenCodeMessage:
         identifier: Its id.
         role: Who it speaks for.
         created: Seconds since the epoch, or None.
+        completed: When the response was whole, or None.
         model: The model that answered.
         usage: What was reported for it.
         is_summary: It is the answer to a request for a summary.
@@ -243,6 +244,7 @@ class OpenCodeMessage:
     identifier: str
     role: Role
     created: float | None = None
+    completed: float | None = None
     model: str = ""
     usage: Usage | None = None
     is_summary: bool = False
@@ -250,6 +252,11 @@ class OpenCodeMessage:
     parent: str = ""
     error: str = ""
     notice: tuple[Block, ...] = ()
+
+    @property
+    def call_identifier(self) -> str:
+        """What a response has in common with its copies: its times, since a fork gives it another id."""
+        return self.identifier if self.completed is None else f"{self.created} to {self.completed}"
 
 
 @dataclass(frozen=True)
@@ -264,6 +271,7 @@ class OpenCodeInfo:
         parent: The session that started it as a subagent; empty for none.
         reverted_message: The first message that was taken back; empty for none.
         reverted_part: The first part of it that was, where not the whole message was.
+        created: When it began, seconds since the epoch, or None. What was said before was copied by a fork.
         modified: Seconds since the epoch.
     """
 
@@ -274,6 +282,7 @@ class OpenCodeInfo:
     parent: str = ""
     reverted_message: str = ""
     reverted_part: str = ""
+    created: float | None = None
     modified: float = 0.0
 
 
@@ -288,6 +297,7 @@ def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
         parent=string(info.get("parentID")),
         reverted_message=string(revert.get("messageID")),
         reverted_part=string(revert.get("partID")),
+        created=seconds_of_any(time.get("created")),
         modified=seconds_of_any(time.get("updated")) or 0.0,
     )
 
@@ -307,6 +317,7 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
         identifier=identifier or string(info.get("id")),
         role={"user": Role.USER, "assistant": Role.ASSISTANT}.get(string(info.get("role")), Role.OTHER),
         created=created if created is not None else seconds_of_any(time.get("created")),
+        completed=seconds_of_any(time.get("completed")),
         model=string(model),
         usage=usage_of(info.get("tokens")),
         # On a user message, `summary` holds what was changed in its turn.

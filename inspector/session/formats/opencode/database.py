@@ -111,7 +111,7 @@ class OpenCodeRows(RowInterpreter):
         """Put the session together from what was read."""
         builder = self.builder = SessionBuilder()
         messages = ((name, row.view) for name, row in self._messages.items())
-        self._stored = with_parts(builder, messages, self._parts_in, self._stored)
+        self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
         fill(builder, self._view, list(self._stored.values()))
 
     def _parts_in(self, message: str) -> Iterator[tuple[str, OpenCodePart | None]]:
@@ -197,6 +197,7 @@ def _view_of(row: Mapping[str, Any]) -> OpenCodeInfo:
         parent=string(row.get("parent_id")),
         reverted_message=string(revert.get("messageID")),
         reverted_part=string(revert.get("partID")),
+        created=seconds_of_any(row.get("time_created")),
         modified=seconds_of_any(row.get("time_updated")) or 0.0,
     )
 

@@ -183,7 +183,7 @@ class StorageReader:
         builder = SessionBuilder()
         messages = [(name, file.view) for name, file in self._messages.items()]
         messages.sort(key=lambda item: (item[1] is not None, (item[1] and item[1].created) or 0.0, item[0]))
-        self._stored = with_parts(builder, messages, self._parts_in, self._stored)
+        self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
         fill(builder, self._view, list(self._stored.values()))
         builder.identifier = self._view.identifier or self._file.stem
         return builder
@@ -286,7 +286,7 @@ class ExportInterpreter(DocumentInterpreter):
             parts = []
             for part, value in objects_among(inner.items_of("parts"), "a part", self.builder):
                 parts.append(part_of(value, "", view.role, _origin(part)))
-            stored.append(MessageWithParts(view, parts))
+            stored.append(MessageWithParts.of(view, parts, session))
         fill(self.builder, session, stored)
 
     @staticmethod

@@ -38,22 +38,34 @@ class MessageWithParts:
     """A message with its parts, in order.
 
     What is made of them is made once, however often the session is put together anew.
+
+    Attributes:
+        message: The message.
+        parts: Its parts.
+        is_inherited: A fork copied it from the session it was made of.
     """
 
     message: OpenCodeMessage
     parts: Sequence[OpenCodePart]
+    is_inherited: bool = False
+
+    @classmethod
+    def of(cls, message: OpenCodeMessage, parts: Sequence[OpenCodePart], session: OpenCodeInfo) -> MessageWithParts:
+        """A message of a session. A fork copies messages under ids of its own, with the times they have."""
+        began, created = session.created, message.created
+        return cls(message, parts, began is not None and created is not None and created < began)
 
     @cached_property
     def spoken(self) -> Message:
         """What was said, for a message that is no response."""
         blocks = [block for part in self.parts for block in part.spoken]
         is_typed = any(part.spoken and not part.is_synthetic and part.kind != COMPACTION for part in self.parts)
-        return _message(self.message, self.message.role, blocks, is_meta=not is_typed)
+        return self._made(self.message.role, blocks, is_meta=not is_typed)
 
     @cached_property
     def notice(self) -> Message:
         """What went wrong."""
-        return _message(self.message, Role.OTHER, self.message.notice)
+        return self._made(Role.OTHER, self.message.notice)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -74,22 +86,20 @@ class MessageWithParts:
                 usage = message.usage
             spoken = [block for part in step for block in part.spoken]
             results = [block for part in step for block in part.results]
-            response = _message(message, Role.ASSISTANT, spoken, is_summary=message.is_summary)
-            steps.append(Step(response, _message(message, Role.TOOL, results), usage))
+            response = self._made(Role.ASSISTANT, spoken, is_summary=message.is_summary)
+            steps.append(Step(response, self._made(Role.TOOL, results), usage))
         return tuple(steps)
 
-
-def _message(
-    message: OpenCodeMessage, role: Role, blocks: Sequence[Block], *, is_meta: bool = False, is_summary: bool = False
-) -> Message:
-    return Message(
-        role=role,
-        blocks=tuple(blocks),
-        time=message.created,
-        identifier=message.identifier,
-        is_meta=is_meta,
-        is_summary=is_summary,
-    )
+    def _made(self, role: Role, blocks: Sequence[Block], *, is_meta: bool = False, is_summary: bool = False) -> Message:
+        return Message(
+            role=role,
+            blocks=tuple(blocks),
+            time=self.message.created,
+            identifier=self.message.identifier,
+            is_meta=is_meta,
+            is_summary=is_summary,
+            is_inherited=self.is_inherited,
+        )
 
 
 TOGETHER_SECONDS = 1.0
@@ -127,6 +137,7 @@ def _first_after(messages: Sequence[Message], time: float) -> int:
 
 def with_parts(
     builder: SessionBuilder,
+    session: OpenCodeInfo,
     messages: Iterable[tuple[str, OpenCodeMessage | None]],
     parts_of: Callable[[str], Iterable[tuple[str, OpenCodePart | None]]],
     known: Mapping[str, MessageWithParts],
@@ -135,6 +146,7 @@ def with_parts(
 
     Args:
         builder: Takes the diagnostics.
+        session: The session.
         messages: The messages by id, None for one that cannot be read.
         parts_of: The parts of a message by id, likewise.
         known: What this gave before: what is made of the same stays the same object.
@@ -154,7 +166,7 @@ def with_parts(
         is_same = (
             before is not None and before.message is message and list(map(id, before.parts)) == list(map(id, parts))
         )
-        found[identifier] = before if before is not None and is_same else MessageWithParts(message, parts)
+        found[identifier] = before if before is not None and is_same else MessageWithParts.of(message, parts, session)
     return found
 
 
@@ -216,7 +228,13 @@ class OpenCodeThread(Thread):
         for response, results, usage in one.steps:
             if not response.blocks and usage is None:
                 continue
-            index = self.respond(response, model=message.model, usage=usage, is_sent=is_sent and not is_summary)
+            index = self.respond(
+                response,
+                model=message.model,
+                usage=usage,
+                identifier=message.call_identifier,
+                is_sent=is_sent and not is_summary,
+            )
             if results.blocks:
                 self.add(results, is_sent=is_sent)
             if is_summary:
@@ -257,7 +275,7 @@ def _take_back(
     left = list(stored[:place])
     if session.reverted_part:
         before = [part for part in stored[place].parts if part.identifier < session.reverted_part]
-        left += [MessageWithParts(stored[place].message, before)] if before else []
+        left += [MessageWithParts.of(stored[place].message, before, session)] if before else []
     # The messages that are left are the first ones, with the same indices, whatever comes behind them.
     alone = SessionBuilder()
     remaining = OpenCodeThread(alone)
