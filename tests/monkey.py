@@ -56,6 +56,8 @@ COLLECTED_AFTER: Final = (1_000_000, 10, 10)
 """Thresholds of the garbage collector: the end of a process does more for less."""
 RUNS_OF_PROCESS: Final = 6
 """Each leaves some 30 MB behind."""
+MORE_THAN_CORES: Final = 2
+"""Runs at once beyond one a core: each waits for threads and timers a third of its time."""
 FRAMES_TOLD: Final = -2
 """Of a failure the last frames: those before are the same of every run."""
 RUNS_TOLD: Final = 50
@@ -437,7 +439,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.monkey", description="Use the application hastily.")
     parser.add_argument("--runs", type=int, default=100, help="how many; 100 where not given")
     parser.add_argument("--seed", type=int, default=None, help="the first run's seed; the next ones count on from it")
-    parser.add_argument("--jobs", type=int, default=1, help="how many at once, each in a process; 0 for one a core")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="how many at once, each in a process; 0 for two more than cores"
+    )
     parser.add_argument("--short", action="store_true", help="runs of few deeds, as in the suite")
     parser.add_argument(
         "--again", type=int, default=0, help="how often to repeat what failed, to fail only if it mostly does again"
@@ -450,7 +454,7 @@ def main(arguments: list[str] | None = None) -> int:
     failed, runs, count, started = [], 0, 0, time.monotonic()
     seeds = range(first, first + options.runs)
     with suppress(KeyboardInterrupt):
-        for played in in_processes(seeds, options.jobs or cores(), in_terminal=options.terminal):
+        for played in in_processes(seeds, options.jobs or cores() + MORE_THAN_CORES, in_terminal=options.terminal):
             runs += 1
             count += played.deeds
             if played.failure:
