@@ -277,7 +277,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.show_tabs()
 
     @on(Mount)
-    async def _begin(self) -> None:
+    def _begin(self) -> None:
         """Give keys the user's names, lose nothing when stopped, and show the first screen."""
         loop = asyncio.get_running_loop()
         # Each open session is followed in a thread of its own; of asyncio's few none would be left to work in.
@@ -286,17 +286,30 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
-        self.add_mode(HOME, self._styled_first_screen)
-        await self.switch_mode(HOME)
-        self.add_mode(START, StartScreen)  # it has no name until now, and what has none is not removed
-        await self.remove_mode(START)
-        self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
-        after_frame(self, self._open_others)
+        self.call_later(self._show_first_screen)
         self.set_interval(1, self.show_tabs)
         for problem in self.settings.problems:
             self._tell_problem(problem)
         if self.settings.keymap:
             self._check_keymap()
+
+    def _show_first_screen(self) -> None:
+        """Show it once Textual is ready: until then it would be painted for nothing."""
+        self.add_mode(HOME, self._styled_first_screen)
+        self.switch_mode(HOME)
+        self.add_mode(START, StartScreen)  # it has no name until now, and what has none is not removed
+        self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
+        after_frame(self, self._go_on)
+
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Hold painting back for a while where another screen comes; not the first one, which is waited for."""
+        if self._dom_ready:
+            super().delay_update(delay)
+
+    async def _go_on(self) -> None:
+        """Once something is on the screen: what it did not have to wait for."""
+        await self.remove_mode(START)
+        await self._open_others()
 
     def leave_for_good(self) -> None:
         """The terminal was closed, or the program is to end: keep how sessions were left, and go."""

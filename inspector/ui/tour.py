@@ -129,7 +129,7 @@ class Tour:
 
     async def play(self) -> None:
         """Play every step, and say the last word."""
-        await self.until(lambda: self.screen.controller.outcome is not None)
+        await self.until(self._is_replayed)
         for number, step in enumerate(self._steps):
             await self.say(step.text, f"{number + 1} of {len(self._steps)}")
             if step.act is not None:
@@ -139,6 +139,10 @@ class Tour:
             if self._seen is not None:
                 await self._seen(number)
             await self.rest(step.seconds)
+
+    def _is_replayed(self) -> bool:
+        stack = self.app.screen_stack
+        return any(isinstance(screen, InspectScreen) and screen.controller.outcome is not None for screen in stack)
 
     async def say(self, text: str, place: str) -> None:
         """Show words on whatever screen is shown."""

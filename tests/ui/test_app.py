@@ -3,11 +3,13 @@
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.strategies.plan import Plan
+from inspector.ui.app import InspectorApp
 from inspector.ui.settings import Settings, load_settings
 from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
@@ -25,6 +27,20 @@ async def test_a_session_is_shown_estimated_then_counted_then_replayed(running, 
         assert order[-1] == "replayed"
         assert run.view.count == len(run.session.blocks)
         assert run.counts.is_complete
+
+
+@pytest.mark.paints
+async def test_the_first_frame_is_painted_as_soon_as_it_is_worked_out(running, session_file, monkeypatch) -> None:
+    held: list[int] = []
+    display = InspectorApp._display
+
+    def noted(app: InspectorApp, *given: Any) -> None:
+        held.append(app._batch_count)
+        display(app, *given)
+
+    monkeypatch.setattr(InspectorApp, "_display", noted)
+    async with running(session_file.path):
+        assert held[0] == 0, "what is worked out while painting is held back is worked out again"
 
 
 async def test_tiered_truncation_is_offered_and_off(running, session_file) -> None:
