@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 SIZE = (120, 36)
 
-STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files"}
+STUDIES = {"c": "Compare", "t": "Tune", "v": "Window", "M": "Cache misses", "g l": "Files", "g k": "Cache marks"}
 """The screens opened over the main one: their keys there, and what they are called."""
 
 

@@ -72,6 +72,7 @@ SCREENS = {
     "ExportScreen": "export",
     "FilesScreen": "files",
     "HelpScreen": "help",
+    "MarksScreen": "marks",
     "MenuScreen": "menu",
     "MissesScreen": "misses",
     "Picker": "picker",

@@ -22,6 +22,7 @@ __all__ = [
     "Composition",
     "Costs",
     "Files",
+    "Marks",
     "Misses",
     "SessionList",
     "Tune",
@@ -362,6 +363,35 @@ class Misses(Study):
     @property
     def calls(self) -> FiguresSeen:
         return FiguresSeen(self.run, self._screen.calls)
+
+
+class Marks(Study):
+    """Where cache control marks go."""
+
+    name, key = "marks", "g k"
+
+    async def shown(self) -> None:
+        """Wait until it shows the marks of the newest replay."""
+        source = self._screen.controller
+        await self.run.until(
+            lambda: self._screen.found is not None and self._screen.found.replay is source.outcome.replay
+        )
+        await self.run.until(lambda: not self.run.unfinished())
+        await self.run.pause()
+
+    @property
+    def found(self) -> Any:
+        """What is known of them: a `CacheMarks`."""
+        return self._screen.found
+
+    @property
+    def rules(self) -> FiguresSeen:
+        return FiguresSeen(self.run, self._screen.rules)
+
+    @property
+    def places(self) -> FiguresSeen:
+        """The marks of the rule under the cursor."""
+        return FiguresSeen(self.run, self._screen.places)
 
 
 class Files(Study):

@@ -68,6 +68,7 @@ ELSEWHERE = {
     "test_app.py": ("help.", "diagnostics.", "difference."),
     "test_mouse.py": ("tune.tool",),
     "test_files.py": ("files.", "known.", "study.files"),
+    "test_marks.py": ("marks.", "study.marks"),
 }
 """Where keys are tried that are not tried here, by how their names begin."""
 

@@ -121,9 +121,7 @@ class PromptEdits:
         for entry, alike in self._alike(cached - begin).items():
             lengthened[entry] = True
             ends[entry] = max(int(ends[entry]), int(begin[entry]) + alike)
-        removed = self._left_out_before(ends)
-        if self._carried_before is not None:
-            removed = removed + self._carried_before[ends]
+        removed = self._removed_before(ends)
         return ReusablePrefix(
             blocks=columns.by_call(ends - begin),
             shortened=columns.by_call(ends < cached),
@@ -132,6 +130,20 @@ class PromptEdits:
             removed=columns.by_call(removed),
             beside=columns.by_call(columns.beside_before[ends]),
         )
+
+    def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """What the beginning of every prompt measures as it is sent.
+
+        Args:
+            blocks: Per call, the next one included, how many blocks of its prompt the beginning has, int64.
+
+        Returns:
+            Per call, counted tokens, int64, and the provider's tokens that these blocks take beside them, float64.
+        """
+        columns = self._columns
+        ends = np.minimum(columns.first_place[columns.context] + columns.of_calls(blocks), columns.end)
+        sent = columns.tokens_before[ends] - self._removed_before(ends)
+        return columns.by_call(sent), columns.by_call(columns.beside_before[ends])
 
     @property
     def _columns(self) -> PromptColumns:
@@ -165,6 +177,11 @@ class PromptEdits:
             starts = np.flatnonzero(np.append(True, entry[1:] != entry[:-1]))
             first[entry[starts]] = np.minimum.reduceat(self.place[earlier], starts)
         return first
+
+    def _removed_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per entry of `calls`, the tokens left out of the blocks before a place, carried ones included."""
+        removed = self._left_out_before(ends)
+        return removed if self._carried_before is None else removed + self._carried_before[ends]
 
     def _left_out_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per entry of `calls`, the tokens that changes made by then left out of the blocks before a place."""

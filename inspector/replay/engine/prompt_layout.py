@@ -136,22 +136,30 @@ class PromptLayout:
     def positions_after(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per call, the next one included, how many positions its last block stands behind the end of a prefix. int64.
 
-        Anthropic looks back a number of positions from a breakpoint. A block is a position; a run of tool calls, or of
-        tool results, is one together (its documentation on prompt caching). Blocks that a plan removes are counted as
-        if they stood there, so that a plan is never taken to bring an entry within reach.
-
         Args:
             blocks: Per call, how many blocks of its prompt the prefix holds.
         """
         after = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
-            kind = self.history.kind[context.blocks]
-            begins = kind != BlockKind.OTHER
-            begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
-            before = np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
+            before = self.positions_before(context)
             prefix = np.minimum(blocks[context.calls], context.prompt_blocks)
             after[context.calls] = before[context.prompt_blocks] - before[prefix]
         return after
+
+    def positions_before(self, context: ContextLayout) -> NDArray[np.int64]:
+        """Per number of blocks a prompt of a context may begin with, how many positions they are. int64, one longer.
+
+        Anthropic looks back a number of positions from a breakpoint. A block is a position; a run of tool calls, or of
+        tool results, is one together (its documentation on prompt caching). Blocks that a plan removes are counted as
+        if they stood there, so that a plan is never taken to bring an entry within reach.
+
+        Args:
+            context: One of `contexts`.
+        """
+        kind = self.history.kind[context.blocks]
+        begins = kind != BlockKind.OTHER
+        begins[1:] &= ~((kind[1:] == kind[:-1]) & np.isin(kind[1:], _RUNS))
+        return np.concatenate(([0], np.cumsum(begins, dtype=np.int64)))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

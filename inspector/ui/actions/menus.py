@@ -173,6 +173,18 @@ JUMPS: Final[tuple[Row, ...]] = (
         also="file read edit write stale changelog history known state",
     ),
     UserAction(
+        "study.open-marks",
+        "",
+        lambda main: main.study("marks"),
+        "cache marks",
+        "Show where cache marks go, and what they would hold",
+        named=Named(
+            "Show the cache marks", "Where rules put cache control marks, and what they would hold", has_outcome
+        ),
+        menu="g k",
+        also="cache_control breakpoint breakpoints anthropic hermes swe-agent",
+    ),
+    UserAction(
         "session.open-subagent",
         "",
         lambda main: main.related.open_subagent(),

@@ -67,6 +67,15 @@ STUDY: Table = (
         named=Named("Show the files", "What tools read and edited, and what of it is in the context"),
         also="read edit write stale changelog history",
     ),
+    UserAction(
+        "study.marks",
+        "",
+        "study('marks')",
+        "cache marks",
+        "Show where cache marks go, and what they would hold",
+        named=Named("Show the cache marks", "Where rules put cache control marks, and what they would hold"),
+        also="cache_control breakpoint breakpoints anthropic hermes swe-agent",
+    ),
 )
 """Every screen that studies the session."""
 
@@ -315,6 +324,37 @@ MISSES_CAUSES: Table = (
 MISSES_CALLS: Table = (
     UserAction(
         "misses.jump", "enter", "screen.jump", "to its row", "Go to this call in the timeline", is_shown=True, rank=0
+    ),
+)
+"""Its lower table."""
+
+MARKS: Table = (
+    UserAction("marks.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
+    UserAction(
+        "marks.call-before", "left_square_bracket", "call(-1)", "call", "Go to the previous call", is_shown=True, rank=2
+    ),
+    UserAction(
+        "marks.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call", is_shown=True, rank=2
+    ),
+    UserAction("marks.far-before", "shift+left", f"call(-{FAR})", "far", f"Go back {FAR} calls"),
+    UserAction("marks.far-after", "shift+right", f"call({FAR})", "far", f"Go forward {FAR} calls"),
+)
+"""Where cache control marks go."""
+
+MARKS_RULES: Table = (
+    UserAction("marks.enter", "enter", "screen.enter", "marks", "Go to the marks of this rule", is_shown=True, rank=0),
+)
+"""Its upper table."""
+
+MARKS_PLACES: Table = (
+    UserAction(
+        "marks.jump",
+        "enter",
+        "screen.jump",
+        "to its row",
+        "Go to the row before this mark in the timeline",
+        is_shown=True,
+        rank=0,
     ),
 )
 """Its lower table."""

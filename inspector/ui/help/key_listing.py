@@ -204,7 +204,7 @@ GROUPS: Final = {
     "Go to": ("call", "timeline", "session", "pane", "rows.next-match", "rows.previous-match", MENU_OF_JUMPS),
     "Rows and text": ("rows", "detail", "chart", "menu.view", "menu.read"),
     "Plan": ("plan", "strategy", "slider", "menu.files"),
-    "Look closer": ("study", "cost", "costs", "composition", "compare", "misses"),
+    "Look closer": ("study", "cost", "costs", "composition", "compare", "misses", "marks"),
 }
 """The groups of the help after that of the focused part, and the rooms and names in each; others are in the last."""
 LAST_GROUP: Final = "Program"

@@ -392,7 +392,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """Open a screen that studies the session.
 
         Args:
-            name: `compare`, `tune`, `composition`, `costs`, `misses` or `files`.
+            name: `compare`, `tune`, `composition`, `costs`, `misses`, `files` or `marks`.
             over: The study it is opened from; None for the session.
         """
         outcome, asking = self.controller.outcome, over or self
@@ -429,6 +429,10 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 from inspector.ui.misses.screen import MissesScreen
 
                 return MissesScreen(self.controller)
+            case "marks":
+                from inspector.ui.marks.screen import MarksScreen
+
+                return MarksScreen(self.controller)
             case "files":
                 from inspector.ui.files.screen import FilesScreen
 

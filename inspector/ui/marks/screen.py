@@ -1,0 +1,243 @@
+"""The screen of cache marks: what every rule's marks would hold, and where one of them puts them in a prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import on
+
+from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, cache_marks
+from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS
+from inspector.report.numbers import ON_SCREEN
+from inspector.ui.actions.action import bindings
+from inspector.ui.actions.screens import MARKS, MARKS_PLACES, MARKS_RULES
+from inspector.ui.figure_table.table import Table, legend_of
+from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.marks.rows import (
+    REPLAYED,
+    block_of,
+    mark_table,
+    rule_table,
+    told_of_call,
+)
+from inspector.ui.study import Leaving, StudyScreen
+from inspector.ui.toolkit.header import SessionHeader
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word, entitle
+from inspector.ui.toolkit.status_bar import StatusBar
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+
+    from inspector.replay.analysis.cache_marks import MarkedCalls
+    from inspector.ui.controller.host_protocols import IsCancelled, Post
+    from inspector.ui.controller.session import SessionController
+
+NO_CALL: Final = Word("no call was made yet", ("Marks stand in the prompts of calls.",))
+NO_MARKS: Final = Word(
+    "caches without marks",
+    (
+        "The providers of these models keep what they choose of every prompt.",
+        "No part of a request says where: there is nothing to place.",
+    ),
+)
+"""What is said in place of rules."""
+
+
+class Rules(FigureTable):
+    """The table of rules."""
+
+    HELP = """Anthropic's cache keeps the beginning of a prompt up to a mark (cache_control), at most four a request.
+    What each rule's marks would hold over all calls at best: everything is kept for as long as the provider says, and
+    no read fails. Read is read from the cache, written written to it, neither stands behind the last mark or is too
+    short to be kept; cost is that of the prompts, without output. The first row is what the session reported, or what
+    the replay expects. ~ is a projection."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_RULES)
+
+
+class Places(FigureTable):
+    """The table of the marks of one of them."""
+
+    TITLE_IN_HELP = "marks of a call"
+    HELP = """Where the rule above puts marks in the prompt of the call looked at, and the tokens before each.
+    A call reads the longest entry that an earlier one left at a mark or, looking back from it, among the 20 positions
+    that end there; a run of tool calls, or of results, is one position. Held stood in the cache already, written is
+    new. A mark with fewer tokens before it than the model keeps leaves none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_PLACES)
+
+
+class MarksScreen(StudyScreen):
+    """Rules above, the marks of the one under the cursor below."""
+
+    name_of_study = "marks"
+
+    DEFAULT_CSS = """
+    MarksScreen {
+        #rules-pane { height: 10; }
+        #places-pane { height: 1fr; }
+    }
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS)
+
+    def __init__(self, controller: SessionController) -> None:
+        super().__init__(controller)
+        self.found: CacheMarks | None = None
+        """What is shown; None before it is known."""
+        self._is_wanted = self._is_working = False
+
+    def compose(self) -> ComposeResult:
+        """The rules, and the marks of one of them."""
+        yield SessionHeader()
+        with Pane("Cache marks", id="rules-pane"):
+            yield Rules(id="rules")
+            yield Placeholder()
+        with Pane("Marks", id="places-pane"):
+            yield Places(id="places")
+            yield Placeholder()
+        yield StatusBar()
+
+    @property
+    def rules(self) -> Rules:
+        """The table of rules."""
+        return self.query_one(Rules)
+
+    @property
+    def places(self) -> Places:
+        """The table of marks."""
+        return self.query_one(Places)
+
+    @property
+    def call(self) -> int:
+        """The call whose marks are shown: the one looked at, the last one where that is the next prompt."""
+        count = 0 if self.found is None else len(self.found.takes_marks)
+        return min(self.outcome.state.call, count - 1)
+
+    def on_mount(self) -> None:
+        """Begin with the rules."""
+        for placeholder in self.query(Placeholder):
+            placeholder.display = False
+        self.rules.focus()
+
+    def show_outcome(self) -> None:
+        """Place marks in the replay that is on; at once, or when the work under way is back."""
+        if self.found is not None and self.found.replay is self.outcome.replay:
+            self._show_marks()
+            return
+        self._is_wanted = True
+        if not self._is_working:
+            self._place()
+
+    def _place(self) -> None:
+        self._is_working, self._is_wanted = True, False
+        replay = self.outcome.replay
+        if self.found is None:
+            self.query_one("#rules-pane", Pane).say_below("calculating…")
+
+        def work(post: Post[CacheMarks], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+            post(cache_marks(replay))
+
+        self.jobs.run(work, self._take, group="marks", description="place cache marks", failed=self._stop)
+
+    def _stop(self) -> None:
+        self._is_working = False
+
+    def _take(self, found: CacheMarks) -> None:
+        self._is_working = False
+        self.found = found
+        self._show(found)
+        if self._is_wanted:
+            self._place()
+
+    def _show(self, found: CacheMarks) -> None:
+        pane, places = self.query_one("#rules-pane", Pane), self.query_one("#places-pane", Pane)
+        placeholder = pane.query_one(Placeholder)
+        has_rules = bool(found.rules)
+        placeholder.display, self.rules.display, places.display = not has_rules, has_rules, has_rules
+        pane.styles.height = None if has_rules else "1fr"
+        if not has_rules:
+            placeholder.word = NO_MARKS if len(found.takes_marks) else NO_CALL
+            entitle(pane, "Cache marks")
+            pane.say_below("")
+            return
+        marked, count = int(found.takes_marks.sum()), len(found.takes_marks)
+        calls = ON_SCREEN.plural(marked, "call")
+        of = f" of {ON_SCREEN.whole(count)}, the others' caches take none" if marked < count else ""
+        entitle(pane, f"Cache marks: what they would hold over {calls}{of}")
+        table = rule_table(found)
+        self.rules.table = table
+        pane.say_below(legend_of(table))
+        self._show_marks()
+
+    @property
+    def _rule(self) -> MarkedCalls | None:
+        """The rule under the cursor; the first where it is on what the replay says."""
+        found, key = self.found, self.rules.cursor_key
+        if found is None or not found.rules:
+            return None
+        return next((each for each in found.rules if each.rule == key), found.rules[0])
+
+    @on(FigureTable.Highlighted, "#rules")
+    def _show_marks(self) -> None:
+        found, rule, rows = self.found, self._rule, self.controller.rows
+        pane = self.query_one("#places-pane", Pane)
+        placeholder = pane.query_one(Placeholder)
+        if found is None or rule is None or rows is None or not pane.display:
+            return
+        call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
+        marks = () if is_replayed else found.marks_at(rule, call)
+        placeholder.display, self.places.display = not marks, bool(marks)
+        if not marks and self.places.has_focus:
+            self.rules.focus()
+        if marks:
+            entitle(pane, told_of_call(found, rule, call))
+            self.places.table = mark_table(found, rule, call, rows)
+            pane.say_below(f"at most {MOST_MARKS} marks, {LOOK_BACK} positions looked back (projected)")
+            return
+        self.places.table = Table()
+        at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.takes_marks))}"
+        entitle(pane, f"Marks at {at}")
+        pane.say_below("")
+        if is_replayed:
+            placeholder.word = Word("marks are not recorded", ("Rules say where they would stand: move to one.",))
+        else:
+            placeholder.word = Word("a cache without marks", ("The provider of this call keeps what it chooses.",))
+
+    @on(FigureTable.Clicked, "#rules")
+    def _rule_clicked(self) -> None:
+        self.action_enter()
+
+    @on(FigureTable.Clicked, "#places")
+    def _place_clicked(self) -> None:
+        self.action_jump()
+
+    def action_other(self) -> None:
+        """To the other table."""
+        if self.places.has_focus or not self.places.rows:
+            self.rules.focus()
+        else:
+            self.places.focus()
+
+    def action_call(self, step: int) -> None:
+        """At another call, on the main screen too."""
+        self.controller.look_further(step)
+
+    def action_enter(self) -> None:
+        """To the marks of the rule."""
+        if self.places.rows:
+            self.places.focus()
+        else:
+            self.tell("no mark is known here")
+
+    def action_jump(self) -> None:
+        """To the block before the mark, in the timeline."""
+        found, rule = self.found, self._rule
+        if found is None or rule is None:
+            return
+        block = block_of(found, rule, self.call, self.places.cursor_key)
+        if block == NOWHERE:
+            self.tell("the file does not show the system prompt and the tools")
+        else:
+            self.dismiss(Leaving(block=block))

@@ -1,0 +1,135 @@
+"""The screen of cache marks: what every rule's marks would hold, and where they stand in a call's prompt."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.replay.cache.mark_rules import MarkRule
+from inspector.report.numbers import ON_SCREEN
+from inspector.strategies.plan import Plan
+from inspector.ui.marks.rows import ENTRY, REPLAYED
+from tests.conftest import ROOT
+from tests.ui.studies import Marks
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+
+async def test_every_rule_says_what_its_marks_would_read_write_and_cost(running) -> None:
+    async with running(SAMPLE) as run:
+        study = await Marks.opened(run)
+        assert [row.key for row in study.rules.rows] == [REPLAYED, *MarkRule]
+        for each in study.found.rules:
+            assert study.rules.text(each.rule, "read") == f"~{int(each.read.sum()):,}"
+            assert study.rules.text(each.rule, "written") == f"~{int(each.written.sum()):,}"
+            assert study.rules.text(each.rule, "cost") == f"~{ON_SCREEN.dollars(each.usd.value)}"
+        assert study.rules.text(REPLAYED, "read") == f"{int(run.replay.ledger.cache_read.sum()):,}"
+        assert "over 34 calls" in run.text()
+        assert "~ projected" in run.text()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry_that_is_read(
+    running, size: tuple[int, int]
+) -> None:
+    async with running(SAMPLE, size=size) as run:
+        study = await Marks.opened(run)
+        assert "marks are not recorded" in run.text()
+        study.rules.go_to(MarkRule.HERMES_19)
+        await run.until_shown("Hermes 0.19 at call 34 of 34: reads 33k, writes 427 of 34k")
+        assert [row.key for row in study.places.rows] == [1, ENTRY, 2, 3, 4]
+        assert [row.cells["kept"].text for row in study.places.rows] == [
+            "held",
+            "read from here",
+            "written",
+            "written",
+            "written",
+        ]
+        assert "earlier mark" in run.text()
+        rule = next(each for each in study.found.rules if each.rule is MarkRule.HERMES_19)
+        for number, mark in enumerate(study.found.marks_at(rule, 33), start=1):
+            assert study.places.text(number, "tokens") == f"{mark.tokens:,}"
+
+
+async def test_another_call_has_its_own_marks_and_the_main_screen_looks_at_it_too(running) -> None:
+    async with running(SAMPLE) as run:
+        study = await Marks.opened(run)
+        study.rules.go_to(MarkRule.END)
+        await run.press("left_square_bracket", "left_square_bracket")
+        await run.until_shown("end of each request at call 33 of 34")
+        assert run.call == 32
+        await run.press("right_square_bracket")
+        await run.until_shown("end of each request at call 34 of 34")
+        await run.press("shift+left")
+        await run.until_shown("end of each request at call 24 of 34")
+        await run.press("shift+right")
+        await run.until_shown("end of each request at call 34 of 34")
+
+
+async def test_enter_goes_to_the_marks_and_from_there_to_the_row_before_one(running) -> None:
+    async with running(SAMPLE) as run:
+        study = await Marks.opened(run)
+        await run.press("enter")
+        await run.until_shown("no mark is known here")
+        study.rules.go_to(MarkRule.SWE_AGENT)
+        await run.press("enter")
+        assert study.places.has_focus
+        await run.press("tab")
+        assert study.rules.has_focus
+        await run.press("tab")
+        study.places.go_to(2)
+        rule = next(each for each in study.found.rules if each.rule is MarkRule.SWE_AGENT)
+        block = study.found.marks_at(rule, 33)[1].block
+        await run.press("enter")
+        await run.until_open("session")
+        await run.pause()
+        assert run.timeline.cursor_block == block
+
+
+async def test_what_the_file_does_not_show_has_no_row_to_go_to(running) -> None:
+    async with running(SAMPLE) as run:
+        study = await Marks.opened(run)
+        study.rules.go_to(MarkRule.HERMES_21)
+        await run.press("enter")
+        study.places.go_to(1)
+        await run.press("enter")
+        await run.until_shown("the file does not show the system prompt and the tools")
+
+
+async def test_with_a_plan_marks_are_placed_in_what_it_sends(running) -> None:
+    async with running(SAMPLE, plan=Plan.from_specs(["tiered-stale"])) as run:
+        study = await Marks.opened(run)
+        assert "with the plan" in run.text()
+        assert study.found.replay is run.replay
+        for each in study.found.rules:
+            sums = each.read + each.written + each.uncached
+            assert (sums == run.replay.ledger.prompt_tokens).all()
+
+
+async def test_a_session_whose_provider_takes_no_marks_says_so(running) -> None:
+    async with running(ROOT / "sample_sessions" / "local-agent.json", size=(80, 24)) as run:
+        await Marks.opened(run)
+        await run.until_shown("caches without marks")
+        assert "keep what they choose" in run.text()
+
+
+async def test_a_session_without_a_call_says_so(running, tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    path.write_text('{"type":"user","message":{"role":"user","content":"Begin."}}\n')
+    async with running(path) as run:
+        await Marks.opened(run)
+        await run.until_shown("no call was made yet")
+
+
+async def test_it_opens_from_the_palette_over_another_study_and_goes_back_to_it(running) -> None:
+    async with running(SAMPLE) as run:
+        await run.press("v")
+        await run.until_open("composition")
+        assert "Show the cache marks" in run.commands()
+        await run.press("ctrl+p")
+        await run.until_open("palette")
+        await run.tap(*"breakpoint")
+        await run.until_shown("Show the cache marks")
+        await run.press("enter")
+        await run.until_open("marks")
+        await run.press("escape")
+        assert run.on_top == "composition"
