@@ -281,3 +281,22 @@ class HourFacts(Struct, frozen=True, kw_only=True):
         float | None, figure("extra cost", Unit.DOLLARS, "What these cost beyond reading; null without a price.")
     ]
     known: Known
+
+
+class CacheMarksFacts(Struct, frozen=True, kw_only=True):
+    """What the cache control marks of one rule would hold over the calls whose provider takes marks: a projection.
+
+    Read, written and neither add up to these calls' prompts.
+    """
+
+    rule: Annotated[str, about("Where the marks are put, as one word: `end`, `swe-agent`, `hermes-0.19` …")]
+    label: Annotated[str, about("The same for people.")]
+    places: Annotated[str, about("What the marks stand behind, in a few words.")]
+    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls whose provider takes marks.")]
+    read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Prompt tokens read from what marks held.")]
+    written_tokens: Annotated[int | None, figure("written", Unit.TOKENS, "Prompt tokens written to the cache.")]
+    uncached_tokens: Annotated[int | None, figure("neither", Unit.TOKENS, "Prompt tokens neither read nor written.")]
+    usd: Annotated[
+        float | None, figure("cost of prompts", Unit.DOLLARS, "What these prompts would cost, without output.")
+    ]
+    known: Known

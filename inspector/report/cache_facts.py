@@ -10,6 +10,7 @@ from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.explain.miss_wording import told
 from inspector.replay.figure import Figure, HowKnown, weakest
 from inspector.report.cache_document import (
+    CacheMarksFacts,
     CacheMissesFacts,
     CacheMissFacts,
     HourFacts,
@@ -24,7 +25,11 @@ from inspector.report.ledger_facts import utc_time
 from inspector.report.numbers import rounded
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from inspector.replay.analysis.cache_lifetime import LifetimeChange
+    from inspector.replay.analysis.cache_marks import CacheMarks
     from inspector.replay.analysis.cache_misses import CacheMiss, CacheMisses, CauseTotal
     from inspector.replay.analysis.model_switch import ModelSwitch
     from inspector.replay.analysis.next_call import NextCallCost
@@ -160,6 +165,29 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
         window=switch.window,
         beyond_window=Figure(switch.beyond_window, HowKnown.PROJECTED),
     )
+
+
+def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
+    """What the marks of every rule would hold; none where no provider takes marks."""
+    calls = Figure(int(found.takes_marks.sum()), HowKnown.EXACT)
+
+    def projected(tokens: NDArray[np.int64]) -> Figure:
+        return Figure(int(tokens.sum()), HowKnown.PROJECTED)
+
+    return [
+        measured(
+            CacheMarksFacts,
+            each,
+            rule=each.rule.value,
+            label=each.rule.label,
+            places=each.rule.about,
+            calls=calls,
+            read_tokens=projected(each.read),
+            written_tokens=projected(each.written),
+            uncached_tokens=projected(each.uncached),
+        )
+        for each in found.rules
+    ]
 
 
 def hour_facts(found: CacheMisses) -> list[HourFacts]:

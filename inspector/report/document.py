@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from inspector.report.belief import BELIEF
 from inspector.report.cache_document import (  # noqa: TC001  the schema is made from them
+    CacheMarksFacts,
     CacheMissesFacts,
     HourFacts,
     ModelSwitchFacts,
@@ -90,6 +91,13 @@ class Report(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=list)
     model_switches: Annotated[
         list[ModelSwitchFacts], about("With other models from some call on, one each; empty unless asked for.")
+    ] = field(default_factory=list)
+    cache_marks: Annotated[
+        list[CacheMarksFacts],
+        about(
+            "What each rule's cache control marks would hold without a plan; empty unless details are wanted and a "
+            "provider takes marks."
+        ),
     ] = field(default_factory=list)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import inspector
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.breakdown import Breakdown
+from inspector.replay.analysis.cache_marks import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.comparison import plans_to_compare
 from inspector.replay.analysis.model_switch import model_switch
@@ -17,7 +18,7 @@ from inspector.replay.analysis.side_calls import altogether, side_spending
 from inspector.replay.engine.replay import replay
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
-from inspector.report.cache_facts import cache_misses_facts, hour_facts, model_switch_facts
+from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
 from inspector.report.facts import (
@@ -127,6 +128,7 @@ def report_of(
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
         best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
         hours=hour_facts(misses) if options.details and misses else [],
+        cache_marks=cache_marks_facts(cache_marks(baseline)) if options.details else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
 

@@ -10,11 +10,14 @@ import msgspec
 import pytest
 
 from inspector.cli.reading import read_session, replay_inputs
+from inspector.replay.analysis.cache_marks import cache_marks
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
+from inspector.replay.cache.mark_rules import MarkRule
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import replay
+from inspector.replay.engine.replay import replay, replay_session
+from inspector.report.cache_facts import cache_marks_facts
 from inspector.report.cache_text import switch_text
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import report_charts
@@ -28,6 +31,7 @@ from inspector.report.pages.markdown import escaped
 from inspector.report.session_report import report_of
 from inspector.report.why import why_text
 from inspector.session.discovery import found_in
+from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, HOSTILE
@@ -282,3 +286,13 @@ def test_the_documents_say_of_every_cause_what_it_means_and_what_prevents_it() -
         assert meaning == cause.label
         assert prevention.startswith(cause.prevention or "nothing")
         assert ("expected" in prevention) == cause.is_expected
+
+
+def test_what_marks_would_hold_is_told_of_every_rule_and_adds_up_to_the_prompts() -> None:
+    baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan())
+    facts = cache_marks_facts(cache_marks(baseline))
+    assert [each.rule for each in facts] == [rule.value for rule in MarkRule]
+    for each in facts:
+        tokens = (each.read_tokens or 0) + (each.written_tokens or 0) + (each.uncached_tokens or 0)
+        assert tokens == baseline.figures.prompt_tokens.value
+        assert {each.known[name] for name in ("read_tokens", "written_tokens", "usd")} == {"projected"}

@@ -144,8 +144,9 @@ def _marked(replay: Replay, takes: NDArray[np.bool_], placers: list[MarkPlacer],
     blocks = np.where(tokens > 0, blocks, NOWHERE)
     is_kept = (blocks != NOWHERE) & (tokens >= inputs.caches.minimum_prefix[:, np.newaxis])
     found, read = _found(replay, blocks, tokens, is_kept)
-    last = np.where(is_kept, tokens, 0).max(axis=1, initial=0)
-    written = np.maximum(last - read, 0)
+    last, last_place = (np.where(is_kept, column, 0).max(axis=1, initial=0) for column in (tokens, blocks))
+    # An entry is as long as it was when it was left, whatever the same blocks are measured as now.
+    written = np.where(found == last_place, 0, np.maximum(last - read, 0))
     uncached = np.where(takes, prompt - read - written, 0)
     share = inputs.recorded.one_hour_share
     share = np.where(np.isnan(share), inputs.caches.writes_one_hour, share)
@@ -244,9 +245,7 @@ def _found(replay: Replay, blocks: Integers, tokens: Integers, is_kept: NDArray[
             entries = [(held.longest(place, before, time), size) for place, size in marks]
             at, most = max(entries, default=(NOWHERE, 0))
             if at != NOWHERE:
-                # As long as it was when it was left; where a mark stands there now, as that is measured.
-                place = held.places[at]
-                found[call], read[call] = place, dict(marks).get(place, min(held.tokens[at], most))
+                found[call], read[call] = held.places[at], min(held.tokens[at], most)
                 held.ends[at] = end
             for place, size in marks:
                 held.keep(place, size, end)
