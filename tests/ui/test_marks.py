@@ -45,6 +45,7 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
             "written",
         ]
         assert "earlier mark" in run.text()
+        assert "behind: system prompt, last 3 messages · ~ projected" in run.text()
         rule = next(each for each in study.found.rules if each.rule is MarkRule.HERMES_19)
         for number, mark in enumerate(study.found.marks_at(rule, 33), start=1):
             assert study.places.text(number, "tokens") == f"{mark.tokens:,}"
@@ -109,7 +110,7 @@ async def test_a_session_whose_provider_takes_no_marks_says_so(running) -> None:
     async with running(ROOT / "sample_sessions" / "local-agent.json", size=(80, 24)) as run:
         await Marks.opened(run)
         await run.until_shown("caches without marks")
-        assert "keep what they choose" in run.text()
+        assert "keep what they choose, or nothing" in run.text()
 
 
 async def test_a_session_without_a_call_says_so(running, tmp_path: Path) -> None:

@@ -192,6 +192,8 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", has("Timeline")),
     ("g l", has("History of|no tool touched a file")),
     ("escape", has("Timeline")),
+    ("g k", has("Cache marks")),
+    ("escape", has("Timeline")),
     ("z i", has("[Dd]iagnostics|records")),
     ("escape", has("Timeline")),
     ("o", has("[Ss]essions")),

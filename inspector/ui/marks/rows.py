@@ -25,7 +25,7 @@ RULE_COLUMNS: Final = (
     Column("read", "read", 11),
     Column("written", "written", 10),
     Column("uncached", "neither", 9, rank=2),
-    Column("cost", "cost of prompts", 9, short="cost"),
+    Column("cost", "prompts cost", 12),
     Column("about", "marks stand behind", 20, 60, is_text=True, falls=False, rank=3),
 )
 

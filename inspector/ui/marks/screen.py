@@ -37,7 +37,7 @@ NO_CALL: Final = Word("no call was made yet", ("Marks stand in the prompts of ca
 NO_MARKS: Final = Word(
     "caches without marks",
     (
-        "The providers of these models keep what they choose of every prompt.",
+        "The providers of these models keep what they choose, or nothing.",
         "No part of a request says where: there is nothing to place.",
     ),
 )
@@ -166,9 +166,7 @@ class MarksScreen(StudyScreen):
         calls = ON_SCREEN.plural(marked, "call")
         of = f" of {ON_SCREEN.whole(count)}, the others' caches take none" if marked < count else ""
         entitle(pane, f"Cache marks: what they would hold over {calls}{of}")
-        table = rule_table(found)
-        self.rules.table = table
-        pane.say_below(legend_of(table))
+        self.rules.table = rule_table(found)
         self._show_marks()
 
     @property
@@ -187,6 +185,9 @@ class MarksScreen(StudyScreen):
         if found is None or rule is None or rows is None or not pane.display:
             return
         call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
+        # A small screen has no room for the column that says it.
+        behind = "" if is_replayed else f"behind: {rule.rule.about}"
+        self.query_one("#rules-pane", Pane).say_below(" · ".join(filter(None, (behind, legend_of(self.rules.table)))))
         marks = () if is_replayed else found.marks_at(rule, call)
         placeholder.display, self.places.display = not marks, bool(marks)
         if not marks and self.places.has_focus:
