@@ -197,7 +197,7 @@ class _Held:
         kept = bisect_right(self.places, blocks)
         del self.places[kept:], self.tokens[kept:], self.ends[kept:]
 
-    def longest(self, place: int, before: Integers, time: float) -> int:
+    def longest(self, place: int, before: list[int], time: float) -> int:
         """The longest entry found from a mark: its index, -1 for none."""
         at = bisect_right(self.places, place) - 1
         while at >= 0 and before[place] - before[self.places[at]] < LOOK_BACK:
@@ -223,25 +223,23 @@ def _found(replay: Replay, blocks: Integers, tokens: Integers, is_kept: NDArray[
     same = replay.prompt_edits.reusable(layout.previous_blocks).blocks
     models = recorded_calls(history).models.code
     times, expiry = history.call_time[:-1], history.call_time[:-1] + lifetimes(replay)
+    kept = [
+        [(place, size) for place, size, is_one in zip(*marks, strict=True) if is_one]
+        for marks in zip(blocks.tolist(), tokens.tolist(), is_kept.tolist(), strict=True)
+    ]
     found = np.full(len(blocks), NOWHERE, dtype=np.int64)
     read = np.zeros(len(blocks), dtype=np.int64)
     of_thread: dict[int, dict[int, _Held]] = {}
     for context in layout.contexts:
         of_model = of_thread.setdefault(context.thread, {})
-        before = layout.positions_before(context)
+        before = layout.positions_before(context).tolist()
         for number, call in enumerate(_recorded(context, len(blocks))):
             shared = int(same[call]) if number else min(int(same[call]), context.shared)
             for each in of_model.values():
                 each.forget_behind(shared)
             held = of_model.setdefault(int(models[call]), _Held([], [], []))
             time, end = float(times[call]), float(expiry[call])
-            marks = [
-                (place, size)
-                for place, size, kept in zip(
-                    blocks[call].tolist(), tokens[call].tolist(), is_kept[call].tolist(), strict=True
-                )
-                if kept
-            ]
+            marks = kept[call]
             entries = [(held.longest(place, before, time), size) for place, size in marks]
             at, most = max(entries, default=(NOWHERE, 0))
             if at != NOWHERE:
