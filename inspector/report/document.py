@@ -151,6 +151,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
     ]
     tool_results: Annotated[Count, figure("tool results", Unit.COUNT, "Blocks that are tool results.")]
     calls: Annotated[Count, figure("calls", Unit.COUNT, "Requests to a model.")]
+    copied_calls: Annotated[Count, about("Calls copied from an earlier session, which was billed for them.")] = 0
     compactions: Annotated[
         Count, figure("compactions", Unit.COUNT, "Compactions the agent itself recorded; results it cleared are none.")
     ]

@@ -149,6 +149,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         blocks=len(session.blocks),
         tool_results=sum(block.kind is BlockKind.TOOL_RESULT for block in session.blocks),
         calls=len(session.calls),
+        copied_calls=len(session.calls) - len(session.own_calls),
         compactions=sum(not each.is_partial for each in session.compactions),
         skipped_records=session.skipped_records,
         window=window.size,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from inspector.replay.analysis.breakdown import part_label
@@ -48,6 +49,22 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
         "tail of results with too many lines or bytes."
     )
     assert risk.startswith("Its risk, as far as can be told: 1 later call needed cut text, ~$")
+
+
+@pytest.mark.parametrize(
+    ("copied", "told"),
+    [
+        (34, "$1.75, all of it billed in an earlier session that it was copied from. "),
+        (12, "$1.75, of which an earlier session was billed for 12 calls that it shares. "),
+        (1, "$1.75, of which an earlier session was billed for 1 call that it shares. "),
+    ],
+)
+def test_what_an_earlier_session_was_billed_for_is_said_with_the_cost(
+    suggested: Report, copied: int, told: str
+) -> None:
+    session = msgspec.structs.replace(suggested.session, copied_calls=copied)
+
+    assert said(msgspec.structs.replace(suggested, session=session))[0].startswith(f"This session cost {told}")
 
 
 def test_every_large_figure_says_whose_it_is(suggested: Report) -> None:

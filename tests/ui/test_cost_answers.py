@@ -1,5 +1,6 @@
 """What the cost pane says while no strategy is on: where the money went, what could be saved, and where to look."""
 
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
 from tests.conftest import ROOT
+from tests.session.claude_lines import SESSION
+from tests.session.test_claude_code_copies import resumed
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 UNPRICED = ROOT / "sample_sessions" / "local-agent.json"
@@ -193,3 +196,10 @@ def test_calls_that_were_billed_in_an_earlier_session_are_told_beside_the_cost()
         found = replace(spending(), copied_calls=copied)
         money = answer_lines(found, misses(), best(), (3, 116), is_searching=False)[0]
         assert told in "".join(text for text, _ in money[0].said)
+
+
+async def test_it_is_still_told_beside_the_cost_with_a_strategy_on(running, tmp_path: Path) -> None:
+    path = resumed().write(tmp_path / f"{SESSION}.jsonl")
+    async with running(path, plan=Plan.from_specs(["tiered-stale"]), size=(160, 50)) as run:
+        await run.settled()
+        assert re.search(r"cost \S+\s+\(1 call billed in an earlier session\)", run.text()), run.text()

@@ -96,10 +96,20 @@ def _spent(report: Report, figures: FigureCells) -> Line:
     cost = figures.cell("baseline", "cost_usd")
     if cost.value is None:
         return Line(sent)
-    cells = [Cell("This session cost "), cost, Cell(". ")]
+    cells = [Cell("This session cost "), cost, Cell(f"{_billed_before(report)}. ")]
     if made_of := _most_of_the_cost(report):
         cells.append(Cell(f"{made_of}: "))
     return Line((*cells, *sent, *_missed(report, figures)))
+
+
+def _billed_before(report: Report) -> str:
+    """That an earlier session was billed for some of the cost, or all of it; empty where none was."""
+    copied, calls = report.session.copied_calls, report.session.calls
+    if not copied:
+        return ""
+    if copied == calls:
+        return ", all of it billed in an earlier session that it was copied from"
+    return f", of which an earlier session was billed for {IN_TEXT.plural(copied, 'call')} that it shares"
 
 
 def _most_of_the_cost(report: Report) -> str:

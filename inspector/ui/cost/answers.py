@@ -9,6 +9,7 @@ from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
+from inspector.ui.cost.summary import billed_before
 from inspector.ui.miss_marks import dollars, none_missed
 
 if TYPE_CHECKING:
@@ -134,11 +135,8 @@ def _money(spending: Spending, width: int) -> Iterator[Said]:
 
 def _copied(spending: Spending) -> Styled:
     """That calls were billed in the session they were copied from, as an addition; empty where none was."""
-    copied, calls = spending.copied_calls, spending.replay.history.call_count
-    if not copied:
-        return ()
-    of_all = "" if copied == calls else f"{ON_SCREEN.whole(copied)} calls "
-    return ((f" ({of_all}billed in an earlier session)", _ATTENTION),)
+    said = billed_before(spending.copied_calls, spending.replay.history.call_count)
+    return ((f" ({said})", _ATTENTION),) if said else ()
 
 
 def _beside(spending: Spending) -> Iterator[Said]:

@@ -84,6 +84,8 @@ class CostBar(Widget, can_focus=True):
         text = self.get_visual_style("cost--text")
         recorded = summary.recorded
         parts = [LinePiece(self._amount("cost", recorded), 1, shorter=self._amount("", recorded))]
+        if summary.copied:
+            parts.append(LinePiece(Content.styled(f"({summary.copied})", self.get_visual_style("cost--attention")), 3))
         if summary.is_idle:
             hint = "p and move a limit" if summary.is_on else "press 1, or p and move a limit"
             about = "the plan cuts nothing here" if summary.is_on else "nothing is cut yet"
@@ -107,8 +109,9 @@ class CostBar(Widget, can_focus=True):
             return []
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
         if summary.rebuilds:
-            cost = ON_SCREEN.dollars(-summary.rebuilds)
-            parts.append(LinePiece(Content.assemble(("re-caching ", text), cost), 5))
+            cost = ON_SCREEN.dollars(summary.rebuilds)
+            longer, shorter = (Content.assemble((said, text), cost) for said in ("re-caching costs ", "re-caching "))
+            parts.append(LinePiece(longer, 5, shorter=shorter))
         if summary.pays_off is not None:
             parts.append(
                 LinePiece(Content.assemble(("breaks even at call ", text), ON_SCREEN.whole(summary.pays_off)), 4)

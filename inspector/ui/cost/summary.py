@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inspector.report.numbers import ON_SCREEN
+
 if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
@@ -15,6 +17,17 @@ if TYPE_CHECKING:
 
 
 HOW_TO_PRICE = "$ g a prices it as another model"
+
+
+def billed_before(copied: int, calls: int) -> str:
+    """That calls were billed in the session they were copied from; empty where none was.
+
+    Args:
+        copied: How many.
+        calls: How many the session has.
+    """
+    of_all = "" if copied == calls else f"{ON_SCREEN.plural(copied, 'call')} "
+    return f"{of_all}billed in an earlier session" if copied else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,7 @@ class CostSummary:
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
         is_on: Some strategy of the plan is switched on.
+        copied: That calls were billed in an earlier session, in words; empty where none was.
         advice: What to do about a model without a price; empty where there is one. May hold session text.
         until: The same at the call looked at; None at the present.
         recoveries: What it cut that was needed later, priced; None while that is not known.
@@ -87,6 +101,7 @@ class CostSummary:
     first_change: int = -1
     is_idle: bool = False
     is_on: bool = False
+    copied: str = ""
     advice: str = ""
     until: CostUntil | None = None
     recoveries: Recoveries | None = None
@@ -120,7 +135,8 @@ def summarise(
     if per_run is None and dollars is not None:
         per_run = Band(dollars, dollars, dollars)
     per_day = None if per_run is None else per_run.times(runs.number)
-    models = (call.model for call in outcome.replay.history.session.calls)
+    session = outcome.replay.history.session
+    models = (call.model for call in session.calls)
     inputs = outcome.inputs
     return CostSummary(
         recorded=_amount(before.cost_usd),
@@ -137,6 +153,7 @@ def summarise(
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
+        copied=billed_before(len(session.calls) - len(session.own_calls), len(session.calls)),
         until=_until(outcome, call),
         recoveries=recoveries,
         advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),

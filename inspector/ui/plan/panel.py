@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from inspector.ui.plan.sizes import PlanSizes
 
 
-INTRODUCTION = "Switch a strategy on by its number or a click, and drag its limits: every call is replayed meanwhile."
+INTRODUCTION = (
+    "A plan says what to leave out of prompts. Switch a strategy on by its number or a click, and drag its limits: "
+    "every call is replayed."
+)
 WITH_STRATEGIES_ON = "Drag a limit, or type a value: every call is replayed meanwhile."
 
 
