@@ -1298,3 +1298,16 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch, now: float) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("inspector.ui.") and vars(module).get("time") is time.time:
             monkeypatch.setattr(module, "time", lambda: now)
+
+
+def batches_of_frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often painting was held back when each frame from now on was worked out; 0 where it was painted."""
+    held: list[int] = []
+    display = InspectorApp._display
+
+    def noted(app: InspectorApp, *given: Any) -> None:
+        held.append(app._batch_count)
+        display(app, *given)
+
+    monkeypatch.setattr(InspectorApp, "_display", noted)
+    return held

@@ -3,17 +3,16 @@
 import os
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.strategies.plan import Plan
-from inspector.ui.app import InspectorApp
 from inspector.ui.settings import Settings, load_settings
 from tests.conftest import ROOT
 from tests.session.claude_lines import SESSION
 from tests.session.test_related import claude_child, claude_parent
+from tests.ui.facade import batches_of_frames
 from tests.ui.recordings import recording, this_hour
 from tests.ui.studies import SessionList
 
@@ -31,14 +30,8 @@ async def test_a_session_is_shown_estimated_then_counted_then_replayed(running, 
 
 @pytest.mark.paints
 async def test_the_first_frame_is_painted_as_soon_as_it_is_worked_out(running, session_file, monkeypatch) -> None:
-    held: list[int] = []
-    display = InspectorApp._display
+    held = batches_of_frames(monkeypatch)
 
-    def noted(app: InspectorApp, *given: Any) -> None:
-        held.append(app._batch_count)
-        display(app, *given)
-
-    monkeypatch.setattr(InspectorApp, "_display", noted)
     async with running(session_file.path):
         assert held[0] == 0, "what is worked out while painting is held back is worked out again"
 

@@ -1,0 +1,375 @@
+"""The messages of a conversation as Hermes prunes them: what a pass would do to each, and what that reclaims.
+
+Source: hermes-agent `agent/context_compressor.py`, 0.19.0 and the repository after 26 August 2026 (0.21). When a pass
+is made is what the strategies in `hermes` decide.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from inspector.session.model import TextUnavailableError
+from inspector.strategies.core.measures import ItemMeasure
+from inspector.strategies.core.operations import RecordedBlock, ReplaceText
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.history.history import THINKING, TOOL_CALL, USER_TEXT
+from inspector.strategies.history.memo import Memo
+from inspector.strategies.library.hermes_lines import (
+    PER_IMAGE,
+    PER_TOKEN,
+    REPR_CHARACTERS,
+    ShrinkArguments,
+    call_tokens,
+    line_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from inspector.session.model import Block, Session
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import ConversationItem
+    from inspector.strategies.history.history import History
+
+DUPLICATE = "[Duplicate tool output — same content as a more recent call]"
+_PLACEHOLDER = "[Old tool output cleared to save context space]"
+_SCREENSHOT = "[screenshot removed to save context]"
+_PRUNED_IMAGE = "[screenshot removed"
+_SHORTEST_DUPLICATE = 200
+_LONGEST_LINE = 400
+_SPARED_UNDER_PRESSURE = 3
+_KEPT_IMAGES = 3
+_RECENT_SKILLS = 10
+_PRESSURE = 1.5
+_PER_MESSAGE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Edit:
+    """Something a pass does.
+
+    Attributes:
+        place: The message's place.
+        decision: What is done to its block.
+        saves: What that reclaims, in tokens as Hermes counts them.
+        counts: Whether it counts as pruning; cutting arguments alone does not.
+    """
+
+    place: int
+    decision: Decision
+    saves: int
+    counts: bool
+
+
+@dataclass
+class HermesMessages:
+    """One conversation, and what a pass would do to it.
+
+    Source: hermes-agent 0.19.0 `agent/context_compressor.py`, `_prune_old_tool_results`. Results with the same text as
+    a newer one become a note that says so, wherever they stand. Before a boundary, results become a line each, images
+    in them go, and long texts in the arguments of calls are cut.
+
+    Every message is looked at once as it grows old, and what a pass would do to it waits until one is made.
+
+    Attributes:
+        history: What was recorded.
+        newer: The pass is that of 0.21.
+        items: The messages, each result apart.
+        tokens: What each is taken for.
+        total: What all of them are.
+        ready: Per block, what a pass would do.
+        saves: What all that would reclaim.
+        failures: Passes before compressing that left the prompt over the threshold, one after the other.
+        is_on_trial: The last call's prompt was passed over, and how that did is not known yet.
+        waited: Seconds since a pass was first not made because of those before it; None where none was.
+        rearmed_at: What the messages have to come to for the next early pass.
+    """
+
+    history: History
+    newer: bool = False
+    items: list[ConversationItem] = field(default_factory=list)
+    tokens: list[int] = field(default_factory=list)
+    total: int = 0
+    ready: dict[int, _Edit] = field(default_factory=dict)
+    saves: int = 0
+    failures: int = 0
+    is_on_trial: bool = False
+    waited: float | None = None
+    rearmed_at: int = 0
+    _counted: int = 0
+    _old_from: int = 0
+    _unseen: deque[int] = field(default_factory=deque)
+    _newest: dict[bytes, int] = field(default_factory=dict)
+    _pruned: set[int] = field(default_factory=set)
+    _with_images: list[int] = field(default_factory=list)
+    _skills: list[tuple[int, str]] = field(default_factory=list)
+    _spared: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._tokens_of = _TOKENS.within(self.history)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether a pass would prune anything."""
+        return self._counted > 0
+
+    def add(self, moment: Moment, items: Iterable[ConversationItem]) -> None:
+        """Take in messages."""
+        for item in items:
+            if item.is_result:
+                self._unseen.append(len(self.items))
+            if self.newer:
+                self._note(moment, item)
+            tokens = self._tokens_of(moment, item)
+            self.items.append(item)
+            self.tokens.append(tokens)
+            self.total += tokens
+
+    def _note(self, moment: Moment, item: ConversationItem) -> None:
+        """Remember a result with images, or a call that loads a skill."""
+        if item.is_result:
+            if _images(moment, item.blocks[0]):
+                self._with_images.append(len(self.items))
+            return
+        for block in item.blocks:
+            if self._is_call(block) and (name := self._skill(moment, block)):
+                self._skills.append((len(self.items), name))
+
+    def _skill(self, moment: Moment, block: int) -> str:
+        """The skill a call loads, in small letters; empty for none."""
+        if self.history.session.blocks[block].tool_name != "skill_view":
+            return ""
+        try:
+            arguments = json.loads(moment.text(block))
+        except (ValueError, RecursionError, TextUnavailableError):
+            return ""
+        name = arguments.get("name") if isinstance(arguments, dict) else None
+        return name.lower() if isinstance(name, str) else ""
+
+    def tail(self, budget: int, least: int) -> int:
+        """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
+        count, least = len(self.items), min(least, len(self.items))
+        spent, begin = 0, count
+        while begin:
+            begin -= 1
+            if spent + self.tokens[begin] > budget and count - begin >= least:
+                break
+            spent += self.tokens[begin]
+        return min(begin, count - least)
+
+    def prepare(self, moment: Moment, boundary: int, minimum: int) -> None:
+        """Find what a pass would do to the messages before a boundary, and to duplicates anywhere."""
+        while self._unseen:
+            self._compare(moment, self._unseen.popleft())
+        spared = self._spared_results(moment, boundary) if self.newer else set()
+        for place in [*self._spared, *range(self._old_from, boundary)]:
+            if place not in spared:
+                self._shorten(moment, place, minimum)
+        self._spared = sorted(spared)
+        self._old_from = max(self._old_from, boundary)
+        if self.newer:
+            for place in self._with_images[:-_KEPT_IMAGES]:
+                self._shorten(moment, place, minimum)
+            del self._with_images[:-_KEPT_IMAGES]
+
+    def relieve(self, moment: Moment, boundary: int, budget: int, minimum: int) -> None:
+        """Find what a pass of 0.21 would do to the messages it spares where they are more than a budget by half."""
+        most, count = int(budget * _PRESSURE), len(self.items)
+        start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
+        saved = sum(edit.saves for edit in self.ready.values() if edit.place >= start)
+        total = sum(self.tokens[start:]) - saved
+        if end <= boundary:
+            return
+        newest = next((place for place in reversed(range(count)) if self.items[place].is_result), -1)
+        rest = [place for place in range(start, count) if place != newest]
+        for places, stops in ((range(start, end), True), (rest, False), ([newest] if newest >= start else [], True)):
+            if total <= most:
+                return
+            for place in places:
+                total -= self._shorten(moment, place, minimum)
+                if stops and total <= most:
+                    return
+
+    def _shorten(self, moment: Moment, place: int, minimum: int) -> int:
+        """What would be done to a message grown old, and how many tokens that saves."""
+        item, before = self.items[place], self.saves
+        for block in item.blocks:
+            if block not in self.ready and block not in self._pruned:
+                edit = self._line(moment, place, minimum) if item.is_result else self._shrunk(moment, place, block)
+                if edit is not None:
+                    self._make_ready(block, edit)
+        return self.saves - before
+
+    def _spared_results(self, moment: Moment, boundary: int) -> set[int]:
+        """Old results that stay because the skill they load is in use."""
+        if not self._skills:
+            return set()
+        recent = max(min(len(self.items) - _RECENT_SKILLS, boundary), 0)
+        asked = [self._words(moment, item) for item in self.items[max(boundary, 0) :] if not item.is_result]
+        used = {
+            name for place, name in self._skills if place >= recent or any(name in words for words in asked if words)
+        }
+        found: set[int] = set()
+        for place in [*self._spared, *range(self._old_from, boundary)]:
+            call = int(self.history.call_block[self.items[place].blocks[0]]) if self.items[place].is_result else -1
+            if call >= 0 and self._skill(moment, call) in used:
+                found.add(place)
+        return found
+
+    def _words(self, moment: Moment, item: ConversationItem) -> str:
+        """What the user said in a message, in small letters."""
+        try:
+            return "".join(
+                moment.text(block).lower() for block in item.blocks if self.history.kind_bytes[block] == USER_TEXT
+            )
+        except TextUnavailableError:
+            return ""
+
+    def carry_out(self) -> Iterator[Choice]:
+        """Make the pass."""
+        for block, edit in self.ready.items():
+            yield Choice(block, edit.decision)
+            self.tokens[edit.place] -= edit.saves
+        self.total -= self.saves
+        self._pruned.update(self.ready)
+        self.ready.clear()
+        self.saves = self._counted = 0
+
+    def _make_ready(self, block: int, edit: _Edit) -> None:
+        before = self.ready.get(block)
+        if before is None:
+            self._counted += edit.counts
+        self.saves += edit.saves - (before.saves if before is not None else 0)
+        self.ready[block] = edit
+
+    def _is_call(self, block: int) -> bool:
+        return self.history.kind_bytes[block] == TOOL_CALL
+
+    def _compare(self, moment: Moment, place: int) -> None:
+        """Hold a result against those before it."""
+        key = self._key(moment, self.items[place].blocks[0])
+        if key is None:
+            return
+        older = self._newest.get(key)
+        self._newest[key] = place
+        if older is None or (block := self.items[older].blocks[0]) in self._pruned:
+            return
+        decision = Decision(ReplaceText(DUPLICATE), "same as a newer result", "duplicate", "later")
+        self._make_ready(block, _Edit(older, decision, self._saved(older, DUPLICATE), counts=True))
+
+    def _key(self, moment: Moment, block: int) -> bytes | None:
+        """What tells a result's text from others; None for one that is too short or no plain text."""
+        recorded = self.history.session.blocks[block]
+        if not recorded.plain_text or moment.length(block) < _SHORTEST_DUPLICATE:
+            return None
+        if moment.is_whole(block):
+            return recorded.digest
+        try:
+            text = moment.text(block)
+        except TextUnavailableError:
+            return None
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+    def _saved(self, place: int, text: str) -> int:
+        return self.tokens[place] - len(text) // PER_TOKEN - _PER_MESSAGE
+
+    def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
+        block = self.items[place].blocks[0]
+        try:
+            line = self._line_text(moment, block, minimum)
+        except TextUnavailableError:
+            return None
+        if line is None:
+            return None
+        decision = Decision(ReplaceText(line), "before the newest messages", "line")
+        return _Edit(place, decision, self._saved(place, line), counts=True)
+
+    def _line_text(self, moment: Moment, block: int, minimum: int) -> str | None:
+        length, blocks = moment.length(block), self.history.session.blocks
+        if not blocks[block].plain_text:
+            images = _images(moment, block)
+            texts = [moment.text(block)] if images and length else []
+            return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
+        if length <= minimum or (self.newer and self._is_line(moment, block, length)):
+            return None
+        call = int(self.history.call_block[block])
+        if moment.is_whole(block) and (call < 0 or moment.is_whole(call)):
+            called_by = blocks[call] if call >= 0 else None
+            return _recorded_line(self.history.session, blocks[block], called_by, newer=self.newer)
+        called = (blocks[call].tool_name, moment.text(call)) if call >= 0 else _UNKNOWN
+        return _line_of(*called, moment.text(block), newer=self.newer)
+
+    def _is_line(self, moment: Moment, block: int, length: int) -> bool:
+        """Whether a result says itself that it was pruned."""
+        if length >= _LONGEST_LINE and not self.history.session.blocks[block].preview.startswith(_PRUNED_IMAGE):
+            return False
+        text = moment.text(block)
+        return text.startswith(_PRUNED_IMAGE) or (length < _LONGEST_LINE and text.startswith("[") and " chars)" in text)
+
+    def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
+        shrink = ShrinkArguments()
+        if not self._is_call(block) or moment.length(block) <= shrink.limit:
+            return None
+        now = moment.rendition(block)
+        source = RecordedBlock(self.history.session, block)
+        shrunk = shrink.apply(now, source)
+        if shrunk is now:
+            return None
+        before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
+        after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
+        return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
+
+
+def _images(moment: Moment, block: int) -> int:
+    media = len(moment.history.session.blocks[block].media)
+    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
+    return media if sent else 0
+
+
+def _tokens(moment: Moment, item: ConversationItem) -> int:
+    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
+    characters, tokens = 0, _PER_MESSAGE
+    for block in item.blocks:
+        length = moment.length(block)
+        if kinds[block] == TOOL_CALL:
+            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
+        elif kinds[block] == THINKING:
+            tokens += length // PER_TOKEN
+        else:
+            characters += length + PER_IMAGE * _images(moment, block)
+    return tokens + characters // PER_TOKEN
+
+
+_TOKENS = ItemMeasure(_tokens)
+"""What a message is taken for."""
+
+_UNKNOWN = ("unknown", "")
+
+
+def _line_of(tool: str, arguments: str, text: str, *, newer: bool) -> str | None:
+    """The line for a result; None for one that already says that it was pruned."""
+    if text == _PLACEHOLDER or text.startswith("[Duplicate tool output"):
+        return None
+    return line_for(tool, arguments, text, newer=newer)
+
+
+_lines: Memo[tuple[str, bytes, bytes, bool], str | None] = Memo()
+
+
+def _recorded_line(session: Session, result: Block, call: Block | None, *, newer: bool) -> str | None:
+    """The line for a result as it was recorded, or None.
+
+    Raises:
+        TextUnavailableError: A text it needs cannot be read.
+    """
+    of_call = (call.tool_name, call.digest) if call is not None else ("", b"")
+    key = (*of_call, result.digest, newer)
+    if key in _lines:
+        return _lines[key]
+    called = (call.tool_name, session.text(call)) if call is not None else _UNKNOWN
+    return _lines.keep(key, _line_of(*called, session.text(result), newer=newer))
