@@ -156,6 +156,14 @@ def test_the_safest_plan_is_the_one_whose_cuts_were_needed_least_of_those_that_s
     assert headline(alone, sound, 0, sound).said.startswith("★ best plan, none safer: sound saves $4.00")
 
 
+def test_the_safest_plan_saves_half_of_what_the_best_does_where_one_does_and_was_needed_less() -> None:
+    bold, half, trifle = contender("bold", 5.0, 12), contender("half", 3.0, 2), contender("trifle", 0.4, 0)
+
+    assert safest_of([BASELINE, bold, half, trifle]) is half
+    assert safest_of([BASELINE, bold, trifle]) is trifle
+    assert safest_of([BASELINE, bold, contender("as bold", 4.9, 12), trifle]) is trifle
+
+
 def test_what_a_plan_leaves_out_is_said_beside_it_and_shorter_where_there_is_less_room() -> None:
     bold = contender("bold", 5.0, 12)
     assert bold.found is not None

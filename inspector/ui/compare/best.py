@@ -25,6 +25,8 @@ KEEPS_WORDS: Final = "keeps every user and assistant message"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
 
+_SHARE_OF_THE_BEST: Final = 0.5
+
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
 """Of plans that save the same, one that comes with the program is the best, and not its copy."""
 
@@ -78,7 +80,8 @@ def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) 
 def safest_of(contenders: Iterable[Contender]) -> Contender | None:
     """The plan with the fewest later calls that needed what it cut, of those that could be best and save for sure.
 
-    Of several the one that saves most net of recoveries.
+    One that saves half of what the best does is preferred, if fewer calls needed it than the best: a plan that nothing
+    needed because it does next to nothing is no choice. Of several the one that saves most net of recoveries.
     """
     found = [
         each
@@ -86,7 +89,12 @@ def safest_of(contenders: Iterable[Contender]) -> Contender | None:
         if could_be_best(each) and each.recoveries is not None and (each.net_share or 0.0) >= WORTHWHILE
     ]
     found.sort(key=lambda each: each.kind in _LAST)
-    return min(found, key=lambda each: (_needed(each), -(each.net_share or 0.0)), default=None)
+    best = max(found, key=lambda each: each.net_share or 0.0, default=None)
+    if best is None:
+        return None
+    enough = _SHARE_OF_THE_BEST * (best.net_share or 0.0)
+    rivals = [each for each in found if _needed(each) < _needed(best) and (each.net_share or 0.0) >= enough]
+    return min(rivals or found, key=lambda each: (_needed(each), -(each.net_share or 0.0)))
 
 
 def _needed(each: Contender) -> int:
