@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from inspector.report.document import Report
+from tests.conftest import ROOT
 from tests.program import COMMAND, environment, run_here, run_program
 
 if TYPE_CHECKING:
@@ -272,6 +273,14 @@ def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path,
     of_folder = json.loads(run_here(capsys, "report", folder, *asked, "--format", "json").out)["plans"][0]
     assert of_folder["uncertainty"]["low_usd"] == pytest.approx(found["low_usd"], abs=1e-4)
     assert "if turns change by" in run_here(capsys, "report", folder, *asked).out
+
+
+def test_what_cache_marks_would_hold_is_in_reports_as_json_and_worked_out_for_no_other(capsys, monkeypatch):
+    sample = ROOT / "sample_sessions" / "coding-agent.jsonl"
+    marks = json.loads(run_here(capsys, "report", sample, "--format", "json").out)["cache_marks"]
+    assert [each["rule"] for each in marks] == ["end", "swe-agent", "hermes-0.19", "hermes-0.21", "hermes-0.21-tools"]
+    monkeypatch.setattr("inspector.report.session_report.cache_marks", None)
+    assert "SWE-agent" not in run_here(capsys, "report", sample).out
 
 
 def test_compare_sorts_by_every_column_it_offers(small: Path, capsys, monkeypatch):

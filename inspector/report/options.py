@@ -26,6 +26,7 @@ class ReportOptions:
         switch_at: From which of its calls on, from 0.
         model_uncertainty: Say what plans save if a model answers otherwise than it was recorded, and widen the bands of
             projected savings by that.
+        cache_marks: Say what cache control marks would hold, by every rule. Only JSON has it.
         suggests: The plans were not chosen by anybody: what the session cost comes before them.
     """
 
@@ -41,4 +42,5 @@ class ReportOptions:
     switch_to: tuple[str, ...] = ()
     switch_at: int = 0
     model_uncertainty: bool = False
+    cache_marks: bool = False
     suggests: bool = False

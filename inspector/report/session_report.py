@@ -128,7 +128,7 @@ def report_of(
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
         best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
         hours=hour_facts(misses) if options.details and misses else [],
-        cache_marks=cache_marks_facts(cache_marks(baseline)) if options.details else [],
+        cache_marks=cache_marks_facts(cache_marks(baseline)) if options.cache_marks else [],
         model_switches=[model_switch_facts(each) for each in switches if each is not None],
     )
 

@@ -121,7 +121,7 @@ def cache_marks(replay: Replay) -> CacheMarks:
     """
     inputs, ledger = replay.inputs, replay.ledger
     calls = replay.history.session.calls
-    takes = np.array([inputs.cache_models[call.model].name.startswith("anthropic") for call in calls], dtype=np.bool_)
+    takes = np.array([inputs.cache_models[call.model].takes_marks for call in calls], dtype=np.bool_)
     if not takes.any():
         return CacheMarks(replay, takes, (), Figure(None, HowKnown.PROJECTED))
     usage = PromptUsage(ledger.uncached, ledger.cache_read, ledger.cache_write_5m, ledger.cache_write_1h)

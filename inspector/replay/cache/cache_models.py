@@ -71,6 +71,11 @@ class CacheModel:
     writes_one_hour: bool = False
     lookback: int | None = None
 
+    @property
+    def takes_marks(self) -> bool:
+        """Whether a request marks what is kept; others keep what they choose."""
+        return self.name.startswith("anthropic")
+
 
 class CacheColumns(NamedTuple):
     """Cache models of every call, as columns, for sessions that switch between models."""
@@ -207,7 +212,7 @@ def _by_model(name: str, *, reads_are_cheaper: bool) -> CacheModel:
 
 
 def _minimum_prefix(cache: CacheModel, name: str) -> int:
-    if cache.name.startswith("anthropic"):
+    if cache.takes_marks:
         return _anthropic_minimum(name)
     if cache.name == "gemini":
         return 1024 if "flash" in name else 4096

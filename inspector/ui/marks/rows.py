@@ -50,7 +50,7 @@ def _replayed(found: CacheMarks) -> FigureRow:
     known = found.replay.figures.cache_read_tokens.known
     is_planned = found.replay.edits.by_plan.any()
     columns = {"read": ledger.cache_read, "written": ledger.cache_write, "uncached": ledger.uncached}
-    name = "with the plan" if is_planned else "as it was"
+    name = "with the plan" if is_planned else "recorded"
     cells = {
         "rule": Cell(name, style="table--name", order=""),
         **{key: _tokens(int(column[takes].sum()), known) for key, column in columns.items()},
