@@ -41,7 +41,12 @@ def run(options: Namespace) -> int:
     check_switch(options)
     inputs = priced_inputs(read_session(options.path), options)
     at = switch_call(inputs, options)
-    wanted = ReportOptions(best_plan=True, switch_to=tuple(dict.fromkeys(options.switch)), switch_at=at)
+    wanted = ReportOptions(
+        best_plan=True,
+        switch_to=tuple(dict.fromkeys(options.switch)),
+        switch_at=at,
+        cache_marks=options.format == "json",
+    )
     with ProgressLine("trying plans") as progress:
         report = report_of(inputs, (), wanted, progress)
     return deliver(report, options, why_text)
