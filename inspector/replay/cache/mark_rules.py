@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from inspector.session.model import BlockKind
 
@@ -31,45 +31,33 @@ LOOK_BACK: Final = 20
 
 
 class MarkRule(StrEnum):
-    """Where marks are put."""
+    """Where marks are put: a rule's name, what people read, and where it puts marks in a few words."""
 
-    END = "end"
+    END = "end", "end of each request", "the last block"
     """Behind the last block of each request, as replays take it."""
-    SWE_AGENT = "swe-agent"
+    SWE_AGENT = "swe-agent", "SWE-agent", "the last 2 messages of user or tool"
     """Behind the last two messages of a user or a tool."""
-    HERMES_19 = "hermes-0.19"
+    HERMES_19 = "hermes-0.19", "Hermes 0.19", "system prompt, last 3 messages"
     """Behind the system prompt and the last three messages."""
-    HERMES_21 = "hermes-0.21"
+    HERMES_21 = "hermes-0.21", "Hermes 0.21", "system prompt, last 2 messages"
     """Behind the system prompt and the last two messages; the mark within the system prompt is not told apart."""
-    HERMES_21_TOOLS = "hermes-0.21-tools"
+    HERMES_21_TOOLS = (
+        "hermes-0.21-tools",
+        "Hermes 0.21, tools cached",
+        "tools, system prompt, last 2 turns that are done",
+    )
     """Behind the tools, the part of the system prompt that does not change, and the last two turns that are done."""
 
-    @property
-    def label(self) -> str:
-        """What people read."""
-        return _LABELS[self]
+    label: str
+    about: str
 
-    @property
-    def about(self) -> str:
-        """Where it puts marks, in a few words."""
-        return _ABOUT[self]
-
-
-_LABELS: Final = {
-    MarkRule.END: "end of each request",
-    MarkRule.SWE_AGENT: "SWE-agent",
-    MarkRule.HERMES_19: "Hermes 0.19",
-    MarkRule.HERMES_21: "Hermes 0.21",
-    MarkRule.HERMES_21_TOOLS: "Hermes 0.21, tools cached",
-}
-
-_ABOUT: Final = {
-    MarkRule.END: "the last block",
-    MarkRule.SWE_AGENT: "the last 2 messages of user or tool",
-    MarkRule.HERMES_19: "system prompt, last 3 messages",
-    MarkRule.HERMES_21: "system prompt, last 2 messages",
-    MarkRule.HERMES_21_TOOLS: "tools, system prompt, last 2 turns that are done",
-}
+    def __new__(cls, name: str, label: str, about: str) -> Self:
+        """A rule of a name."""
+        rule = str.__new__(cls, name)
+        rule._value_ = name
+        rule.label = label
+        rule.about = about
+        return rule
 
 
 class EntryRole(IntEnum):
