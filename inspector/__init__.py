@@ -32,8 +32,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from inspector.errors import InspectorError
-    from inspector.replay.engine.replay import replay_session
     from inspector.replay.message_lists import Conversation, apply_once, compact
+    from inspector.replay.sessions import replay_session
     from inspector.session.follow import follow
     from inspector.session.open import open_session
     from inspector.strategies.plan import Plan
@@ -48,7 +48,7 @@ _HOMES = {
     "compact": "inspector.replay.message_lists",
     "follow": "inspector.session.follow",
     "open_session": "inspector.session.open",
-    "replay_session": "inspector.replay.engine.replay",
+    "replay_session": "inspector.replay.sessions",
     "strategy": "inspector.strategies.registry",
 }
 

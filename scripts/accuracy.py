@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 

@@ -18,8 +18,8 @@ from inspector.cli.folder_report import replayed
 from inspector.cli.session_tasks import SessionTask, SessionTerms
 from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
 from inspector.replay.engine.recorded_calls import is_reported_in_full
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.plain_drawing import plain_svg
 from inspector.report.charts.specifications import folder_charts

@@ -15,7 +15,8 @@ from atif import Trajectory
 from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import find_reuse
-from inspector.replay.engine.replay import replay, replay_session
+from inspector.replay.engine.replay import replay
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

@@ -111,7 +111,7 @@ def source_of(session: Session, began: int, today: float) -> ReadFrom | None:
         began: When reading began, in nanoseconds since the epoch.
         today: The time its calls without one are priced at, seconds since the epoch.
     """
-    from inspector.replay.engine.lenders import files_of_lenders
+    from inspector.replay.lenders import files_of_lenders
 
     needs = []
     if any(session.messages[call.response].is_inherited for call in session.calls):

@@ -145,13 +145,16 @@ def counted_inputs(
         counts: Where counts are kept between runs; by default the user's cache folder.
     """
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.lenders import lender_of
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import count_session
 
     with ProgressLine("counting tokens") as progress:
         # Only the last table is of use here; keeping them all would keep a copy for every tenth of a second.
         table = deque(count_session(session, shared_counter(), progress=progress, cache=counts), maxlen=1).pop()
-    return ReplayInputs.of(History.of(session), table, pricing=pricing, cache=cache, window=window)
+    history = History.of(session)
+    lender = lender_of(history, table)
+    return ReplayInputs.of(history, table, pricing=pricing, cache=cache, window=window, lender=lender)
 
 
 def shared_counter() -> Counter:

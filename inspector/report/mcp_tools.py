@@ -199,6 +199,7 @@ class SessionMemory:
         from inspector.replay.analysis.unrecorded import NOT_RECORDED
         from inspector.replay.engine.inputs import ReplayInputs
         from inspector.replay.engine.replay import replay as replayed
+        from inspector.replay.lenders import lender_of
         from inspector.strategies.history.history import History
         from inspector.strategies.plan import Plan
         from inspector.tokens.count_cache import CountCache
@@ -207,7 +208,8 @@ class SessionMemory:
 
         # No file can be made below this one: a server writes nothing, counts neither.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
-        replay = replayed(ReplayInputs.of(History.of(session), table), Plan())
+        history = History.of(session)
+        replay = replayed(ReplayInputs.of(history, table, lender=lender_of(history, table)), Plan())
         context = context_at(replay, replay.state(replay.history.call_count))
         sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
         kinds: dict[str, float] = {}

@@ -11,7 +11,8 @@ from inspector.replay.analysis.comparison import compare, plans_to_compare
 from inspector.replay.analysis.hazards import HazardKind, leaves_out_words
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
-from inspector.replay.engine.replay import Replay, replay, replay_session
+from inspector.replay.engine.replay import Replay, replay
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

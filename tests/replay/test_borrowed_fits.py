@@ -7,24 +7,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from inspector.cli.reading import counted_inputs
+from inspector.replay import lenders
 from inspector.replay.analysis.invariants import broken_in_replay
-from inspector.replay.engine import lenders
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.explain.totals import scale_source
 from inspector.replay.figure import HowKnown
+from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
+from inspector.report.mcp_tools import SessionMemory
 from inspector.session.open import open_session
 from inspector.session.related import parent_of
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.tokens.token_table import TokenTable
+from inspector.tokens.counter import load_counter
+from inspector.tokens.token_table import TokenTable, count_session
 from inspector.tokens.typical_ratios import tokenizer_family, typical_coefficients
+from inspector.ui.controller.jobs import replay_plan
 from inspector.ui.session_screen import scale_words
 from tests.session.claude_lines import SESSION, Script
 from tests.session.codex_lines import Rollout
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    from inspector.replay.engine.token_scale import TokenScale
+    from inspector.ui.outcome import Outcome
 
 WORDS = "alpha river stone market window garden paper silver engine yellow doctor bridge winter summer planet friend"
 OPUS = "claude-opus-4-8"
@@ -152,8 +161,49 @@ def test_no_more_than_the_beginning_of_a_huge_parent_is_read(tmp_path: Path, mon
 def test_nothing_is_looked_for_until_the_session_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = open_session(family(tmp_path))
     monkeypatch.setattr(lenders, "_fitted", lambda *_: pytest.fail("first figures do not wait for another file"))
-    inputs = ReplayInputs.of(History.of(session), TokenTable.estimated(session))
-    assert inputs.scale.borrowed == ""
+    assert lenders.lender_of(History.of(session), TokenTable.estimated(session)) is None
+
+
+def by_a_command(path: Path) -> TokenScale:
+    return counted_inputs(open_session(path), Pricing(), cache=None, window=None).scale
+
+
+def on_the_screen(path: Path) -> TokenScale:
+    session = open_session(path)
+    found: list[Outcome] = []
+    *_, table = count_session(session, load_counter())
+    replay_plan(History.of(session), table, Plan(), None, None, None, found.append, lambda: False)
+    return found[0].inputs.scale
+
+
+@pytest.mark.parametrize("scale_of", [by_a_command, on_the_screen])
+def test_whoever_makes_inputs_looks_for_the_lender(tmp_path: Path, scale_of: Callable[[Path], TokenScale]) -> None:
+    scale = scale_of(family(tmp_path))
+    assert scale.borrowed.startswith(f"fitted to 30 calls of {OPUS}")
+
+
+def test_what_an_agent_asks_of_its_context_is_told_on_a_borrowed_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent, fitted = [], lenders._fitted
+    monkeypatch.setattr(lenders, "_fitted", lambda *told: lent.append(told[0]) or fitted(*told))
+    path = family(tmp_path)
+    SessionMemory([path], tmp_path, allow_secrets=True).context_report()
+    assert lent == [tmp_path / f"{SESSION}.jsonl"]
+
+
+def test_the_engine_borrows_what_it_is_handed_and_looks_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = open_session(family(tmp_path))
+    *_, table = count_session(session, load_counter())
+    history = History.of(session)
+    lender = lenders.lender_of(history, table)
+    assert lender is not None
+    monkeypatch.setattr(lenders, "_fitted", lambda *_: pytest.fail("another file was read"))
+    monkeypatch.setattr(lenders, "_LENT", type(lenders._LENT)())
+    assert ReplayInputs.of(history, table).scale.lender is None
+    assert ReplayInputs.of(history, table, lender=lender).scale.calibration.ratio == pytest.approx(RATIO, rel=0.01)
 
 
 def test_a_parent_is_read_once_though_it_grows_while_its_subagents_work(

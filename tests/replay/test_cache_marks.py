@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, MarkedCalls, cache_marks
 from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkRule
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

@@ -18,10 +18,11 @@ from inspector.replay.analysis.plan_outcome import recaching_costs
 from inspector.replay.cache.cache_models import CACHE_MODELS
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.replay import Replay, replay, replay_session
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.explain.miss_wording import duration, told
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
 from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.model import BlockKind, ReportedMiss, Role, Session, Usage

@@ -12,8 +12,8 @@ import pytest
 
 from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.explain.miss_wording import told
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.session.registry import all_formats
 from inspector.strategies.plan import Plan

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.replay.analysis.compaction_effect import CompactionEffect, sizes_of
 from inspector.replay.analysis.context_blocks import context_at
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History

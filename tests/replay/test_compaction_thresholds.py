@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from inspector.replay.engine.inputs import ReplayInputs
-from inspector.replay.engine.replay import Replay, replay, replay_session
+from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.pricing.rates import RateRow, Rates
+from inspector.replay.sessions import replay_session
 from inspector.replay.tuning.choice import Verdict
 from inspector.replay.tuning.compaction_choice import (
     EffectiveThreshold,

@@ -19,9 +19,10 @@ from inspector.replay.analysis.context_breakdown import (
 )
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, NOT_RECORDED, SYSTEM_AND_TOOLS
-from inspector.replay.engine.replay import replay, replay_session
+from inspector.replay.engine.replay import replay
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.rates import RateColumn
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Session, Usage
 from inspector.session.open import open_session
 from inspector.strategies.library.tiered_stale import TieredStale

@@ -11,7 +11,7 @@ from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.injected import INJECTED, injected_blocks
 from inspector.replay.analysis.resend_cost import resend_cost
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

@@ -13,8 +13,9 @@ from inspector.replay.analysis.context_breakdown import Grouping, context_breakd
 from inspector.replay.analysis.invariants import Invariant, broken_in_file, broken_in_replay
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import EARLIER, NOT_RECORDED, blank_prompts
-from inspector.replay.engine.replay import Replay, replay_session
+from inspector.replay.engine.replay import Replay
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
 from inspector.session.discovery import sessions_in
 from inspector.session.follow_check import difference_when_followed
 from inspector.session.model import BlockKind, Role, Session, Usage

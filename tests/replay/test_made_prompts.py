@@ -9,9 +9,9 @@ import pytest
 
 from inspector.replay.analysis.invariants import broken_in_replay
 from inspector.replay.analysis.validation import prompt_fit
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.explain.parts import block_explanation
 from inspector.replay.figure import HowKnown
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.tokens.typical_ratios import typical_coefficients

@@ -12,9 +12,9 @@ from inspector.replay.analysis.cache_misses import cache_misses
 from inspector.replay.analysis.model_switch import ModelSwitch, main_calls, model_switch, other_models
 from inspector.replay.cache.cache_models import CACHE_MODELS, cache_model_for
 from inspector.replay.cache.cache_odds import PAUSES
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

@@ -12,7 +12,8 @@ from inspector.replay.analysis.context_blocks import context_at
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
-from inspector.replay.engine.replay import replay, replay_session
+from inspector.replay.engine.replay import replay
+from inspector.replay.sessions import replay_session
 from inspector.session.model import BlockKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inspector.replay.engine.replay import replay_session
 from inspector.replay.explain.spending import largest_part, spending_of
 from inspector.replay.explain.totals import cost_part_explanations
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT

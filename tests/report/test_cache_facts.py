@@ -16,7 +16,8 @@ from inspector.replay.analysis.model_switch import main_calls
 from inspector.replay.assumptions import Assumptions
 from inspector.replay.cache.mark_rules import MarkRule
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import replay, replay_session
+from inspector.replay.engine.replay import replay
+from inspector.replay.sessions import replay_session
 from inspector.report.cache_facts import cache_marks_facts
 from inspector.report.cache_text import switch_text
 from inspector.report.charts.palette import PAGE

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.report.forms import written
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content

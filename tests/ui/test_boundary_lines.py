@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan

@@ -11,9 +11,10 @@ from inspector.replay.analysis.best_plan import BestPlan, BestPlanSearch
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
 from inspector.replay.analysis.reuse import ReuseScan
 from inspector.replay.cache.miss_causes import MissCause
-from inspector.replay.engine.replay import Replay, replay_session
+from inspector.replay.engine.replay import Replay
 from inspector.replay.explain.spending import Spending, spending_of
 from inspector.replay.figure import Figure, HowKnown
+from inspector.replay.sessions import replay_session
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines

@@ -9,7 +9,7 @@ import pytest
 from inspector.cli import main
 from inspector.replay.analysis.best_plan import BestPlanSearch
 from inspector.replay.analysis.reuse import ReuseScan
-from inspector.replay.engine.replay import replay_session
+from inspector.replay.sessions import replay_session
 from inspector.report import session_report
 from inspector.report.forms import FORMS
 from inspector.session.open import open_session

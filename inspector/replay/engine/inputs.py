@@ -11,7 +11,6 @@ import numpy as np
 from inspector.replay.cache.cache_models import CacheColumns, cache_model_for, recorded_cache
 from inspector.replay.cache.cache_odds import CacheOdds, CacheSeen, CallsAsked, ReadOdds
 from inspector.replay.cache.miss_causes import setting_changed
-from inspector.replay.engine.lenders import lender_of
 from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.replay.engine.prompt_layout import PromptLayout
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from inspector.replay.cache.prompt_usage import PromptUsage
     from inspector.replay.engine.edits import Edits
     from inspector.replay.engine.prompt_edits import ReusablePrefix
+    from inspector.replay.engine.token_scale import Lender
     from inspector.replay.pricing.context_window import ContextWindow
     from inspector.replay.pricing.rates import CallRates
     from inspector.strategies.history.history import History
@@ -329,6 +329,7 @@ class ReplayInputs:
         window: int | None = None,
         precise: bool = False,
         scale: TokenScale | None = None,
+        lender: Lender | None = None,
     ) -> ReplayInputs:
         """Work out what replays of a session start from.
 
@@ -340,8 +341,9 @@ class ReplayInputs:
                 and what was reported, where not given.
             window: Context window in tokens; what the file or the model's listing says where not given.
             precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
-            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given, or,
-                where that is too little, to what its parent reports.
+            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
+            lender: A session whose fit is borrowed where this one reports too little for its own, and no scale is
+                given: `inspector.replay.lenders` looks for it.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
@@ -354,7 +356,7 @@ class ReplayInputs:
         nothing = np.zeros(history.call_count + 1)
         cleared = plan_edits(history, renderer, Plan(), PromptSizes(nothing, nothing))
         recorded_removed = PromptEdits.of(layout, cleared).removed
-        scale = scale or TokenScale.of(history, table, recorded_removed, lender_of(history, table))
+        scale = scale or TokenScale.of(history, table, recorded_removed, lender)
         responses = ResponseTokens.of(history, facts, table, scale)
         layout = layout.with_beside(scale.beside, scale.calibration.ratio)
         sums = layout.whole_tokens - recorded_removed

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inspector.replay.engine.edits import RECORDED
-from inspector.replay.engine.inputs import ReplayInputs
 from inspector.replay.engine.ledger import (
     Figures,
     Ledger,
@@ -22,18 +21,15 @@ from inspector.replay.engine.plan_edits import plan_edits
 from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
-from inspector.strategies.history.history import History
-from inspector.tokens.counter import load_counter
-from inspector.tokens.token_table import count_session
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.engine.edits import Edits
+    from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.simulation import NextCall
-    from inspector.replay.pricing.prices import Pricing
     from inspector.replay.pricing.rates import ServedPrompts
-    from inspector.session.model import Session
+    from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
 
@@ -215,20 +211,6 @@ class Replay:
         """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
         row = self.edits.row(block, call)
         return int(self.edits.call[row]) if row >= 0 else -1
-
-
-def replay_session(session: Session, plan: Plan, *, pricing: Pricing | None = None, precise: bool = False) -> Replay:
-    """Count a session's tokens and replay every call of it under a plan.
-
-    Args:
-        session: A session read by `open_session`, or a state of one that is being followed.
-        plan: The plan; `Plan()` changes nothing.
-        pricing: Prices; those of the user's price file and the bundled table where not given.
-        precise: Count cut texts for real instead of within a few tokens; reads every text that is cut. The screen
-            and the reports do not, so that all of them say the same.
-    """
-    *_, table = count_session(session, load_counter())
-    return replay(ReplayInputs.of(History.of(session), table, pricing=pricing, precise=precise), plan)
 
 
 def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) -> Replay:

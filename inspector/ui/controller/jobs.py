@@ -424,13 +424,16 @@ def _start(
 ) -> tuple[ReplayInputs, Replay | None]:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.lenders import lender_of
 
     wanted = terms or Assumptions()
     same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
     if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
         return earlier.inputs, earlier.baseline
     pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
-    return ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window), None
+    lender = lender_of(history, table)
+    made = ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, lender=lender)
+    return made, None
 
 
 def follow_session(
