@@ -19,10 +19,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
-from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage
 from inspector.strategies.core.parametrized import (
     Parametrized,
     model_window,
@@ -31,16 +29,16 @@ from inspector.strategies.core.parametrized import (
     whole,
     window_of,
 )
-from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.summarized_beginning import SummarizedBeginning
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import messages_in
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.core.strategy import Choice, Moment
     from inspector.strategies.history.conversation_items import Event
     from inspector.strategies.history.history import History
 
@@ -128,45 +126,26 @@ class _Task:
     """One conversation.
 
     Attributes:
-        messages: All of them, those that are gone included.
-        sums: For each, what it and all before it are taken for.
+        sent: Its messages, and the summary that stands for the first of them.
         questions: Those the user asked.
-        start: The first that is not gone.
-        summary: The block that carries the summary, -1 for none yet.
-        summary_size: What the summary is taken for.
-        summarized: How many messages it stands for.
     """
 
-    messages: list[_Message] = field(default_factory=list)
-    sums: list[int] = field(default_factory=list)
+    sent: SummarizedBeginning[_Message] = field(default_factory=SummarizedBeginning)
     questions: list[int] = field(default_factory=list)
-    start: int = 0
-    summary: int = -1
-    summary_size: int = 0
-    summarized: int = 0
-
-    def before(self, place: int) -> int:
-        """What all messages before a place are taken for."""
-        return self.sums[place - 1] if place else 0
-
-    @property
-    def total(self) -> int:
-        """What all that is sent is taken for."""
-        return self.summary_size + self.before(len(self.sums)) - self.before(self.start)
 
     def cut(self, keep: int) -> int:
         """The first message that stays when the newest are to come to `keep` tokens: `findCutIndex`."""
-        count = len(self.messages)
+        sent = self.sent
         # The last message from which on everything comes to as much.
-        place = min(bisect_right(self.sums, self.before(count) - keep), count - 1)
-        if self.before(count) - self.before(self.start) < keep:
-            return self.start
-        first = self.start + (self.summary < 0)
+        place = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.messages) - 1)
+        if sent.since(sent.start) < keep:
+            return sent.start
+        first = sent.start + (sent.summary < 0)
         if self.questions and self.questions[-1] >= first:
             place = min(place, self.questions[-1])
-        while place > self.start and not self.messages[place].may_begin:
+        while place > sent.start and not sent.messages[place].may_begin:
             place -= 1
-        return max(place, self.start)
+        return max(place, sent.start)
 
 
 class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
@@ -197,8 +176,8 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
             for event in messages_in(self.history, item):
                 self._add(state, event, moment)
         self._add_batch(state, batch, moment)
-        tokens = max(state.total, moment.prompt_tokens)
-        return self._compact(state, moment, tokens) if state.messages and tokens >= self.trigger else ()
+        tokens = max(state.sent.all_tokens, moment.prompt_tokens)
+        return self._compact(state, moment, tokens) if state.sent.messages and tokens >= self.trigger else ()
 
     def _add_batch(self, state: _Task, batch: list[int], moment: Moment) -> None:
         if batch:
@@ -207,17 +186,16 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
 
     def _add(self, state: _Task, event: Event, moment: Moment) -> None:
         if self.history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA):
-            state.questions.append(len(state.messages))
+            state.questions.append(len(state.sent.messages))
         self._take(state, _Message(event.blocks, may_begin=True), moment)
 
     def _take(self, state: _Task, message: _Message, moment: Moment) -> None:
-        state.sums.append(state.before(len(state.sums)) + tokens_of(message_characters(moment, message.blocks)))
-        state.messages.append(message)
+        state.sent.add(message, tokens_of(message_characters(moment, message.blocks)))
 
     def _target(self, state: _Task) -> int:
         """What a request is to come to, which bounds what stays: `resolveAutoRequestTargetTokens`."""
         asked = answered = 0
-        for message in state.messages[state.start :]:
+        for message in state.sent.messages[state.sent.start :]:
             is_user = self.history.kind_bytes[message.blocks[0]] in (USER_TEXT, TOOL_RESULT, *MEDIA)
             answered += not is_user and asked
             asked = is_user
@@ -225,21 +203,12 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
                 return int(self.most * _OF_A_LONG_ONE)
         return int(self.trigger * _OF_THE_TRIGGER)
 
-    def _compact(self, state: _Task, moment: Moment, tokens: int) -> Iterator[Choice]:
+    def _compact(self, state: _Task, moment: Moment, tokens: int) -> Iterable[Choice]:
         cut = state.cut(max(min(self.strategy.keep, self._target(state)), 1))
-        gone = [block for message in state.messages[state.start : cut] for block in message.blocks]
+        gone = state.sent.blocks_until(cut)
         if not gone:
-            return
+            return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        state.summarized += cut - state.start
-        state.start = cut
-        if state.summary < 0:
-            state.summary = gone[0]
-        said = _OPENING + stand_in(state.summarized, self.strategy.summary_tokens)
-        state.summary_size = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
-        reason = f"compacted at {tokens:,} tokens"
-        yield Choice(state.summary, Decision(ReplaceWithMessage(said, BlockKind.USER_TEXT), reason))
-        removed = Decision(RemoveBlock(), reason)
-        for block in gone:
-            if block != state.summary:
-                yield Choice(block, removed)
+        said = _OPENING + stand_in(cut, self.strategy.summary_tokens)
+        state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
+        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")

@@ -11,10 +11,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from inspector.session.model import BlockKind
 from inspector.strategies.core.batching import Batching
 from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, ItemMeasure, Measure
-from inspector.strategies.core.operations import ClearInput, RemoveBlock, ReplaceText, ReplaceWithMessage
+from inspector.strategies.core.operations import ClearInput, ReplaceText
 from inspector.strategies.core.parameters import ToolList
 from inspector.strategies.core.parametrized import (
     Parametrized,
@@ -28,6 +27,7 @@ from inspector.strategies.core.parametrized import (
 )
 from inspector.strategies.core.schedule_builder import COUNTED_ANEW
 from inspector.strategies.core.strategy import Choice, Counterpart, Decision
+from inspector.strategies.core.summarized_beginning import SummarizedBeginning
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.history import ASSISTANT, TOOL_CALL
 from inspector.strategies.library.summarize import stand_in
@@ -329,36 +329,19 @@ class _EstimatedMessages:
     """One conversation.
 
     Attributes:
-        items: Its messages, those that are gone included.
-        sums: For each of them, tokens of it and all before it.
-        start: The first that is not gone.
-        summary: The block that carries the summary, -1 for none yet.
-        summary_tokens: Tokens of the summary's message.
+        sent: Its messages, and the summary that stands for the first of them.
         answered: Tokens of everything up to the model's last message, 0 before the first.
         answer: Tokens of that message, counted as the provider would.
     """
 
-    items: list[ConversationItem] = field(default_factory=list)
-    sums: list[int] = field(default_factory=list)
-    start: int = 0
-    summary: int = -1
-    summary_tokens: int = 0
+    sent: SummarizedBeginning[ConversationItem] = field(default_factory=SummarizedBeginning)
     answered: int = 0
     answer: int = 0
-
-    def tokens(self, start: int) -> int:
-        """Tokens of the messages from one on."""
-        return (self.sums[-1] if self.sums else 0) - (self.sums[start - 1] if start else 0)
-
-    @property
-    def all_tokens(self) -> int:
-        """Tokens of all that is sent."""
-        return self.summary_tokens + self.tokens(self.start)
 
     @property
     def count(self) -> int:
         """Messages that are sent."""
-        return len(self.items) - self.start + (self.summary >= 0)
+        return len(self.sent.messages) - self.sent.start + (self.sent.summary >= 0)
 
 
 class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMessages]):
@@ -381,7 +364,7 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
         """Take in what arrived, then summarize if a trigger is reached."""
         for item in self.items(arrived):
             self._take(state, item, moment)
-        tokens, reported = state.all_tokens, 0
+        tokens, reported = state.sent.all_tokens, 0
         if self.strategy.scaled and state.answered and moment.previous_prompt_tokens:
             reported = moment.previous_prompt_tokens + state.answer
             tokens = math.ceil(tokens * min(1.25, max(1.0, reported / state.answered)))
@@ -392,11 +375,9 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
 
     def _take(self, state: _EstimatedMessages, item: ConversationItem, moment: Moment) -> None:
         counted = self._characters(moment, item)
-        tokens = langchain_message(*counted, self.strategy.characters_per_token)
-        state.sums.append(tokens + (state.sums[-1] if state.sums else 0))
-        state.items.append(item)
+        state.sent.add(item, langchain_message(*counted, self.strategy.characters_per_token))
         if self._is_of_model(item):
-            state.answered = state.all_tokens
+            state.answered = state.sent.all_tokens
             state.answer = moment.total_tokens(item.blocks)
 
     def _is_of_model(self, item: ConversationItem) -> bool:
@@ -415,24 +396,23 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
 
     def _cutoff(self, state: _EstimatedMessages, tokens: int) -> int:
         """The first message that stays, as a position among all that ever were."""
-        strategy = self.strategy
+        strategy, sent = self.strategy, state.sent
         target = max(int(self.window * strategy.keep_fraction), 1) if strategy.keep_fraction else strategy.keep_tokens
         if not target:
             if state.count <= strategy.keep_messages:
-                return state.start
-            return self._safe(state, len(state.items) - strategy.keep_messages)
+                return sent.start
+            return self._safe(sent, len(sent.messages) - strategy.keep_messages)
         if tokens <= target:
-            return state.start
-        total = state.sums[-1] if state.sums else 0
+            return sent.start
         # The earliest message from which on all fits; the newest stays even where it does not.
-        cutoff = bisect_left(state.sums, total - target, state.start) + 1
-        if state.tokens(state.start) <= target:
-            cutoff = state.start
-        return self._safe(state, min(cutoff, len(state.items) - 1))
+        cutoff = bisect_left(sent.sums, sent.since(0) - target, sent.start) + 1
+        if sent.since(sent.start) <= target:
+            cutoff = sent.start
+        return self._safe(sent, min(cutoff, len(sent.messages) - 1))
 
-    def _safe(self, state: _EstimatedMessages, cutoff: int) -> int:
+    def _safe(self, sent: SummarizedBeginning[ConversationItem], cutoff: int) -> int:
         """The cutoff, moved so that no result is parted from the message that asked for it."""
-        items = state.items
+        items = sent.messages
         end = cutoff
         while end < len(items) and items[end].is_result:
             end += 1
@@ -440,28 +420,20 @@ class LangChainSummarizationRun(ThreadRun[LangChainSummarization, _EstimatedMess
             return cutoff
         blocks = self.history.session.blocks
         wanted = {blocks[item.blocks[0]].tool_call_id for item in items[cutoff:end]} - {""}
-        for at in range(cutoff - 1, state.start - 1, -1):
+        for at in range(cutoff - 1, sent.start - 1, -1):
             ids = {blocks[block].tool_call_id for block in items[at].blocks} if not items[at].is_result else set()
             if wanted & ids:
                 return at
         return end
 
-    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: Moment) -> Iterator[Choice]:
-        gone = state.items[state.start : cutoff]
-        if not gone and (state.summary < 0 or cutoff <= state.start):
-            return
-        count = len(gone) + (state.summary >= 0)
-        read = [block for item in gone for block in item.blocks] + [state.summary] * (state.summary >= 0)
-        moment.note_model_call(moment.total_tokens(read), self.strategy.summary_tokens)
+    def _summarize(self, state: _EstimatedMessages, cutoff: int, moment: Moment) -> Iterable[Choice]:
+        sent = state.sent
+        gone = sent.blocks_until(cutoff)
+        if not gone:
+            return ()
+        has_summary = sent.summary >= 0
+        count = cutoff - sent.start + has_summary
+        moment.note_model_call(moment.total_tokens(gone + [sent.summary] * has_summary), self.strategy.summary_tokens)
         text = INTRODUCTION + stand_in(count, self.strategy.summary_tokens)
-        reason = f"summarized with {count:,} messages"
-        if state.summary < 0:
-            state.summary = gone[0].blocks[0]
-        removed = Decision(RemoveBlock(), reason)
-        for item in gone:
-            for block in item.blocks:
-                if block != state.summary:
-                    yield Choice(block, removed)
-        yield Choice(state.summary, Decision(ReplaceWithMessage(text, BlockKind.USER_TEXT), reason))
-        state.start = cutoff
-        state.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
+        sent.summary_tokens = langchain_message(len(text) + len("user"), 0, self.strategy.characters_per_token)
+        return sent.summarize(cutoff, text, f"summarized with {count:,} messages")

@@ -11,7 +11,7 @@ import numpy as np
 from inspector.session.model import BlockKind
 from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, UNITS
-from inspector.strategies.core.operations import RemoveBlock, ReplaceWithMessage, sent_text
+from inspector.strategies.core.operations import sent_text
 from inspector.strategies.core.parametrized import (
     USUAL_WINDOW,
     Parametrized,
@@ -26,6 +26,7 @@ from inspector.strategies.core.rendition import Action, Rendition
 from inspector.strategies.core.schedule_builder import ScheduleBuilder
 from inspector.strategies.core.stored_previews import bytes_of, whole_lines
 from inspector.strategies.core.strategy import Choice, Decision
+from inspector.strategies.core.summarized_beginning import SummarizedBeginning
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.arguments import lines_of, path_of
 from inspector.strategies.history.conversation_items import Event, messages_in
@@ -34,7 +35,7 @@ from inspector.strategies.history.tools import Meaning, meaning_mask
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -332,29 +333,20 @@ class _Compacted:
     """One conversation.
 
     Attributes:
-        messages: All of them, those that are gone included.
-        sums: For each, what it and all before it are taken for.
+        sent: Its messages, and the summary that stands for the first of them.
         cuts: Those a cut may fall on.
-        start: The first that is not gone.
-        summary: The block that carries the summary, -1 for none yet.
-        summarized: How many messages it stands for.
         has_called: Whether a call was made before.
     """
 
-    messages: list[Event] = field(default_factory=list)
-    sums: list[int] = field(default_factory=list)
+    sent: SummarizedBeginning[Event] = field(default_factory=SummarizedBeginning)
     cuts: list[int] = field(default_factory=list)
-    start: int = 0
-    summary: int = -1
-    summarized: int = 0
     has_called: bool = False
 
     def add(self, message: Event, tokens: int) -> None:
         """Take in a message."""
         if not message.is_result:
-            self.cuts.append(len(self.messages))
-        self.sums.append(tokens + (self.sums[-1] if self.sums else 0))
-        self.messages.append(message)
+            self.cuts.append(len(self.sent.messages))
+        self.sent.add(message, tokens)
 
     def cut(self, keep: int, *, calls_last: bool) -> int:
         """The first message that stays when the newest are to come to `keep` tokens.
@@ -363,15 +355,15 @@ class _Compacted:
             keep: Those tokens.
             calls_last: Where the newest results alone come to as much, cut before the call for them, not at all.
         """
-        first = bisect_left(self.cuts, self.start)
+        sent = self.sent
+        first = bisect_left(self.cuts, sent.start)
         if first == len(self.cuts):
-            return self.start
-        total = self.sums[-1]
+            return sent.start
         # The last message from which on everything comes to as much: sums[at - 1] <= total - keep.
-        at = min(bisect_right(self.sums, total - keep), len(self.sums) - 1)
-        if keep > total - (self.sums[self.start - 1] if self.start else 0):
+        at = min(bisect_right(sent.sums, sent.since(0) - keep), len(sent.sums) - 1)
+        if keep > sent.since(sent.start):
             return self.cuts[first]
-        place = bisect_left(self.cuts, max(at, self.start))
+        place = bisect_left(self.cuts, max(at, sent.start))
         return self.cuts[place] if place < len(self.cuts) else self.cuts[-1 if calls_last else first]
 
 
@@ -431,20 +423,11 @@ class PiCompactionRun(ThreadRun[PiCompaction, _Compacted]):
     def _answers(self, message: Event) -> bool:
         return not message.is_result and self.history.kind_bytes[message.blocks[0]] in ASSISTANT
 
-    def _compact(self, state: _Compacted, moment: Moment, tokens: int) -> Iterator[Choice]:
-        cut = state.cut(self.strategy.keep, calls_last=self.newer) if state.messages else 0
-        gone = [block for message in state.messages[state.start : cut] for block in message.blocks]
+    def _compact(self, state: _Compacted, moment: Moment, tokens: int) -> Iterable[Choice]:
+        cut = state.cut(self.strategy.keep, calls_last=self.newer) if state.sent.messages else 0
+        gone = state.sent.blocks_until(cut)
         if not gone:
-            return
+            return ()
         moment.note_model_call(moment.total_tokens(gone), self.strategy.summary_tokens)
-        state.summarized += cut - state.start
-        state.start = cut
-        if state.summary < 0:
-            state.summary = gone[0]
-        reason = f"compacted at {tokens:,} tokens"
-        summary = _OPENING + stand_in(state.summarized, self.strategy.summary_tokens) + _CLOSING
-        yield Choice(state.summary, Decision(ReplaceWithMessage(summary, BlockKind.USER_TEXT), reason))
-        removed = Decision(RemoveBlock(), reason)
-        for block in gone:
-            if block != state.summary:
-                yield Choice(block, removed)
+        said = _OPENING + stand_in(cut, self.strategy.summary_tokens) + _CLOSING
+        return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
