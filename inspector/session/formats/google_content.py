@@ -10,44 +10,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from inspector.session.formats.gemini.blocks import answer_text
+from inspector.session.json.nodes import MadeNode
 from inspector.session.json.values import count, mapping, objects, sequence, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from inspector.session.json.nodes import Fields, Node
+    from inspector.session.json.nodes import Node
 
 TEXT_FIELDS = frozenset({"text", "thought"})
 """Of a part that goes on in the next chunk where that has no other fields either."""
 
 
-class ContentNode:
-    """A content, or the candidate of an answer, as a chat message."""
-
-    def __init__(self, node: Node) -> None:
-        """The content."""
-        self._node = node
-        self.offset = node.offset
-        self.length = node.length
-
-    def value(self) -> Any:
-        """It as a message; what it holds where it is no content."""
-        value = self._node.value()
-        return message_of(value) if isinstance(value, dict) else value
-
-    def raw(self) -> bytes:
-        """The content itself."""
-        return self._node.raw()
-
-    def fields(self) -> Fields:
-        """Nothing of the message stands in the file."""
-        from inspector.session.json.nodes import Fields
-
-        return Fields()
-
-    def items(self) -> list[Node]:
-        """Nothing of the message stands in the file."""
-        return []
+def content_node(node: Node) -> MadeNode:
+    """A content, or the candidate of an answer, as a chat message; what it holds where it is no content."""
+    return MadeNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
 
 
 def is_content(value: object) -> TypeGuard[dict[str, Any]]:

@@ -15,7 +15,7 @@ from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
 from inspector.session.json.codec import json_in
-from inspector.session.json.nodes import Fields
+from inspector.session.json.nodes import MadeNode
 from inspector.session.json.values import mapping, objects, string
 
 if TYPE_CHECKING:
@@ -52,30 +52,9 @@ PIECES = {
 """Kinds of deltas and the field that each goes on in."""
 
 
-class StreamNode:
-    """An answer that stands in the log as a string: the text of its stream, or JSON."""
-
-    def __init__(self, node: Node) -> None:
-        """The answer in a string."""
-        self._node = node
-        self.offset = node.offset
-        self.length = node.length
-
-    def value(self) -> Any:
-        """The message it carries."""
-        return answer_of(string(self._node.value()))
-
-    def raw(self) -> bytes:
-        """The string."""
-        return self._node.raw()
-
-    def fields(self) -> Fields:
-        """Nothing of it stands in the file as JSON."""
-        return Fields()
-
-    def items(self) -> list[Node]:
-        """Nothing of it stands in the file as JSON."""
-        return []
+def stream_node(node: Node) -> MadeNode:
+    """An answer that stands in the log as a string, the text of its stream or JSON, as the message it carries."""
+    return MadeNode(node, lambda text: answer_of(string(text)))
 
 
 def events_of(stream: str) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ import msgspec
 from inspector.session.json.codec import BLANKS, UNDECODABLE, compact_json, decode_json, lenient_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from inspector.session.builder import SessionBuilder
 
@@ -296,6 +296,32 @@ class EscapedNode:
     def items(self) -> list[Node]:
         """An array's items; empty for anything else."""
         return [EscapedNode(node, self._places) for node in self._inner.items()]
+
+
+class MadeNode:
+    """A value that is made of another one, in whose place it stands: nothing of it is in the file as JSON."""
+
+    def __init__(self, node: Node, make: Callable[[Any], Any]) -> None:
+        """The value it is made of, and what makes it."""
+        self._node = node
+        self._make = make
+        self.offset, self.length = node.offset, node.length
+
+    def value(self) -> Any:
+        """What is made."""
+        return self._make(self._node.value())
+
+    def raw(self) -> bytes:
+        """What it is made of, as JSON."""
+        return self._node.raw()
+
+    def fields(self) -> Fields:
+        """Nothing of it stands in the file as JSON."""
+        return Fields()
+
+    def items(self) -> list[Node]:
+        """Nothing of it stands in the file as JSON."""
+        return []
 
 
 class PackedNode:

@@ -9,7 +9,7 @@ from inspector.session.call_matching import ToolNames
 from inspector.session.formats.chat import usage_of
 from inspector.session.formats.plain.reader import Digests, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
-from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
 from inspector.session.json.values import clean_string, mapping, string
 from inspector.session.model import BlockKind, Message, Role, SideCall
 
@@ -184,7 +184,7 @@ def _answer(body: Node) -> tuple[Node | None, dict[str, Any]]:
     value = body.value()
     if isinstance(value, str):
         answer = mapping(answer_of(value))
-        return (StreamNode(body), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
+        return (stream_node(body), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
     fields = body.fields()
     reply = fields.values_of(*REPLY)
     for choice in fields.items_of("choices"):

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.claude_trace.conversations import ASIDE
-from inspector.session.formats.google_content import ContentNode, answer_in, reply_of
+from inspector.session.formats.google_content import answer_in, content_node, reply_of
 from inspector.session.formats.plain.records import PlainConversation
-from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
 from inspector.session.json.values import mapping, string
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def google_request(body: Node, response: Node | None, path: str, time: Any) -> P
         about["timestamp"] = time
     about[ASIDE] = config.get("responseMimeType") == JSON_ANSWERS
     answer, reply = _answer(response) if response is not None else (None, {})
-    return PlainConversation([ContentNode(node) for node in nodes], system, asked.get("tools"), answer, reply, about)
+    return PlainConversation([content_node(node) for node in nodes], system, asked.get("tools"), answer, reply, about)
 
 
 def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
@@ -65,7 +65,7 @@ def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
     value = response.value()
     if isinstance(value, str):
         answer = answer_of(value)
-        return (StreamNode(response), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
+        return (stream_node(response), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
     fields = response.fields()
     if "candidates" not in fields:
         fields = fields.fields_of("response")
@@ -74,4 +74,4 @@ def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
     if candidate is None:
         return None, reply
     # One that was stopped before it said anything is billed all the same.
-    return ContentNode(candidate.fields().get("content") or candidate), reply
+    return content_node(candidate.fields().get("content") or candidate), reply

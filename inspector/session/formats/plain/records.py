@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
-from inspector.session.formats.streamed_answers import REPLY, StreamNode, answer_of
+from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
 from inspector.session.json.codec import clean_text
 from inspector.session.json.nodes import Fields
 from inspector.session.json.values import count, mapping, string
@@ -207,7 +207,7 @@ def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
     if is_message(value):
         return node, reply
     if isinstance(value, str) and is_message(answered := answer_of(value)):
-        return StreamNode(node), {name: answered[name] for name in REPLY if name in answered}
+        return stream_node(node), {name: answered[name] for name in REPLY if name in answered}
     return None, reply
 
 
