@@ -270,10 +270,11 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             return
         with self.batch_update():
             for path in named:
-                if self._tabs.at(path) is None:
+                if self.is_running and self._tabs.at(path) is None:
                     mode = self._add_tab(path)
                     await self.switch_mode(mode)
-            await self.switch_mode(HOME)
+            if self.is_running:
+                await self.switch_mode(HOME)
         self.show_tabs()
 
     @on(Mount)
@@ -295,6 +296,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     def _show_first_screen(self) -> None:
         """Show it once Textual is ready: until then it would be painted for nothing."""
+        if not self.is_running:  # left already: screens are being taken away, and none may come or go meanwhile
+            return
         self.add_mode(HOME, self._styled_first_screen)
         self.switch_mode(HOME)
         self.add_mode(START, StartScreen)  # it has no name until now, and what has none is not removed
@@ -308,7 +311,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     async def _go_on(self) -> None:
         """Once something is on the screen: what it did not have to wait for."""
-        await self.remove_mode(START)
+        if self.is_running:
+            await self.remove_mode(START)
         await self._open_others()
 
     def leave_for_good(self) -> None:

@@ -1,5 +1,6 @@
 """The application as its users meet it: opening a session, switching strategies, moving limits, going back in time."""
 
+import asyncio
 import os
 import threading
 from pathlib import Path
@@ -34,6 +35,16 @@ async def test_the_first_frame_is_painted_as_soon_as_it_is_worked_out(running, s
 
     async with running(session_file.path):
         assert held[0] == 0, "what is worked out while painting is held back is worked out again"
+
+
+@pytest.mark.paints
+@pytest.mark.parametrize("milliseconds", range(0, 100, 5))
+async def test_whoever_leaves_around_the_first_frame_ends_nothing_half_way(
+    running, session_file, tmp_path: Path, milliseconds: int
+) -> None:
+    beside = recording(tmp_path / "beside.jsonl")
+    async with running([session_file.path, beside.path], ready=False, listing=True):
+        await asyncio.sleep(milliseconds / 1000)
 
 
 async def test_tiered_truncation_is_offered_and_off(running, session_file) -> None:
