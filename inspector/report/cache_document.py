@@ -284,15 +284,22 @@ class HourFacts(Struct, frozen=True, kw_only=True):
 
 
 class CacheMarksFacts(Struct, frozen=True, kw_only=True):
-    """What the cache control marks of one rule would hold over the calls whose provider takes marks: a projection.
+    """What the cache control marks of one rule, or of the requests, would hold over the calls it covers: a projection.
 
     Read, written and neither add up to these calls' prompts.
     """
 
-    rule: Annotated[str, about("Where the marks are put, as one word: `end`, `swe-agent`, `hermes-0.19` …")]
+    rule: Annotated[
+        str, about("Where the marks are put, as one word: `recorded` in the requests, `end`, `swe-agent` …")
+    ]
     label: Annotated[str, about("The same for people.")]
     places: Annotated[str, about("What the marks stand behind, in a few words.")]
-    calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls whose provider takes marks.")]
+    calls: Annotated[
+        Count,
+        figure(
+            "calls", Unit.CALLS, "Calls whose provider takes marks, and for recorded ones whose request is recorded."
+        ),
+    ]
     read_tokens: Annotated[int | None, figure("read", Unit.TOKENS, "Prompt tokens read from what marks held.")]
     written_tokens: Annotated[int | None, figure("written", Unit.TOKENS, "Prompt tokens written to the cache.")]
     uncached_tokens: Annotated[int | None, figure("neither", Unit.TOKENS, "Prompt tokens neither read nor written.")]

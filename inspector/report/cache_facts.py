@@ -168,8 +168,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
 
 
 def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
-    """What the marks of every rule would hold; none where no provider takes marks."""
-    calls = Figure(int(found.takes_marks.sum()), HowKnown.EXACT)
+    """What recorded marks and those of every rule would hold; none where no provider takes marks."""
 
     def projected(tokens: NDArray[np.int64]) -> Figure:
         return Figure(int(tokens.sum()), HowKnown.PROJECTED)
@@ -181,7 +180,7 @@ def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
             rule=each.rule.value,
             label=each.rule.label,
             places=each.rule.about,
-            calls=calls,
+            calls=Figure(int(each.covers.sum()), HowKnown.EXACT),
             read_tokens=projected(each.read),
             written_tokens=projected(each.written),
             uncached_tokens=projected(each.uncached),

@@ -95,8 +95,8 @@ class Report(Struct, frozen=True, kw_only=True):
     cache_marks: Annotated[
         list[CacheMarksFacts],
         about(
-            "What each rule's cache control marks would hold without a plan; empty unless asked for and a provider "
-            "takes marks."
+            "What each rule's cache control marks would hold without a plan, first those that recorded requests had, "
+            "where one has any; empty unless asked for and a provider takes marks."
         ),
     ] = field(default_factory=list)
 

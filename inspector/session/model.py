@@ -210,6 +210,19 @@ class ReportedMiss(Struct, frozen=True, gc=False):
     tokens: int | None = None
 
 
+class RecordedMark(Struct, frozen=True, gc=False):
+    """A place where a request asked for a cache entry (`cache_control` of Anthropic's API).
+
+    Attributes:
+        blocks: How many blocks of the prompt stand before it; the last of them is the one that was marked.
+        lifetime: How long to keep the entry, in the request's word: `5m`, `1h`; empty where it names none, for the
+            provider's usual.
+    """
+
+    blocks: int
+    lifetime: str = ""
+
+
 class Call(Struct, frozen=True, gc=False):
     """One request to the model.
 
@@ -228,6 +241,7 @@ class Call(Struct, frozen=True, gc=False):
             it does not say.
         betas: The API's beta features that were asked for, sorted, with commas between; None where nothing says.
         terms: What it is billed by besides model and tokens, as `BillingTerms.code` has it; empty for the usual.
+        marks: Where the request asked for cache entries, by rising place; None where it is not recorded as it was sent.
     """
 
     response: int
@@ -241,6 +255,7 @@ class Call(Struct, frozen=True, gc=False):
     thinking: str = ""
     betas: str | None = None
     terms: str = ""
+    marks: tuple[RecordedMark, ...] | None = None
 
 
 class SideCall(Struct, frozen=True, gc=False):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, MarkedCalls, cache_marks
 from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkRule
 from inspector.replay.figure import HowKnown
 from inspector.replay.pricing.prices import Pricing
 from inspector.replay.sessions import replay_session
-from inspector.session.model import BlockKind, Role, Usage
+from inspector.session.model import BlockKind, RecordedMark, Role, Usage
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -236,7 +238,7 @@ def check(found: CacheMarks) -> None:
     for each in found.rules:
         assert ((each.read >= 0) & (each.written >= 0) & (each.uncached >= 0)).all()
         sums = each.read + each.written + each.uncached
-        assert (sums == np.where(found.takes_marks, prompt, 0)).all()
+        assert (sums == np.where(each.covers, prompt, 0)).all()
         for call in range(len(prompt)):
             marks = found.marks_at(each, call)
             tokens = [mark.tokens for mark in marks]
@@ -291,6 +293,85 @@ def test_entries_are_found_as_by_a_search_of_all_that_was_kept(session: Session)
 def test_the_same_holds_of_long_prompts_and_wide_turns(session: Session) -> None:
     for each in cache_marks(replayed(session)).rules:
         assert each.found.tolist() == found_by_hand(each, session, 300.0)
+
+
+def with_marks(session: Session, *marks: tuple[RecordedMark, ...] | None) -> Session:
+    """The same session, whose calls had these marks in their requests; the rest of them none."""
+    own = (*marks, *[()] * len(session.calls))
+    calls = tuple(structs.replace(call, marks=found) for call, found in zip(session.calls, own, strict=False))
+    return replace(session, calls=calls)
+
+
+def grown(*pauses: float) -> Session:
+    """Prompts of two texts, four, six and so on, each so many seconds after the one before."""
+    talk = Talk()
+    talk.ask()
+    for pause in pauses:
+        talk.ask()
+        talk.answer(after=pause)
+    return talk.session()
+
+
+def test_recorded_marks_read_and_write_what_they_reach() -> None:
+    session = with_marks(grown(10.0, 10.0, 10.0), (RecordedMark(2),), (), (RecordedMark(2), RecordedMark(4)))
+    found = marked(session, MarkRule.RECORDED)
+    assert found.blocks[:, :2].tolist() == [[2, NOWHERE], [NOWHERE, NOWHERE], [2, 4]]
+    assert found.read.tolist() == pytest.approx([0, 0, 2 * SIZE], rel=0.02)
+    assert found.written.tolist() == pytest.approx([2 * SIZE, 0, 2 * SIZE], rel=0.02)
+    assert found.uncached.tolist() == pytest.approx([0, 4 * SIZE, 2 * SIZE], rel=0.02)
+
+
+@pytest.mark.parametrize(("pause", "read"), [(3600.0, 2 * SIZE), (3601.0, 0)])
+def test_an_entry_that_a_mark_asks_an_hour_for_is_found_for_an_hour(pause: float, read: int) -> None:
+    whole = RecordedMark(2, "1h"), RecordedMark(4)
+    session = with_marks(grown(10.0, 10.0, pause), (whole[0],), whole, whole)
+    found = marked(session, MarkRule.RECORDED)
+    assert found.read.tolist() == pytest.approx([0, 2 * SIZE, read], rel=0.02), "what was kept for five minutes is gone"
+    rates = Pricing().rates(OPUS, session.calls[0].time)
+    assert rates is not None
+    long = 2 * SIZE + (2 * SIZE - read)
+    expected = long * rates.cache_write_1h + 4 * SIZE * rates.cache_write_5m + (2 * SIZE + read) * rates.cache_read
+    assert found.usd.value == pytest.approx((expected + 2 * SIZE * rates.input) / 1e6, rel=0.02)
+
+
+def test_calls_whose_request_nobody_recorded_are_not_among_those_of_recorded_marks() -> None:
+    session = with_marks(grown(10.0, 10.0), (RecordedMark(2),), None)
+    found = cache_marks(replayed(session))
+    recorded = found.rules[0]
+    assert recorded.rule is MarkRule.RECORDED
+    assert (recorded.covers.tolist(), found.are_recorded.tolist()) == ([True, False], [True, False])
+    assert recorded.read.tolist() == [0, 0]
+    assert (found.marks_at(recorded, 1), found.rules[1].covers.tolist()) == ((), [True, True])
+
+
+def test_recorded_marks_have_no_rule_where_no_request_has_one() -> None:
+    session = grown(10.0, 10.0)
+    assert MarkRule.RECORDED not in [each.rule for each in cache_marks(replayed(session)).rules]
+    found = cache_marks(replayed(with_marks(session)))
+    assert MarkRule.RECORDED not in [each.rule for each in found.rules]
+    assert found.are_recorded.all()
+
+
+def test_the_lifetime_that_a_recorded_mark_names_is_said_of_it() -> None:
+    session = with_marks(grown(10.0), (RecordedMark(1, "1h"), RecordedMark(2)))
+    found = cache_marks(replayed(session))
+    assert [mark.lifetime for mark in found.marks_at(found.rules[0], 0)] == ["1h", ""]
+    assert [mark.lifetime for mark in found.marks_at(found.rules[1], 0)] == [""]
+
+
+@given(talks(), st.sampled_from([rule for rule in MarkRule if rule is not MarkRule.RECORDED]))
+def test_marks_that_were_recorded_where_a_rule_puts_them_hold_what_the_rule_s_do(
+    session: Session, rule: MarkRule
+) -> None:
+    placed = marked(session, rule)
+    places = [[place for place in row if place > 0] for row in placed.blocks.tolist()]
+    same = with_marks(session, *(tuple(map(RecordedMark, row)) for row in places))
+    check(cache_marks(replayed(same)))
+    if (placed.blocks == 0).any():
+        return  # a mark behind what the file does not show
+    found = marked(same, MarkRule.RECORDED)
+    for name in ("found", "read", "written", "uncached"):
+        assert getattr(found, name).tolist() == getattr(placed, name).tolist()
 
 
 @pytest.mark.parametrize("spec", ["tiered-stale", "keep-recent:keep=3", "token-budget:budget=9000"])

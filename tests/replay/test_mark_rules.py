@@ -77,7 +77,7 @@ def test_pictures_go_with_the_result_that_shows_them_and_what_is_never_sent_is_n
 
 
 def test_an_empty_prompt_has_no_messages_to_mark() -> None:
-    assert [placed([], rule) for rule in MarkRule] == [(0,), (), (0,), (0,), (0,)]
+    assert [placed([], rule) for rule in MarkRule] == [(), (0,), (), (0,), (0,), (0,)]
 
 
 @given(st.lists(st.tuples(st.sampled_from(BlockKind), st.booleans())), st.data())

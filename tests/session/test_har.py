@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.har import HarFormat
-from inspector.session.model import Usage
+from inspector.session.model import RecordedMark, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
@@ -115,6 +115,18 @@ def test_claude_on_bedrock_is_asked_at_an_address_that_names_the_model(tmp_path:
     url = "https://bedrock-runtime.example/model/claude-x/invoke"
     session = opened(archive([entry(body, json.dumps({**answer, "usage": usage}), 0, url)]), tmp_path)
     assert (session.calls[0].model, session.calls[0].usage) == ("claude-x", Usage(uncached=3, output=1))
+
+
+def test_cache_entries_that_a_request_asks_for_are_kept_of_its_call(tmp_path: Path) -> None:
+    mark = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    body = {"anthropic_version": "bedrock-2023-05-31", "system": [{"type": "text", "text": "Help.", **mark}]}
+    asked = {**body, "messages": ASKED["messages"]}
+    answer = {"role": "assistant", "model": "claude-x", "content": [{"type": "text", "text": "yes"}]}
+    session = opened(
+        archive([entry(asked, json.dumps(answer), 0, BEDROCK.replace("invoke-with-response-stream", "invoke"))]),
+        tmp_path,
+    )
+    assert session.calls[0].marks == (RecordedMark(1, "1h"),)
 
 
 def test_what_separates_lines_in_texts_does_not_end_an_event(tmp_path: Path) -> None:

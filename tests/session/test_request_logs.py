@@ -282,3 +282,105 @@ def test_a_line_that_cannot_be_read_is_named_with_its_place(tmp_path: Path) -> N
         (3, len(lines[0]) + 19, "not a JSON object"),
     ]
     assert (session.skipped_records, len(session.calls)) == (2, 3)
+
+
+MARK = {"cache_control": {"type": "ephemeral"}}
+HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def marks(session: Session) -> list[list[tuple[int, str]] | None]:
+    return [
+        None if call.marks is None else [(mark.blocks, mark.lifetime) for mark in call.marks] for call in session.calls
+    ]
+
+
+def with_marks(turns: int) -> list[Record]:
+    """Requests that mark their tools, the second part of their system text for an hour, and their last block."""
+    lines = json.loads(json.dumps(log_of_requests(turns)))
+    for line in lines:
+        body = line["request"]["body"]
+        body["tools"] = [{"name": "Bash"}, {"name": "Read", **MARK}]
+        body["system"] = [{"type": "text", "text": "You"}, {"type": "text", "text": "help.", **HOUR}]
+        last = body["messages"][-1]
+        if isinstance(last["content"], str):
+            last["content"] = [{"type": "text", "text": last["content"]}]
+        last["content"][-1].update(MARK)
+    return lines
+
+
+def test_where_a_request_asks_for_cache_entries_is_kept_of_its_call(tmp_path: Path) -> None:
+    session = opened(with_marks(3), tmp_path)
+    # Tools are a block, the system text two; a turn adds a text, a call and a result.
+    assert marks(session) == [[(1, ""), (3, "1h"), (last, "")] for last in (4, 7, 10)]
+    assert len(session.contexts) == 1, "marks that moved change nothing of what is sent"
+
+
+def test_requests_without_marks_have_none_and_those_nobody_recorded_are_not_known(tmp_path: Path) -> None:
+    assert marks(opened(log_of_requests(2), tmp_path)) == [[], []]
+    path = tmp_path / "list.json"
+    path.write_bytes(encoded(log_of_requests(2)[-1]["request"]["body"]["messages"]))
+    assert marks(open_session(path)) == [None]
+
+
+def test_a_mark_on_the_whole_request_stands_behind_its_end_unless_one_stands_there(tmp_path: Path) -> None:
+    lines = log_of_requests(2)
+    for line in lines:
+        line["request"]["body"].update(HOUR)
+    assert marks(opened(lines, tmp_path)) == [[(3, "1h")], [(6, "1h")]]
+    lines = with_marks(1)
+    lines[0]["request"]["body"].update(HOUR)
+    assert marks(opened(lines, tmp_path)) == [[(1, ""), (3, "1h"), (4, "")]]
+
+
+def test_a_mark_inside_a_result_or_on_a_message_stands_behind_it(tmp_path: Path) -> None:
+    lines = log_of_requests(2)
+    asked, answer, result = lines[1]["request"]["body"]["messages"]
+    result["content"][0]["content"] = [{"type": "text", "text": "file0", **HOUR}]
+    lines[1]["request"]["body"]["messages"] = [{**asked, **MARK}, answer, result]
+    assert marks(opened(lines, tmp_path))[1] == [(3, ""), (6, "1h")]
+
+
+def test_marks_of_a_tool_s_message_in_openai_s_form_are_kept(tmp_path: Path) -> None:
+    call = {"id": "t1", "type": "function", "function": {"name": "Bash", "arguments": "{}"}}
+    asked = [
+        {"role": "system", "content": [{"type": "text", "text": "You help.", **MARK}]},
+        {"role": "user", "content": "go on"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "t1", "content": [{"type": "text", "text": "file", **HOUR}]},
+    ]
+    answer = {"choices": [{"message": {"role": "assistant", "content": "Done."}}]}
+    line = exchange(asked, answer, tools=None, system=None)
+    line["request"]["url"] = "https://openrouter.ai/api/v1/chat/completions"
+    assert marks(opened([line], tmp_path))[-1] == [(1, ""), (4, "1h")]
+
+
+def test_marks_stand_where_they_did_though_reasoning_is_not_sent_again(tmp_path: Path) -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "x"}
+    said = {"type": "text", "text": "one"}
+    first = {
+        "id": "m0",
+        "role": "assistant",
+        "model": "claude-x",
+        "content": [thought, said],
+        "usage": {"input_tokens": 9},
+    }
+    asked = {"role": "user", "content": "go on"}
+    again = [asked, {"role": "assistant", "content": [{**said, **MARK}]}, {"role": "user", "content": "more"}]
+    session = opened([exchange([asked], first), exchange(again, stream("m1", "two", 3))], tmp_path)
+    # Tools, system text, a question, reasoning, and what was said.
+    assert marks(session)[1] == [(5, "")]
+
+
+def test_what_the_api_asks_behind_its_own_summary_has_no_marks_that_are_known(tmp_path: Path) -> None:
+    lines = compacted(as_stream=False)
+    for line in lines:
+        line["request"]["body"].update(MARK)
+    assert marks(opened(lines, tmp_path)) == [[(3, "")], [(6, "")], [(9, "")], None, [(5, "")]]
+
+
+def test_marks_that_are_no_objects_are_none(tmp_path: Path) -> None:
+    lines = log_of_requests(1)
+    lines[0]["request"]["body"]["messages"] = [
+        {"role": "user", "content": [{"type": "text", "text": "go", "cache_control": None}], "cache_control": "yes"}
+    ]
+    assert marks(opened(lines, tmp_path)) == [[]]

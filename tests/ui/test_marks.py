@@ -9,6 +9,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.marks.rows import ENTRY, REPLAYED
 from tests.conftest import ROOT
+from tests.session.run_files import exchange, jsonl, log_of_requests
 from tests.ui.studies import Marks
 
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
@@ -17,7 +18,10 @@ SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 async def test_every_rule_says_what_its_marks_would_read_write_and_cost(running) -> None:
     async with running(SAMPLE) as run:
         study = await Marks.opened(run)
-        assert [row.key for row in study.rules.rows] == [REPLAYED, *MarkRule]
+        assert [row.key for row in study.rules.rows] == [
+            REPLAYED,
+            *(rule for rule in MarkRule if rule is not MarkRule.RECORDED),
+        ]
         for each in study.found.rules:
             assert study.rules.text(each.rule, "read") == f"~{int(each.read.sum()):,}"
             assert study.rules.text(each.rule, "written") == f"~{int(each.written.sum()):,}"
@@ -104,6 +108,48 @@ async def test_with_a_plan_marks_are_placed_in_what_it_sends(running) -> None:
         for each in study.found.rules:
             sums = each.read + each.written + each.uncached
             assert (sums == run.replay.ledger.prompt_tokens).all()
+
+
+def log(path: Path, *marks: dict[str, object]) -> Path:
+    """A log of requests to Claude, each of which repeats a long text; the first of them have these marks as a whole."""
+    lines = log_of_requests(3)
+    long = [{"type": "text", "text": " ".join(map(str, range(2000)))}]
+    for number, line in enumerate(lines):
+        body = line["request"]["body"]
+        body["messages"][0] = {"role": "user", "content": long}
+        body["model"] = "claude-opus-4-6"
+        answer = line["response"]["body_raw"].replace("claude-x", body["model"])
+        answer = answer.replace('"cache_read_input_tokens": 40', '"cache_read_input_tokens": 9000')
+        own = marks[number] if number < len(marks) else {}
+        lines[number] = exchange(body["messages"], answer, number, model=body["model"], **own)
+    path.write_bytes(jsonl(lines))
+    return path
+
+
+HOUR = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_marks_that_requests_had_are_a_row_of_their_own(running, tmp_path: Path, size: tuple[int, int]) -> None:
+    async with running(log(tmp_path / "log.jsonl", HOUR, HOUR), size=size) as run:
+        study = await Marks.opened(run)
+        assert [row.key for row in study.rules.rows] == [REPLAYED, *MarkRule]
+        await run.until_shown("the requests' marks are the next row")
+        recorded = study.found.rules[0]
+        assert study.rules.text(MarkRule.RECORDED, "read") == f"~{int(recorded.read.sum()):,}"
+        study.rules.go_to(MarkRule.RECORDED)
+        await run.until_shown("a request without marks")
+        await run.press("left_square_bracket", "left_square_bracket")
+        await run.until_shown("recorded in the requests at call 2 of 3: reads ")
+        assert study.places.text(1, "mark") == "mark 1 1h"
+        assert study.places.text(1, "kept") == "written"
+
+
+async def test_requests_that_are_recorded_and_have_no_mark_say_so(running, tmp_path: Path) -> None:
+    async with running(log(tmp_path / "log.jsonl")) as run:
+        study = await Marks.opened(run)
+        await run.until_shown("requests without marks")
+        assert MarkRule.RECORDED not in [row.key for row in study.rules.rows]
 
 
 async def test_a_session_whose_provider_takes_no_marks_says_so(running) -> None:

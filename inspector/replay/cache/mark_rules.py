@@ -33,6 +33,8 @@ LOOK_BACK: Final = 20
 class MarkRule(StrEnum):
     """Where marks are put: a rule's name, what people read, and where it puts marks in a few words."""
 
+    RECORDED = "recorded", "recorded in the requests", "where the requests had them"
+    """Where the recorded requests had them, which is known and not placed."""
     END = "end", "end of each request", "the last block"
     """Behind the last block of each request, as replays take it."""
     SWE_AGENT = "swe-agent", "SWE-agent", "the last 2 messages of user or tool"
@@ -159,6 +161,8 @@ class MarkPlacer:
         system = min(entries.system_end, blocks)
         fixed: tuple[int, ...] = ()
         match rule:
+            case MarkRule.RECORDED:
+                return ()
             case MarkRule.END:
                 return (blocks,)
             case MarkRule.SWE_AGENT:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 REPLAYED: Final = "replayed"
-"""Key of the row of what the replay says, whose marks nobody recorded."""
+"""Key of the row of what the replay says, whatever its marks were."""
 
 ENTRY: Final = "entry"
 """Key of the row of the entry that a call reads, where no mark of its own stands there."""
@@ -42,7 +42,7 @@ MARK_COLUMNS: Final = (
 
 def rule_table(found: CacheMarks) -> Table:
     """What the replay says, and every rule below it."""
-    return Table(RULE_COLUMNS, (_replayed(found), *(_rule(each) for each in found.rules)))
+    return Table(RULE_COLUMNS, (_replayed(found), *(_rule(found, each) for each in found.rules)))
 
 
 def _replayed(found: CacheMarks) -> FigureRow:
@@ -60,13 +60,17 @@ def _replayed(found: CacheMarks) -> FigureRow:
     return FigureRow(REPLAYED, cells, is_first=True)
 
 
-def _rule(found: MarkedCalls) -> FigureRow:
+def _rule(marks: CacheMarks, found: MarkedCalls) -> FigureRow:
     columns = {"read": found.read, "written": found.written, "uncached": found.uncached}
+    covered, calls = int(found.covers.sum()), int(marks.takes_marks.sum())
+    about = found.rule.about
+    if covered < calls:
+        about += f" ({ON_SCREEN.whole(covered)} of {ON_SCREEN.plural(calls, 'call')})"
     cells = {
         "rule": Cell(found.rule.label, order=found.rule.label),
         **{key: _tokens(int(column.sum()), HowKnown.PROJECTED) for key, column in columns.items()},
         "cost": figure_cell(found.usd, ON_SCREEN.dollars),
-        "about": Cell(found.rule.about, style="table--faint", order=found.rule.about),
+        "about": Cell(about, style="table--faint", order=about),
     }
     return FigureRow(found.rule, cells)
 
@@ -111,7 +115,7 @@ def _mark(number: int, mark: CacheMark, entry: int, minimum: int, known: HowKnow
         is_held = mark.blocks < entry
         kept = Cell("held" if is_held else "written", order="held" if is_held else "written")
     cells = {
-        "mark": Cell(f"mark {number}", order=float(number)),
+        "mark": Cell(" ".join(filter(None, (f"mark {number}", mark.lifetime))), order=float(number)),
         "tokens": _tokens(mark.tokens, known),
         "kept": kept,
         **_place(mark.block, rows),

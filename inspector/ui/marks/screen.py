@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import on
 
 from inspector.replay.analysis.cache_marks import NOWHERE, CacheMarks, cache_marks
-from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS
+from inspector.replay.cache.mark_rules import LOOK_BACK, MOST_MARKS, MarkRule
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import MARKS, MARKS_PLACES, MARKS_RULES
@@ -43,6 +43,19 @@ NO_MARKS: Final = Word(
 )
 """What is said in place of rules."""
 
+UNKNOWN_MARKS: Final = Word("marks are not recorded", ("Rules say where they would stand: move to one.",))
+NEXT_ROW: Final = Word(
+    "the requests' marks are the next row", ("They are recorded: move down to see where they stand.",)
+)
+NONE_ASKED: Final = Word(
+    "requests without marks",
+    ("They are recorded, and ask for no cache entry.", "Rules say where marks would stand: move to one."),
+)
+NONE_HERE: Final = Word("a request without marks", ("It is recorded, and asks for no cache entry.",))
+NO_REQUEST: Final = Word("the request is not recorded", ("Other calls of this session have theirs.",))
+NO_SAY: Final = Word("a cache without marks", ("The provider of this call keeps what it chooses.",))
+"""What is said in place of the marks of a call."""
+
 
 class Rules(FigureTable):
     """The table of rules."""
@@ -51,7 +64,8 @@ class Rules(FigureTable):
     What each rule's marks would hold over all calls at best: everything is kept for as long as the provider says, and
     no read fails. Read is read from the cache, written written to it, neither stands behind the last mark or is too
     short to be kept; cost is that of the prompts, without output. The first row is what the session reported, or what
-    the replay expects. ~ is a projection."""
+    the replay expects. Where the file has the requests as they were sent, the next row takes the marks they had. ~ is a
+    projection."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(MARKS_RULES)
 
@@ -201,10 +215,7 @@ class MarksScreen(StudyScreen):
         at = f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(len(found.takes_marks))}"
         entitle(pane, f"Marks at {at}")
         pane.say_below("")
-        if is_replayed:
-            placeholder.word = Word("marks are not recorded", ("Rules say where they would stand: move to one.",))
-        else:
-            placeholder.word = Word("a cache without marks", ("The provider of this call keeps what it chooses.",))
+        placeholder.word = _replayed_word(found) if is_replayed else _word_without_marks(found, rule, call)
 
     @on(FigureTable.Clicked, "#rules")
     def _rule_clicked(self) -> None:
@@ -242,3 +253,17 @@ class MarksScreen(StudyScreen):
             self.tell("the file does not show the system prompt and the tools")
         else:
             self.dismiss(Leaving(block=block))
+
+
+def _replayed_word(found: CacheMarks) -> Word:
+    """What is said of the marks of what was reported."""
+    if any(rule.rule is MarkRule.RECORDED for rule in found.rules):
+        return NEXT_ROW
+    return NONE_ASKED if (found.are_recorded & found.takes_marks).any() else UNKNOWN_MARKS
+
+
+def _word_without_marks(found: CacheMarks, rule: MarkedCalls, call: int) -> Word:
+    """Why a rule has no mark in a call."""
+    if not found.takes_marks[call]:
+        return NO_SAY
+    return NONE_HERE if rule.covers[call] else NO_REQUEST

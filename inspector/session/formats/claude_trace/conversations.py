@@ -176,7 +176,8 @@ def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any
     """
     asked = {"thinking": {"type": OFF}, **body.values_of("model", "max_tokens", *ASKED), **about}
     answer, reply = _answer(response) if response is not None else (None, {})
-    return PlainConversation(body["messages"].items(), body.get("system"), body.get("tools"), answer, reply, asked)
+    system, tools = body.get("system"), body.get("tools")
+    return PlainConversation(body["messages"].items(), system, tools, answer, reply, asked, is_as_sent=True)
 
 
 def _answer(body: Node) -> tuple[Node | None, dict[str, Any]]:

@@ -19,6 +19,13 @@ from inspector.session.blocks import TextBlock
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import CallMatcher, ToolNames
 from inspector.session.errors import SessionError
+from inspector.session.formats.cache_control import (
+    PlacedMark,
+    lifetime_of,
+    marks_of_definition,
+    marks_of_message,
+    marks_of_prompt,
+)
 from inspector.session.formats.chat import (
     COMPACTION,
     SYSTEM,
@@ -46,7 +53,7 @@ from inspector.session.json.nodes import FileNode, MemoryNode
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
-from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, Role, Session
+from inspector.session.model import BlockKind, Compaction, ContextCause, Message, Origin, RecordedMark, Role, Session
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 from inspector.session.texts import MemoryTexts
@@ -98,6 +105,7 @@ class PlainMessage:
     """A message about to be added: its blocks, and what is beside them in the record.
 
     A summary that the API wrote is a message of its own, and so is what stands before or behind it in the same record.
+    `marks` are where the record asks for cache entries.
     """
 
     node: Node
@@ -105,6 +113,7 @@ class PlainMessage:
     blocks: list[TextBlock]
     about: dict[str, Any]
     is_summary: bool = False
+    marks: tuple[PlacedMark, ...] = ()
 
     @cached_property
     def digests(self) -> Digests:
@@ -182,8 +191,10 @@ class RequestLog:
             self.append(thread, message, is_call=is_call, is_repeated=message.role is Role.ASSISTANT and not is_call)
         if request.response is not None:
             about = {**request.about, **request.reply}
+            calls, marks = len(self._builder.calls), self._marks_of(thread, messages, request)
             for answer in self.read(request.response, about, thread.tool_names):
                 self.append(thread, answer, is_call=True)
+            self._note_marks(calls, marks)
         elif "usage" in request.about or "model" in request.about:
             self._note_last_call(thread, request.about)
 
@@ -218,7 +229,7 @@ class RequestLog:
         # Who gives a list in memory gets it back message by message.
         apart = _apart(value, blocks) if self._keep is None else None
         if apart is None:
-            return [PlainMessage(node, role, blocks, about)]
+            return [PlainMessage(node, role, blocks, about, marks=marks_of_message(value, blocks))]
         written = _usage_of_summary(about.get("usage"))
         if written is None and not apart.after:
             written = about.get("usage")
@@ -340,6 +351,7 @@ class RequestLog:
     def _beside(self, request: PlainConversation) -> list[PlainMessage]:
         """Tools and system text as a message before the others: the order in which the API reads them."""
         blocks: list[TextBlock] = []
+        marks: tuple[PlacedMark, ...] = ()
         first = None
         for node, locator in ((request.tools, TOOLS), (request.system, SYSTEM)):
             value = node.value() if node is not None else None
@@ -347,9 +359,10 @@ class RequestLog:
                 made = blocks_of_definition(value, node.raw(), node.offset, node.length, locator)
                 if self._keep is not None:
                     self._keep(made, node)
+                marks += marks_of_definition(value, locator, len(blocks))
                 blocks += made
                 first = first or node
-        return [PlainMessage(first, Role.SYSTEM, blocks, {})] if first is not None else []
+        return [PlainMessage(first, Role.SYSTEM, blocks, {}, marks=marks)] if first is not None else []
 
     def _repeated(self, node: Node, names: ToolNames) -> list[PlainMessage]:
         """A message of a request: logs repeat each in every later request, and it is not read again there."""
@@ -366,6 +379,29 @@ class RequestLog:
             self._builder.record_counts[known[0].role.value] += 1
         names.note(block for one in known for block, _ in one.blocks)
         return known
+
+    def _marks_of(
+        self, thread: RequestThread, messages: Sequence[PlainMessage], request: PlainConversation
+    ) -> tuple[RecordedMark, ...] | None:
+        """Where a request asks for cache entries, whose messages are in a conversation; None where nobody knows."""
+        if not request.is_as_sent:
+            return None
+        sent = [message for message in messages if message.role is not Role.OTHER]
+        summary = max((place for place, message in enumerate(sent) if message.is_summary), default=0)
+        sent = [message for place, message in enumerate(sent) if place >= summary or message.role is Role.SYSTEM]
+        whole = lifetime_of(request.about)
+        if whole is None and not any(message.marks for message in sent):
+            return ()
+        if len(sent) != len(thread.members):
+            return None
+        kept = [self._builder.messages[index].blocks for index in thread.members]
+        own = [[block for block, _ in message.blocks] for message in sent]
+        return marks_of_prompt(zip(own, (message.marks for message in sent), kept, strict=True), whole)
+
+    def _note_marks(self, call: int, marks: tuple[RecordedMark, ...] | None) -> None:
+        """Note the marks of the call that a request was; what the API itself asked behind it has none of its own."""
+        if marks is not None and call < len(self._builder.calls):
+            self._builder.calls[call] = structs.replace(self._builder.calls[call], marks=marks)
 
     def _note_last_call(self, thread: RequestThread, about: dict[str, Any]) -> None:
         """A conversation recorded with its last answer inside: what stands beside it speaks of that call."""

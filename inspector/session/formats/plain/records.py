@@ -35,7 +35,7 @@ ANTHROPIC_PARTS = frozenset({"tool_use", "tool_result", "thinking", "redacted_th
 OPENAI_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content")
 
 
-ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers")
+ASKED = ("thinking", "output_config", "betas", "anthropic_beta", "headers", "cache_control")
 """Fields in which a request to Anthropic's API says what else it asks for."""
 
 BETA_HEADER = "anthropic-beta"
@@ -75,6 +75,7 @@ class PlainConversation:
         response: The message that answered it.
         reply: The whole response around that message.
         about: Fields beside the messages that say something of the call: model, time, usage.
+        is_as_sent: It is a request as it was sent, so that marks which are not there were not there.
     """
 
     messages: list[Node]
@@ -83,6 +84,7 @@ class PlainConversation:
     response: Node | None = None
     reply: dict[str, Any] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
+    is_as_sent: bool = False
 
 
 def is_message(value: object) -> bool:
@@ -190,7 +192,8 @@ def _request(messages: Node, fields: Fields) -> PlainConversation:
     if response is None and "choices" in fields:
         response, reply = _message_of_choices(fields), {}
     about = fields.values_of("model", "timestamp", "created", "created_at", "time", "usage", "id", *ASKED)
-    return PlainConversation(messages.items(), fields.get("system"), fields.get("tools"), response, reply, about)
+    system, tools = fields.get("system"), fields.get("tools")
+    return PlainConversation(messages.items(), system, tools, response, reply, about, response is not None)
 
 
 def _response(node: Node | None) -> tuple[Node | None, dict[str, Any]]:
