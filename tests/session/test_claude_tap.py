@@ -186,14 +186,19 @@ def test_requests_for_something_else_are_counted_and_failures_are_requests_witho
     failed = record(body, {"type": "error", "error": {"message": "overloaded"}}, 8)
     models = record(None, {"data": []}, 9, "/v1/models")
     counting = record(body, {"input_tokens": 5}, 10, "/v1/messages/count_tokens?beta=true")
-    converse = record(
-        {"messages": [{"role": "user", "content": [{"text": "go"}]}]}, "?", 11, "/model/x/converse-stream"
-    )
     session = lines_of([*records(2), failed, models, counting], tmp_path)
     assert session.record_counts == {"request": 2, "request without an answer": 1, "other request": 2}
     assert all(ClaudeTapFormat().is_bookkeeping(name) for name in ("other", "other request"))
-    (note,) = lines_of([*records(2), converse], tmp_path).diagnostics
-    assert (note.reason, note.skipped) == ("a request of Bedrock's Converse API, which is not read", True)
+
+
+def test_requests_to_bedrocks_converse_api_are_a_conversation_with_its_usage(tmp_path: Path) -> None:
+    asked: Record = {"messages": [{"role": "user", "content": [{"text": "go"}]}]}
+    answer = {"output": {"message": {"role": "assistant", "content": [{"text": "yes"}]}}, "usage": {"inputTokens": 7}}
+    address = "/model/arn%3Aaws%3Abedrock%3A%3A%3Ainference-profile%2Fus.claude-x/converse"
+    session = lines_of([record(asked, answer, 11, address), record(asked, "?", 12, address)], tmp_path)
+    assert session.record_counts == {"request": 1, "request without an answer": 1}
+    assert said(session) == [("user", ["go"]), ("assistant", ["yes"])]
+    assert (session.calls[0].model, session.calls[0].usage) == ("us.claude-x", Usage(uncached=7))
 
 
 GEMINI = "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse"

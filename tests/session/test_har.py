@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.session.errors import SessionError
 from inspector.session.formats.har import HarFormat
-from inspector.session.model import RecordedMark, Usage
+from inspector.session.model import BlockKind, RecordedMark, Usage
 from inspector.session.open import open_session
 from tests.examples import examples
 from tests.session.run_files import Record, encoded, stream
@@ -195,7 +195,7 @@ def test_an_answer_in_frames_of_bedrock_is_read_with_its_usage(tmp_path: Path) -
         ),
         (
             b"".join(map(chunk, STREAM))
-            + frame(b'{"usage":{}}', message_type="event", event_type="metadata", content_type="application/json"),
+            + frame(b'{"usage":{}}', message_type="event", event_type="surprise", content_type="application/json"),
             "an event stream with frames that are not understood",
             21,
         ),
@@ -258,17 +258,143 @@ def test_requests_to_googles_api_are_read_in_every_form_of_answer(tmp_path: Path
     assert (session.calls[0].model, session.calls[0].identifier) == ("gemini-2.5-pro", "r1")
 
 
-def test_requests_of_a_form_that_is_not_read_are_counted_and_told(tmp_path: Path) -> None:
-    asked = {"messages": [{"role": "user", "content": [{"text": "go"}]}]}
-    address = "https://bedrock-runtime.example/model/amazon.nova-lite-v1%3A0/converse-stream"
-    made = archive_of(2)
-    made["log"]["entries"].append(framed(entry(asked, "", 9, address), b""))
+CONVERSE = "https://bedrock-runtime.example/model/us.anthropic.claude-x-v1%3A0/converse"
+
+POINT = {"cachePoint": {"type": "default"}}
+
+CALLED = {"toolUse": {"toolUseId": "t1", "name": "Bash", "input": {"command": "ls"}}}
+
+THOUGHT = {"reasoningContent": {"reasoningText": {"text": "hm", "signature": "abc"}}}
+
+PICTURE = {"image": {"format": "png", "source": {"bytes": "iVBORw0KGgo="}}}
+
+COUNTED = {"inputTokens": 5, "outputTokens": 9, "totalTokens": 1019, "cacheReadInputTokens": 700}
+COUNTED |= {"cacheWriteInputTokens": 305, "cacheDetails": [{"ttl": "1h", "inputTokens": 300}]}
+
+
+def converse_body(*messages: Record) -> Record:
+    return {
+        "system": [{"text": "You help."}, POINT, {"text": "Be short."}],
+        "messages": list(messages),
+        "toolConfig": {"tools": [{"toolSpec": {"name": "Bash", "inputSchema": {"json": {}}}}, POINT]},
+        "inferenceConfig": {"maxTokens": 4096},
+        "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 2000}},
+    }
+
+
+def converse_answer(*content: Record, **usage: Any) -> Record:
+    return {"output": {"message": {"role": "assistant", "content": list(content)}}, "usage": usage or COUNTED}
+
+
+def event(kind: str, **payload: Any) -> bytes:
+    return frame(encoded({**payload, "p": "abc"}), event_type=kind, message_type="event")
+
+
+def delta(place: int, **more: Any) -> bytes:
+    return event("contentBlockDelta", contentBlockIndex=place, delta=more)
+
+
+FRAMES = [
+    event("messageStart", role="assistant"),
+    delta(0, reasoningContent={"text": "h"}),
+    delta(0, reasoningContent={"text": "m"}),
+    delta(0, reasoningContent={"signature": "abc"}),
+    event("contentBlockStop", contentBlockIndex=0),
+    delta(1, text="Let me "),
+    delta(1, text="see."),
+    event("contentBlockStart", contentBlockIndex=2, start={"toolUse": {"toolUseId": "t1", "name": "Bash"}}),
+    delta(2, toolUse={"input": '{"comm'}),
+    delta(2, toolUse={"input": 'and": "ls"}'}),
+    event("contentBlockStop", contentBlockIndex=2),
+    event("messageStop", stopReason="tool_use"),
+    event("metadata", usage=COUNTED, metrics={"latencyMs": 5}),
+]
+
+QUESTION = {"role": "user", "content": [{"text": "go"}, PICTURE]}
+
+
+def conversed(*, streams: bool) -> Record:
+    """Two requests of the Converse API, the first answered at once or in frames."""
+    first = [THOUGHT, {"text": "Let me see."}, CALLED]
+    asked = entry(converse_body(QUESTION), json.dumps(converse_answer(*first)), 0, CONVERSE)
+    if streams:
+        asked = framed(entry(converse_body(QUESTION), "", 0, f"{CONVERSE}-stream"), b"".join(FRAMES))
+    result = {"toolUseId": "t1", "content": [{"json": {"files": 2}}, {"text": "more"}], "status": "error"}
+    said = {"role": "assistant", "content": [*first]}
+    later = {"role": "user", "content": [{"toolResult": result}, {"cachePoint": {"type": "default", "ttl": "1h"}}]}
+    answer = json.dumps(converse_answer({"text": "Done."}))
+    return archive([asked, entry(converse_body(QUESTION, said, later), answer, 9, CONVERSE)])
+
+
+@pytest.mark.parametrize("streams", [False, True])
+def test_requests_to_the_converse_api_are_read_with_their_usage_and_marks(tmp_path: Path, streams: bool) -> None:
+    session = opened(conversed(streams=streams), tmp_path)
+    assert session.record_counts == {"request": 2}
+    assert not session.diagnostics
+    tools, *texts = said(session)[0][1]
+    assert json.loads(tools)[0]["toolSpec"]["name"] == "Bash"
+    assert texts == ["You help.", "Be short."]
+    assert said(session)[1:] == [
+        ("user", ["go", ""]),
+        ("assistant", ["hm", "Let me see.", '{"command":"ls"}']),
+        ("user", ['{"files":2}\nmore']),
+        ("assistant", ["Done."]),
+    ]
+    usage = Usage(uncached=5, cache_read=700, cache_write_5m=5, cache_write_1h=300, output=9)
+    assert [call.usage for call in session.calls] == [usage, usage]
+    assert [call.model for call in session.calls] == ["us.anthropic.claude-x-v1:0"] * 2
+    assert {call.thinking for call in session.calls} == {"enabled, 2,000 tokens"}
+    # Tools and two system texts, a question with a picture, an answer in three blocks, and a result.
+    first = (RecordedMark(1), RecordedMark(2))
+    assert [call.marks for call in session.calls] == [first, (*first, RecordedMark(9, "1h"))]
+    thought, call, result = session.messages[2].blocks[0], session.messages[2].blocks[2], session.messages[3].blocks[0]
+    assert (thought.kind, thought.signature_characters) == (BlockKind.THINKING, 3)
+    assert (call.tool_name, result.tool_name, result.tool_call_id, result.is_error) == ("Bash", "Bash", "t1", True)
+    assert session.messages[1].blocks[1].media[0].media_type == "image/png"
+
+
+def test_other_parts_of_converse_messages_are_what_they_hold(tmp_path: Path) -> None:
+    parts = [
+        {"document": {"format": "pdf", "name": "a", "source": {"bytes": "JVBERi0="}}},
+        {"document": {"format": "txt", "name": "b", "source": {"text": "plain"}}},
+        {"guardContent": {"text": {"text": "guarded", "qualifiers": ["query"]}}},
+        {"searchResult": {"source": "s", "title": "t", "content": [{"text": "found"}]}},
+        {"citationsContent": {"content": [{"text": "quoted"}], "citations": []}},
+        {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://bucket/a.mp4"}}}},
+        {"reasoningContent": {"redactedContent": "abcd"}},
+        {"unheardOf": {"text": 1}},
+    ]
+    made = archive([entry(converse_body({"role": "user", "content": parts}), "{}", 0, CONVERSE)])
+    answered = entry(converse_body(QUESTION), json.dumps(converse_answer({"text": "yes"}, inputTokens=3)), 5, CONVERSE)
+    made["log"]["entries"].append(answered)
     session = opened(made, tmp_path)
-    assert len(session.calls) == 2
-    assert session.record_counts["request of Bedrock's Converse API"] == 1
-    (note,) = session.diagnostics
-    assert (note.reason, note.skipped) == ("a request of Bedrock's Converse API, which is not read", True)
-    assert b"go" in (tmp_path / "requests.har").read_bytes()[note.offset :]
+    assert session.record_counts == {"request": 1, "request without an answer": 1}
+    blocks = session.messages[1].blocks
+    assert [session.text(block) for block in blocks[:6]] == ["", "plain", "guarded", "found", "quoted", ""]
+    assert [block.media[0].media_type for block in (blocks[0], blocks[5])] == ["application/pdf", "video/mp4"]
+    assert (blocks[6].kind, blocks[6].signature_characters, blocks[7].kind) == (
+        BlockKind.THINKING,
+        4,
+        BlockKind.OTHER,
+    )
+
+
+@pytest.mark.parametrize("count", range(len(FRAMES)))
+def test_a_converse_stream_that_is_cut_off_counts_as_far_as_it_goes_and_is_told(tmp_path: Path, count: int) -> None:
+    data = b"".join(FRAMES[:count]) + FRAMES[count][:-3]
+    made = archive_of(1)
+    asked = entry(converse_body(QUESTION), "", 9, f"{CONVERSE}-stream")
+    made["log"]["entries"].append(framed(asked, data))
+    session = opened(made, tmp_path)
+    assert [note.reason for note in session.diagnostics] == ["an event stream that is cut off or damaged"]
+    assert len(session.calls) == 1 + (count > 0)
+
+
+def test_what_the_converse_api_is_asked_without_messages_is_counted(tmp_path: Path) -> None:
+    made = archive_of(1)
+    made["log"]["entries"].append(entry({"promptVariables": {}}, "{}", 9, CONVERSE))
+    session = opened(made, tmp_path)
+    assert session.record_counts == {"request": 1, "other request": 2}
 
 
 def test_an_archive_without_a_request_to_a_model_is_no_session(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 Checked against boto/botocore: `eventstream.py` (a frame: its length, that of its headers and their checksum, headers,
 the payload, the checksum of all), and anthropics/anthropic-sdk-python: `lib/bedrock/_stream_decoder.py` (the payload of
-a `chunk` holds an event of the Messages API in base64; other kinds of messages are exceptions).
+a `chunk` holds an event of the Messages API in base64; other kinds of messages are exceptions). Events of the Converse
+API are the payload itself, and the header says which.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import zlib
 from base64 import b64decode
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.session.formats.bedrock_converse import EVENTS
 from inspector.session.json.codec import json_in
 from inspector.session.json.values import mapping, string
 
@@ -109,10 +111,13 @@ def _headers(data: bytes) -> dict[str, str]:
 
 
 def _event_of(frame: Frame) -> Mapping[str, Any]:
-    """The event of the Messages API that a frame carries; empty where it carries none."""
-    if frame.headers.get(MESSAGE_TYPE) != EVENT or frame.headers.get(EVENT_TYPE) != CHUNK:
+    """The event that a frame carries, one of the Converse API in a field of its name; empty where it carries none."""
+    kind = frame.headers.get(EVENT_TYPE, "")
+    if frame.headers.get(MESSAGE_TYPE) != EVENT or kind not in (CHUNK, *EVENTS):
         return {}
     payload: Any = json_in(frame.payload.decode(errors="replace"))
+    if kind != CHUNK:
+        return {kind: payload} if isinstance(payload, dict) else {}
     try:
         event = b64decode(string(mapping(payload).get("bytes")), validate=True).decode(errors="replace")
     except ValueError:

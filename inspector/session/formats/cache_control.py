@@ -2,13 +2,14 @@
 
 A mark stands on a part of a message, on a part of the system text, on a tool, or on the request as a whole, where it
 stands for one behind its end. Programs that speak through a gateway also put it on a message, or on a part of a tool's
-result.
+result. Tools for Amazon Bedrock's Converse API have one behind them, the `cachePoint`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from inspector.session.formats.bedrock_converse import CACHE_POINT
 from inspector.session.formats.chat import SYSTEM
 from inspector.session.json.values import clean_string, mapping, objects, sequence
 from inspector.session.model import BlockKind, RecordedMark
@@ -37,7 +38,8 @@ class PlacedMark(NamedTuple):
 
 def lifetime_of(part: Any) -> str | None:
     """How long a mark on a part asks to keep what stands before it, empty for the usual; None without a mark."""
-    mark = mapping(part).get(CACHE_CONTROL)
+    fields = mapping(part)
+    mark = fields.get(CACHE_CONTROL) or fields.get(CACHE_POINT)
     return clean_string(mark.get("ttl")) if isinstance(mark, dict) else None
 
 

@@ -1,6 +1,7 @@
 """Answers that came as a stream of server-sent events, put together as if they had come at once.
 
-Events are those of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and chunks
+Events are those of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and of
+Amazon Bedrock's Converse API, chunks
 those of OpenAI's chat completions and of Google's API, which also come as one array.
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
+from inspector.session.formats.bedrock_converse import answer_at_once, answer_of_events
 from inspector.session.formats.google_content import answer_in, answer_of_chunks
 from inspector.session.json.codec import json_in
 from inspector.session.json.nodes import MadeNode
@@ -100,10 +102,10 @@ def answer_of(text: str) -> dict[str, Any]:
     if text.lstrip().startswith("{"):
         value = mapping(json_in(text))
         found = answer_in(value)
-        return answer_of_chunks([found]) if found else _answer_at_once(value)
+        return answer_of_chunks([found]) if found else answer_at_once(value) or _answer_at_once(value)
     chunks = objects(json_in(text)) if text.lstrip().startswith("[") else events_of(text)
     google = [found for chunk in chunks if (found := answer_in(chunk))]
-    return answer_of_chunks(google) if google else _answer_of_stream(text)
+    return answer_of_chunks(google) if google else answer_of_events(events_of(text)) or _answer_of_stream(text)
 
 
 def _answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from inspector.session.formats.bedrock_converse import is_converse, is_converse_system, system_of
+from inspector.session.formats.bedrock_converse import message_of as converse_message_of
+from inspector.session.formats.chat import SYSTEM, blocks_of_definition
 from inspector.session.formats.chat import blocks_of_message as blocks_of_chat_message
+from inspector.session.formats.claude_trace import converse_requests
 from inspector.session.formats.claude_trace.conversations import TraceLog, conversation_of
+from inspector.session.formats.claude_trace.converse_requests import converse_request
 from inspector.session.formats.claude_trace.google_requests import ENDINGS, google_request
 from inspector.session.formats.google_content import is_content, message_of
 from inspector.session.formats.plain.reader import blocks_of_record as blocks_of_message
@@ -31,11 +36,6 @@ STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
 
 REQUEST, UNANSWERED, OTHER = "request", "request without an answer", "other request"
 TOLD = "step of a transcript"
-
-CONVERSE = ("/converse", "/converse-stream")
-"""How the addresses end of Bedrock's Converse API, whose messages have a form of their own."""
-
-NOT_READ = "request of Bedrock's Converse API"
 """Names under which exchanges are counted."""
 
 
@@ -78,9 +78,11 @@ class ExchangeLog:
         path = exchange.address.partition("?")[0].rstrip("/")
         if body is None:
             counts[OTHER] += 1
-        elif path.endswith(CONVERSE):
-            counts[NOT_READ] += 1
-            self._builder.diagnose(f"a {NOT_READ}, which is not read", 0, max(body.offset, 0), skipped=True)
+        elif path.endswith(converse_requests.ENDINGS) and (
+            converse := converse_request(body, exchange.response, path, _about(exchange))
+        ):
+            counts[REQUEST if converse.response is not None else UNANSWERED] += 1
+            self._messages.add_request(converse)
         elif path.endswith("/responses"):
             said = exchange_of(body, exchange.response, exchange.events)
             said.about.setdefault("timestamp", exchange.time)
@@ -94,10 +96,7 @@ class ExchangeLog:
             counts[REQUEST if google.response is not None else UNANSWERED] += 1
             self._messages.add_request(google)
         elif "messages" in (fields := body.fields()) and "count_tokens" not in path:
-            about = {"headers": exchange.headers} if exchange.headers else {}
-            if exchange.time is not None:
-                about["timestamp"] = exchange.time
-            request = conversation_of(fields, exchange.response, about)
+            request = conversation_of(fields, exchange.response, _about(exchange))
             counts[REQUEST if request.response is not None else UNANSWERED] += 1
             self._messages.add_request(request)
         else:
@@ -119,6 +118,14 @@ class ExchangeLog:
             told.append(answer)
 
 
+def _about(exchange: HttpExchange) -> dict[str, Any]:
+    """What is known of a request beside its body."""
+    about: dict[str, Any] = {"headers": exchange.headers} if exchange.headers else {}
+    if exchange.time is not None:
+        about["timestamp"] = exchange.time
+    return about
+
+
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
     """The blocks of a message, an item or an answer that is read again."""
     record = unescaped(record)
@@ -127,6 +134,10 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         return blocks_of_chat_message(message_of(value), origin.offset, origin.length, {})
     if isinstance(value, str) and (text := decoded(value)) != value and (items := blocks_of_packed(text, origin)):
         return items
+    if is_converse(value):
+        return blocks_of_chat_message(converse_message_of(value), origin.offset, origin.length, {})
+    if origin.locator == SYSTEM and is_converse_system(value):
+        return blocks_of_definition(system_of(value), record, origin.offset, origin.length, SYSTEM)
     if is_item(value) or (isinstance(value, str) and not answer_of(value)):
         return list(ResponsesInterpreter.blocks_of_record(record, origin))
     return blocks_of_message(record, origin)

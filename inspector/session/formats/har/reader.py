@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from inspector.session.formats.aws_event_stream import is_event_stream, problem_of
-from inspector.session.formats.claude_trace import google_requests
+from inspector.session.formats.claude_trace import converse_requests, google_requests
 from inspector.session.formats.claude_trace.exchanges import (
-    CONVERSE,
     OTHER,
     ExchangeLog,
     HttpExchange,
@@ -43,11 +42,13 @@ def asks_a_model(entry: Any) -> bool:
     request = mapping(mapping(entry).get("request"))
     path = path_of(string(request.get("url")))
     text = mapping(request.get("postData")).get("text")
-    if not path.endswith((*ENDINGS, *google_requests.ENDINGS)) or not isinstance(text, str):
+    if not path.endswith((*ENDINGS, *google_requests.ENDINGS, *converse_requests.ENDINGS)) or not isinstance(text, str):
         return False
     body = mapping(json_in(text))
     if path.endswith(google_requests.ENDINGS):
         return google_requests.asks_google(body)
+    if path.endswith(converse_requests.ENDINGS):
+        return isinstance(body.get("messages"), list)
     return any(name in body for name in NAMED_BY) and any(isinstance(body.get(name), (list, str)) for name in FIELDS)
 
 
@@ -78,7 +79,7 @@ class HarInterpreter(DocumentInterpreter):
 
     def _take(self, log: ExchangeLog, item: Node, value: dict[str, Any]) -> None:
         address = path_of(string(mapping(value.get("request")).get("url")))
-        if not asks_a_model(value) and not address.endswith(CONVERSE):
+        if not asks_a_model(value):
             self.builder.record_counts[OTHER] += 1
             return
         fields = item.fields()
@@ -89,7 +90,11 @@ class HarInterpreter(DocumentInterpreter):
             for header in objects(request.value_of("headers"))
             if string(header.get("name")).lower() == BETA_HEADER
         ]
-        answer = data_of(string(content.value_of("text"))) if address.endswith(STREAMED) else None
+        answer = (
+            data_of(string(content.value_of("text")))
+            if address.endswith((STREAMED, converse_requests.STREAM))
+            else None
+        )
         if answer is not None and is_event_stream(answer) and (problem := problem_of(answer)):
             self.builder.diagnose(problem, 0, item.offset, skipped=False)
         log.add(

@@ -1,0 +1,237 @@
+"""What the Converse API of Amazon Bedrock is sent and answers, in the words of Anthropic's.
+
+By the service's description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`): a part of a message
+has one field that says what it is. A `cachePoint` is a part of its own there, which asks for a cache entry of all that
+stands before it; here it stands on the part before. Prompt tokens that a cache held are not among `inputTokens`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from inspector.session.json.codec import compact_json, json_in
+from inspector.session.json.nodes import MadeNode
+from inspector.session.json.values import count, mapping, objects, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from inspector.session.json.nodes import Node
+
+CACHE_POINT = "cachePoint"
+
+PARTS = frozenset(
+    (
+        "text",
+        "image",
+        "document",
+        "video",
+        "audio",
+        "toolUse",
+        "toolResult",
+        "guardContent",
+        "reasoningContent",
+        "citationsContent",
+        "searchResult",
+        CACHE_POINT,
+    )
+)
+"""The fields of which a part has one."""
+
+EVENTS = frozenset(
+    ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
+)
+"""The events of an answer that comes as a stream."""
+
+
+def converse_node(node: Node) -> MadeNode:
+    """A message, or the one in an answer, as one of Anthropic's API; what it holds where it is no message."""
+    return MadeNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
+
+
+def system_node(node: Node) -> MadeNode:
+    """A system text, in parts as Anthropic's API has them."""
+    return MadeNode(node, system_of)
+
+
+def is_converse(value: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a value is a message of this API, rather than of one whose parts name their type."""
+    content = value.get("content") if isinstance(value, dict) else None
+    return isinstance(content, list) and any(_is_part(part) for part in content)
+
+
+def is_converse_system(value: object) -> bool:
+    """Whether a value is a system text of this API."""
+    return isinstance(value, list) and any(_is_part(part) for part in value)
+
+
+def _is_part(part: object) -> bool:
+    return isinstance(part, dict) and "type" not in part and not PARTS.isdisjoint(part)
+
+
+def system_of(value: Any) -> list[Any]:
+    """The parts of a system text in the words of Anthropic's API."""
+    return _parts(sequence(value))
+
+
+def message_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message in the words of Anthropic's API."""
+    return {"role": string(message.get("role")), "content": _parts(sequence(message.get("content")))}
+
+
+def _parts(content: Iterable[Any]) -> list[Any]:
+    made: list[Any] = []
+    for part in content:
+        fields = mapping(part)
+        if CACHE_POINT not in fields:
+            made.append(_part(fields) or part)
+        elif made and isinstance(made[-1], dict):
+            made[-1] = {**made[-1], "cache_control": fields[CACHE_POINT]}
+    return made
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A part in the words of Anthropic's API; None where it has no word for it."""
+    if isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    if "toolUse" in part:
+        call = mapping(part["toolUse"])
+        return {"type": "tool_use", "id": call.get("toolUseId"), "name": call.get("name"), "input": call.get("input")}
+    if "toolResult" in part:
+        return _result(mapping(part["toolResult"]))
+    if "reasoningContent" in part:
+        return _thinking(mapping(part["reasoningContent"]))
+    if "guardContent" in part:
+        guarded = mapping(part["guardContent"])
+        return _part({**guarded, "text": mapping(guarded.get("text")).get("text")})
+    if "citationsContent" in part:
+        return {"type": "text", "text": _joined(mapping(part["citationsContent"]).get("content"))}
+    if "searchResult" in part:
+        return {"type": "text", "text": _joined(mapping(part["searchResult"]).get("content"))}
+    return _media(part)
+
+
+def _result(result: Mapping[str, Any]) -> dict[str, Any]:
+    inner = objects(result.get("content"))
+    content = [
+        {"type": "text", "text": compact_json(one["json"])} if "json" in one else _part(one) or one for one in inner
+    ]
+    has_failed = result.get("status") == "error"
+    return {
+        "type": "tool_result",
+        "tool_use_id": result.get("toolUseId"),
+        "content": content,
+        "is_error": has_failed,
+    }
+
+
+def _thinking(reasoning: Mapping[str, Any]) -> dict[str, Any]:
+    if "redactedContent" in reasoning:
+        return {"type": "redacted_thinking", "data": string(reasoning["redactedContent"])}
+    said = mapping(reasoning.get("reasoningText"))
+    return {"type": "thinking", "thinking": string(said.get("text")), "signature": string(said.get("signature"))}
+
+
+def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A picture, a document or a recording; None for anything else."""
+    name = next((name for name in ("image", "document", "video", "audio") if name in part), None)
+    if name is None:
+        return None
+    media = mapping(part[name])
+    source, form = mapping(media.get("source")), string(media.get("format"))
+    kind = "image" if name == "image" else "document"
+    media_type = f"{'application' if name == 'document' else name}/{form}" if form else ""
+    if isinstance(source.get("text"), str):
+        return {"type": kind, "source": {"type": "text", "data": source["text"], "media_type": "text/plain"}}
+    if isinstance(source.get("content"), list):
+        said = [{"type": "text", "text": string(one.get("text"))} for one in objects(source["content"])]
+        return {"type": kind, "source": {"type": "content", "content": said}}
+    if isinstance(source.get("bytes"), str):
+        return {"type": kind, "source": {"type": "base64", "data": source["bytes"], "media_type": media_type}}
+    address = string(mapping(source.get("s3Location")).get("uri"))
+    return {"type": kind, "source": {"url": address, "media_type": media_type}}
+
+
+def _joined(content: Any) -> str:
+    return "\n".join(string(one.get("text")) for one in objects(content))
+
+
+def usage_of_converse(reported: Any) -> dict[str, Any]:
+    """Reported usage in the words of Anthropic's API; empty where there is none."""
+    fields = mapping(reported)
+    written = count(fields.get("cacheWriteInputTokens")) or count(fields.get("cacheWriteInputTokenCount"))
+    hour = sum(count(one.get("inputTokens")) for one in objects(fields.get("cacheDetails")) if one.get("ttl") == "1h")
+    if not fields:
+        return {}
+    return {
+        "input_tokens": count(fields.get("inputTokens")),
+        "output_tokens": count(fields.get("outputTokens")),
+        "cache_read_input_tokens": count(fields.get("cacheReadInputTokens"))
+        or count(fields.get("cacheReadInputTokenCount")),
+        "cache_creation_input_tokens": written,
+        "cache_creation": {"ephemeral_1h_input_tokens": min(hour, written)},
+    }
+
+
+def answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The message of an answer, with its usage; empty where it is none of this API."""
+    message = mapping(mapping(value.get("output")).get("message"))
+    if not message:
+        return {}
+    usage = usage_of_converse(value.get("usage"))
+    return {**message_of(message), **({"usage": usage} if usage else {})}
+
+
+def answer_of_events(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The message that the events of a stream carry, with its usage; empty where none is of this API.
+
+    Args:
+        events: Each an object whose one field is named as the event.
+    """
+    blocks: dict[int, dict[str, Any]] = {}
+    answer: dict[str, Any] = {}
+    for event in events:
+        if "messageStart" in event:
+            answer["role"] = "assistant"
+        elif "contentBlockStart" in event:
+            started = mapping(event["contentBlockStart"])
+            blocks[_place(started)] = {"toolUse": dict(mapping(mapping(started.get("start")).get("toolUse")))}
+        elif "contentBlockDelta" in event:
+            more = mapping(event["contentBlockDelta"])
+            _go_on(blocks.setdefault(_place(more), {}), mapping(more.get("delta")))
+        elif "metadata" in event and (usage := usage_of_converse(mapping(event["metadata"]).get("usage"))):
+            answer["usage"] = usage
+    if not blocks and "role" not in answer:
+        return {}
+    content = [_finished(blocks[place]) for place in sorted(blocks)]
+    return {**answer, **message_of({"role": "assistant", "content": content})}
+
+
+def _place(event: Mapping[str, Any]) -> int:
+    return count(event.get("contentBlockIndex"))
+
+
+def _go_on(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    if isinstance(delta.get("text"), str):
+        block["text"] = string(block.get("text")) + delta["text"]
+    if "toolUse" in delta:
+        call = block.setdefault("toolUse", {})
+        call["written"] = string(call.get("written")) + string(mapping(delta["toolUse"]).get("input"))
+    if "reasoningContent" in delta:
+        more, reasoning = mapping(delta["reasoningContent"]), block.setdefault("reasoningContent", {})
+        if "redactedContent" in more:
+            reasoning["redactedContent"] = string(reasoning.get("redactedContent")) + string(more["redactedContent"])
+        else:
+            said = reasoning.setdefault("reasoningText", {})
+            for name in ("text", "signature"):
+                said[name] = string(said.get(name)) + string(more.get(name))
+
+
+def _finished(block: dict[str, Any]) -> dict[str, Any]:
+    """A block whose tool call, which comes as pieces of JSON, is put together."""
+    if "toolUse" not in block:
+        return block
+    call = dict(block["toolUse"])
+    text = call.pop("written", "")
+    value = json_in(text) if text else {}
+    return {"toolUse": {**call, "input": value if isinstance(value, dict) else text}}

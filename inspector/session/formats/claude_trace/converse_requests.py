@@ -1,0 +1,71 @@
+"""Requests to the Converse API of Amazon Bedrock as requests of a log."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from inspector.session.formats.bedrock_converse import answer_at_once, converse_node, system_node
+from inspector.session.formats.claude_trace.conversations import OFF
+from inspector.session.formats.plain.records import ASKED, PlainConversation
+from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
+from inspector.session.json.values import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from inspector.session.json.nodes import Node
+
+STREAM = "/converse-stream"
+
+ENDINGS = ("/converse", STREAM)
+"""How the addresses end at which a model is asked."""
+
+MODEL = re.compile(r"/model/([^/]+)/converse")
+"""Where an address names the model, or the profile that leads to it."""
+
+
+def converse_request(
+    body: Node, response: Node | None, path: str, about: Mapping[str, Any]
+) -> PlainConversation | None:
+    """The request in a body, with what was answered; None where it has no messages of its own.
+
+    Args:
+        body: What was asked.
+        response: What was answered: JSON, a string of it, or the text of a stream.
+        path: Where it went.
+        about: What is known of the request beside its body.
+    """
+    fields = body.fields()
+    if "messages" not in fields:
+        return None
+    named = MODEL.search(path)
+    model = unquote(named[1]).rpartition("/")[2] if named else ""
+    more = fields.fields_of("additionalModelRequestFields").values_of(*ASKED)
+    limit = mapping(fields.value_of("inferenceConfig")).get("maxTokens")
+    asked = {"model": model, "max_tokens": limit, "thinking": {"type": OFF}, **more, **about}
+    system = fields.get("system")
+    answer, reply = _answer(response) if response is not None else (None, {})
+    return PlainConversation(
+        [converse_node(node) for node in fields.items_of("messages")],
+        system_node(system) if system is not None else None,
+        fields.fields_of("toolConfig").get("tools"),
+        answer,
+        reply,
+        asked,
+        is_as_sent=True,
+    )
+
+
+def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
+    """The message that was answered, and what stands beside it."""
+    value = response.value()
+    if isinstance(value, str):
+        answer = answer_of(value)
+        return (stream_node(response), {key: answer[key] for key in REPLY if key in answer}) if answer else (None, {})
+    answer = answer_at_once(mapping(value))
+    if not answer:
+        return None, {}
+    message = response.fields().fields_of("output")["message"]
+    return converse_node(message), {key: answer[key] for key in REPLY if key in answer}
