@@ -156,6 +156,49 @@ def test_a_web_socket_that_carried_several_requests_is_several_calls(tmp_path: P
     assert [call.usage and call.usage.prompt for call in session.calls] == [100, 200]
 
 
+@pytest.mark.parametrize("rest", [[], [{"type": "codex.rate_limits"}]])
+def test_an_answer_of_a_web_socket_is_that_of_its_request_where_the_last_was_not_answered(
+    tmp_path: Path, rest: list[Record]
+) -> None:
+    asked = [
+        {"type": "response.create", "model": "gpt-x", "input": [item("user", said)]} for said in ("one", "two", "three")
+    ]
+    came = [
+        event
+        for number, text in enumerate(("first", "second"), 1)
+        for event in (
+            {"type": "response.output_item.done", "item": item("assistant", text), "output_index": 0},
+            {"type": "response.completed", "response": {**response(number), "output": []}},
+        )
+    ]
+    for answered in (1, 2):
+        one = record({}, None, 1, "/backend-api/codex/responses", ws_events=[*came[: 2 * answered], *rest])
+        one["request"] |= {"method": "WEBSOCKET", "ws_events": asked}
+        session = lines_of([one], tmp_path)
+        assert session.record_counts == {"request": answered, "request without an answer": 3 - answered}
+        for call, question, answer in zip(session.calls, ("one", "two"), ("first", "second"), strict=False):
+            (text,) = session.messages[call.response].blocks
+            asked_last = session.contexts[call.context].members[call.prompt_messages - 1]
+            (before,) = session.messages[asked_last].blocks
+            assert (session.text(before), session.text(text)) == (question, answer)
+
+
+def test_a_request_of_a_web_socket_that_failed_has_its_error_and_the_next_one_its_answer(tmp_path: Path) -> None:
+    asked = [{"type": "response.create", "model": "gpt-x", "input": [item("user", said)]} for said in ("one", "two")]
+    came: list[Record] = [
+        {"type": "error", "error": {"code": "rate_limit_exceeded"}},
+        {"type": "response.failed", "response": {**response(1), "output": []}},
+        {"type": "response.output_item.done", "item": item("assistant", "second"), "output_index": 0},
+        {"type": "response.completed", "response": {**response(2), "output": []}},
+    ]
+    one = record({}, None, 1, "/backend-api/codex/responses", ws_events=came)
+    one["request"] |= {"method": "WEBSOCKET", "ws_events": asked}
+    session = lines_of([one], tmp_path)
+    assert session.calls[-1].usage is not None
+    assert session.calls[-1].usage.prompt == 200
+    assert said(session)[-2:] == [("user", ["two"]), ("assistant", ["second"])]
+
+
 def test_a_request_that_only_warms_the_cache_is_billed_beside_the_conversation(tmp_path: Path) -> None:
     body = {"model": "gpt-x", "instructions": "You are Codex.", "generate": False}
     made = [

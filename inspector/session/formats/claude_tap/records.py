@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from inspector.session.formats.claude_trace.exchanges import HttpExchange
@@ -25,6 +26,9 @@ LONGEST_REFERENCE = 2_000
 
 ASKED_FOR = "response.create"
 """The kind of a request that goes through a web socket."""
+
+ERROR, FAILED = "error", "response.failed"
+"""The kinds of events that say that a request failed."""
 
 
 def is_bundle(value: object) -> bool:
@@ -87,9 +91,11 @@ def exchanges_in(record: Node) -> Iterator[HttpExchange]:
     time = fields.value_of("timestamp")
     asked = [one for one in request.items_of("ws_events") if one.fields().value_of("type") == ASKED_FOR]
     answers = list(_answers(response.items_of("ws_events")))
-    if len(asked) > 1 and len(answers) > 1:
-        for request_node, events in zip(asked[-len(answers) :], answers[-len(asked) :], strict=True):
-            yield HttpExchange(address, request_node, None, headers, time, events)
+    if len(asked) > 1 and answers:
+        # What was asked last may not have been answered; what was answered first, asked for in the record before.
+        spare = max(len(answers) - len(asked), 0)
+        for request_node, events in zip_longest([*[None] * spare, *asked], answers):
+            yield HttpExchange(address, request_node, None, headers, time, events or ())
         return
     body = response.get("body")
     has_body = body is not None and body.value() is not None
@@ -98,12 +104,19 @@ def exchanges_in(record: Node) -> Iterator[HttpExchange]:
 
 
 def _answers(events: Sequence[Node]) -> Iterator[list[Node]]:
-    """The events of each answer."""
+    """The events of each answer. What comes behind its end and begins no other one is of no answer, and stands with it.
+
+    One that fails is told to end twice: by an error, and by the response that failed.
+    """
     answer: list[Node] = []
+    ended = ""
     for event in events:
-        answer.append(event)
-        if string(event.fields().value_of("type")) in ENDED:
+        kind = string(event.fields().value_of("type"))
+        if ended and kind.startswith("response.") and (ended, kind) != (ERROR, FAILED):
             yield answer
-            answer = []
+            answer, ended = [], ""
+        answer.append(event)
+        if kind in ENDED or kind == ERROR:
+            ended = kind
     if answer:
         yield answer
