@@ -236,6 +236,26 @@ def test_answers_of_openais_api_are_read_at_once_or_as_a_stream(tmp_path: Path) 
         assert len(response.blocks) == 1 + calls
 
 
+def test_calls_that_a_stream_has_at_one_index_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+    """As Google's chat completions send them."""
+    pieces: list[dict[str, Any]] = [
+        {"index": 0, "id": "a", "function": {"name": "ls", "arguments": "{}"}},
+        {"index": 0, "id": "b", "function": {"name": "read", "arguments": '{"path":'}},
+        {"index": 0, "function": {"arguments": '"x"}'}},
+    ]
+    chunks = [{"id": "x", "model": "gemini", "choices": [{"delta": {"tool_calls": [piece]}}]} for piece in pieces]
+    line = exchange(
+        [{"role": "user", "content": "go"}], "".join(f"data: {encoded(chunk).decode()}\n\n" for chunk in chunks)
+    )
+    line["request"]["url"] = "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"
+    session = opened([line], tmp_path)
+    calls = session.messages[session.calls[0].response].blocks
+    assert [(block.tool_name, block.tool_call_id, session.text(block)) for block in calls] == [
+        ("ls", "a", "{}"),
+        ("read", "b", '{"path":"x"}'),
+    ]
+
+
 def test_bodies_that_stand_in_the_log_as_strings_are_read_the_same(tmp_path: Path) -> None:
     lines = log_of_requests(4)
     odd = 'a "quoted" \\ path\\n\n é ☃ 😀 \x1b[0m'

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64decode
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from inspector.session.billing_terms import SERVICE_TIER
 from inspector.session.formats.aws_event_stream import events_text, is_event_stream
@@ -52,6 +52,18 @@ PIECES = {
     "compaction_delta": "content",
 }
 """Kinds of deltas and the field that each goes on in."""
+
+
+class CallPlace(NamedTuple):
+    """Which call of an answer a piece is of.
+
+    Attributes:
+        at: The index that the stream has it at.
+        number: Of those calls that it has at that index.
+    """
+
+    at: int
+    number: int
 
 
 def stream_node(node: Node) -> MadeNode:
@@ -117,7 +129,7 @@ def _answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
 def _answer_of_stream(stream: str) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
-    calls: dict[int, dict[str, Any]] = {}
+    calls: dict[CallPlace, dict[str, Any]] = {}
     for event in events_of(stream):
         kind = string(event.get("type"))
         if kind == "message_start":
@@ -162,7 +174,19 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
     return {**block, "input": value if isinstance(value, dict) else text}
 
 
-def _take_chunk(answer: dict[str, Any], calls: dict[int, dict[str, Any]], chunk: dict[str, Any]) -> None:
+def _call_at(calls: dict[CallPlace, dict[str, Any]], index: int, identifier: str) -> dict[str, Any]:
+    """The call that goes on, or begins, at an index.
+
+    Google's chat completions put every call at the first one, and tell them apart by their ids.
+    """
+    place = next((known for known in reversed(calls) if known.at == index), CallPlace(index, 0))
+    before = string(calls[place]["id"]) if place in calls else ""
+    if before and identifier and before != identifier:
+        place = CallPlace(index, place.number + 1)
+    return calls.setdefault(place, {"id": "", "function": {"name": "", "arguments": ""}})
+
+
+def _take_chunk(answer: dict[str, Any], calls: dict[CallPlace, dict[str, Any]], chunk: dict[str, Any]) -> None:
     answer.update({name: chunk[name] for name in ("id", "model", "usage", SERVICE_TIER) if chunk.get(name)})
     for choice in objects(chunk.get("choices"))[:1]:
         delta = mapping(choice.get("delta"))
@@ -170,7 +194,8 @@ def _take_chunk(answer: dict[str, Any], calls: dict[int, dict[str, Any]], chunk:
             if isinstance(delta.get(name), str) and delta[name]:
                 answer[name] = string(answer.get(name)) + delta[name]
         for call in objects(delta.get("tool_calls")):
-            known = calls.setdefault(_place(call), {"id": "", "function": {"name": "", "arguments": ""}})
-            known["id"] = known["id"] or string(call.get("id"))
+            identifier = string(call.get("id"))
+            known = _call_at(calls, _place(call), identifier)
+            known["id"] = known["id"] or identifier
             for name in ("name", "arguments"):
                 known["function"][name] += string(mapping(call.get("function")).get(name))
