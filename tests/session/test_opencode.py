@@ -69,6 +69,18 @@ def prompts(session: Session) -> list[int | None]:
     return [None if call.usage is None else call.usage.prompt for call in session.calls]
 
 
+@pytest.mark.parametrize(
+    ("name", "agent"),
+    [("opencode.db", "OpenCode"), ("kilo.db", "Kilo"), ("mimocode-beta.db", "MiMo Code")],
+)
+def test_a_database_of_a_program_made_of_opencode_has_that_programs_name(tmp_path: Path, name: str, agent: str) -> None:
+    store = Store()
+    store.prompt("go")
+    session = open_session(store.database(tmp_path / name))
+    assert session.format == "opencode"
+    assert session.agent.rpartition(" ")[0] == agent
+
+
 def test_a_tool_part_is_a_call_and_its_result(read: Callable[[Store], Session]) -> None:
     store = Store()
     store.prompt("go")

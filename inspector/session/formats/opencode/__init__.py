@@ -24,6 +24,9 @@ TABLES: Mapping[str, frozenset[str]] = {
 }
 """The tables, and columns of them, by which a database is told to be OpenCode's."""
 
+KIN: Mapping[str, str] = {"kilo": "Kilo", "mimocode": "MiMo Code"}
+"""Programs made of OpenCode, which keep the same database, by how the names of their files begin."""
+
 
 class OpenCodeFormat(Format):
     """OpenCode's databases, storage folders and exports."""
@@ -64,7 +67,8 @@ class OpenCodeFormat(Format):
             from inspector.session.formats.opencode.database import OpenCodeRows
             from inspector.session.sqlite_reader import SqliteReader
 
-            return SqliteReader(path, self.name, OpenCodeRows(locator.session))
+            agent = next((title for name, title in KIN.items() if locator.file.name.startswith(name)), self.title)
+            return SqliteReader(path, self.name, OpenCodeRows(locator.session, agent))
         if sample.is_directory or not is_export(sample.only_value):
             from inspector.session.formats.opencode.files import StorageReader
 

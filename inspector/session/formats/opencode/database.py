@@ -70,14 +70,16 @@ class ReadRow(NamedTuple, Generic[View]):
 class OpenCodeRows(RowInterpreter):
     """The rows of one session."""
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, agent: str) -> None:
         """Begin.
 
         Args:
             session: The session's id; empty for the newest that is nobody's child.
+            agent: The program whose database it is.
         """
         super().__init__()
         self._session = session
+        self._agent = agent
         self._view = OpenCodeInfo()
         self._messages: dict[str, ReadRow[OpenCodeMessage]] = {}
         self._parts: dict[str, ReadRow[OpenCodePart]] = {}
@@ -112,7 +114,7 @@ class OpenCodeRows(RowInterpreter):
         builder = self.builder = SessionBuilder()
         messages = ((name, row.view) for name, row in self._messages.items())
         self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
-        fill(builder, self._view, list(self._stored.values()))
+        fill(builder, self._view, list(self._stored.values()), self._agent)
 
     def _parts_in(self, message: str) -> Iterator[tuple[str, OpenCodePart | None]]:
         return ((part, self._parts[part].view) for part in self._parts_of.get(message, ()))

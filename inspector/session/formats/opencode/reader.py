@@ -170,12 +170,21 @@ def with_parts(
     return found
 
 
-def fill(builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence[MessageWithParts]) -> None:
-    """Fill a builder from a whole session."""
+def fill(
+    builder: SessionBuilder, session: OpenCodeInfo, stored: Sequence[MessageWithParts], agent: str = "OpenCode"
+) -> None:
+    """Fill a builder from a whole session.
+
+    Args:
+        builder: Takes it.
+        session: What is known of it.
+        stored: Its messages, in order.
+        agent: The program that recorded it.
+    """
     builder.identifier = session.identifier
     builder.title = session.title
     builder.working_directory = session.directory
-    builder.agent = f"OpenCode {session.version}".strip()
+    builder.agent = f"{agent} {session.version}".strip()
     if session.parent:
         builder.link(SessionLink(LinkKind.PARENT, session.parent))
     for started in (part.subagent for one in stored for part in one.parts):
