@@ -12,6 +12,7 @@ from inspector.session.discovery import sessions_in
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
 from inspector.session.formats.grok import GrokFormat
+from inspector.session.formats.grok.log import MOST_BYTES
 from inspector.session.model import BlockKind, LinkKind, Role, Usage
 from inspector.session.open import open_session
 from inspector.session.plain_usage import plain_totals, totals_of
@@ -343,6 +344,20 @@ def test_a_logged_line_that_cannot_be_read_is_told_with_its_place(tmp_path: Path
     session = open_session(folder)
     assert uncached(session) == [None, 101]
     assert [(note.line, note.skipped) for note in session.diagnostics] == [(2, True), (len(script.logged) + 1, True)]
+
+
+def test_a_log_that_is_too_large_to_be_read_is_told_as_long_as_it_is(tmp_path: Path) -> None:
+    folder = in_home(tmp_path, older(["c0"]))
+    log = tmp_path / "logs" / "unified.jsonl"
+    whole = log.read_bytes()
+    with log.open("r+b") as file:
+        file.truncate(MOST_BYTES + 1)
+    follower = Follower(folder)
+    assert uncached(follower.session) == [None]
+    assert reasons(follower.session) == [("larger than 256 MiB, not read", False)]
+    log.write_bytes(whole)
+    follower.poll()
+    assert (uncached(follower.session), follower.session.diagnostics) == ([100], ())
 
 
 def test_lines_that_a_cut_of_the_log_left_twice_count_once(tmp_path: Path) -> None:

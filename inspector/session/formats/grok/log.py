@@ -39,6 +39,8 @@ MARKS = (b"inference_done", b"exec_done")
 MOST_BYTES = 1 << 28
 """Grok Build cuts its log at 5 MiB; what is so much larger is none of its."""
 
+TOO_LARGE = Diagnostic(f"{LOG_NAME}: larger than {MOST_BYTES >> 20} MiB, not read", skipped=False)
+
 UNTOLD = f"{LOG_NAME}: which of several responses it counts cannot be told"
 
 
@@ -73,7 +75,7 @@ class SessionLog:
     Attributes:
         path: The log; None where the session is not kept as Grok Build keeps it.
         responses: What they tell, in their order.
-        problems: Lines of the session that cannot be read.
+        problems: Lines of the session that cannot be read, or that the log is too large to be read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -100,14 +102,15 @@ class SessionLog:
             if state == self._state:
                 return False
             self._state = state
-            if state.size > MOST_BYTES:
-                data = b""
-            else:
+            is_too_large, data = state.size > MOST_BYTES, b""
+            if not is_too_large:
                 with open_for_reading(self.path) as file:
                     data = file.read()
         except (OSError, SessionError):
-            data, self._state = b"", None
+            is_too_large, data, self._state = False, b"", None
         self._read(data)
+        if is_too_large:
+            self.problems = (TOO_LARGE,)
         return before != (self.responses, self.problems)
 
     def _read(self, data: bytes) -> None:
