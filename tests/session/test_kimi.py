@@ -19,6 +19,7 @@ from inspector.session.model import BlockKind, ContextCause, LinkKind, Role
 from inspector.session.open import open_session
 from inspector.session.plain_usage import plain_totals, totals_of
 from inspector.session.related import locate, parent_of, subagent_of
+from inspector.strategies.history.history import History
 from tests.examples import examples
 from tests.session.following import tailed
 from tests.session.kimi_lines import KimiCliScript, KimiScript, kimi_cli, kimi_code
@@ -510,6 +511,43 @@ def test_a_file_that_grows_is_followed_to_what_a_fresh_load_gives(
     path = tmp_path_factory.mktemp("kimi") / "wire.jsonl"
     for _, session in tailed(path, data, first + int(start * (len(data) - first)), cuts):
         assert_sound(session)
+
+
+def broken_off() -> KimiCliScript:
+    script = KimiCliScript()
+    script.add("TurnBegin", {"user_input": "go"})
+    script.add("StepBegin", {"n": 1})
+    script.add("ContentPart", {"type": "text", "text": "half of an ans"})
+    script.add("StepRetry", {"n": 1, "next_attempt": 2, "max_attempts": 3, "wait_s": 0.3, "error_type": "Timeout"})
+    script.add("ContentPart", {"type": "text", "text": "the whole answer"})
+    script.add("StatusUpdate", {"token_usage": {"input_other": 50, "output": 4}})
+    script.add("TurnEnd")
+    script.add("TurnBegin", {"user_input": "on"})
+    script.step("looking", "c1", tokens=(60, 0, 0, 5))
+    script.result("c1", "found")
+    script.add("StepInterrupted")
+    script.add("TurnBegin", {"user_input": "again"})
+    script.step("done", tokens=(70, 0, 0, 6))
+    return script
+
+
+def test_what_came_of_a_request_of_kimi_cli_that_failed_is_in_no_later_prompt(tmp_path: Path) -> None:
+    session = opened(tmp_path, broken_off())
+    assert [call.usage and call.usage.prompt for call in session.calls] == [50, 60, 70]
+    assert texts(session) == ["go", "the whole answer", "on", "again", "done"]
+    assert [len(session.messages[call.response].blocks) for call in session.calls] == [1, 3, 2]
+    assert sum(message.is_abandoned for message in session.messages) == 3
+
+
+@pytest.mark.parametrize("cuts", [[], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]])
+def test_a_request_of_kimi_cli_that_fails_while_it_is_followed_is_read_as_a_whole_file_is(
+    tmp_path: Path, cuts: list[float]
+) -> None:
+    lines = broken_off().lines
+    first = sum(len(encoded(line)) + 1 for line in lines[:4])
+    for before, session in tailed(tmp_path / "wire.jsonl", jsonl(lines), first, cuts):
+        assert_sound(session)
+        assert History.of(session, History.of(before)).call_count == len(session.calls)
 
 
 def test_what_kimi_cli_sends_is_listed_as_the_messages_beside_it(

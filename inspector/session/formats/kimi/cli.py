@@ -129,6 +129,8 @@ class KimiCliInterpreter(RecordInterpreter):
         kind = string(message.get("type"))
         if kind == "StepBegin":
             thread.begin_step("", time)
+        elif kind in ("StepInterrupted", "StepRetry"):
+            thread.leave_out(is_made_again=kind == "StepRetry")
         elif kind == "StatusUpdate":
             self._count(thread, mapping(message.get("payload")), origin)
         elif kind == "CompactionEnd":

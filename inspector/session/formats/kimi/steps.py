@@ -8,7 +8,7 @@ from msgspec import structs
 
 from inspector.session.formats.chat import ChatMessage, ChatThread
 from inspector.session.json.values import count, mapping, string
-from inspector.session.model import Usage
+from inspector.session.model import Role, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,6 +52,27 @@ class StepThread(ChatThread):
         if self._response is None or self.members[-1:] != [self._response]:
             self.begin_step(chat.identifier, chat.time)
         self.answer(chat.value, origin, chat.time)
+
+    def leave_out(self, *, is_made_again: bool) -> None:
+        """Leave out what came of the step: its request failed, and no later prompt holds any of it.
+
+        Args:
+            is_made_again: The same call is made again, and nothing was reported of it yet.
+        """
+        if self._response not in self.members:
+            return
+        first = self.members.index(self._response)
+        of_step = [
+            member
+            for member in self.members[first:]
+            if self._builder.messages[member].role in (Role.ASSISTANT, Role.TOOL)
+        ]
+        for member in of_step:
+            self._builder.replace_message(member, is_abandoned=True)
+        self.members[first:] = [member for member in self.members[first:] if member not in of_step]
+        if is_made_again and self._call == len(self._builder.calls) - 1 and self._builder.calls[-1].usage is None:
+            self._builder.calls.pop()
+        self._response = self._call = None
 
     @property
     def last_call(self) -> Call | None:
