@@ -2,6 +2,7 @@ import json
 import math
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -12,7 +13,14 @@ from tests.strategies.conversations import Sent, blocks_of_entries, session_of, 
 PLACEHOLDER = "[Old tool result content cleared]"
 
 
-def pruned(entries, strategy, window):
+def trimmed(text, strategy):
+    """A result's beginning and end, and what is said of the rest."""
+    head, tail = strategy.head, strategy.tail
+    note = f"[Tool result trimmed: kept first {head} chars and last {tail} chars of {len(text)} chars.]"
+    return f"{text[:head]}\n...\n{text[len(text) - tail :]}\n\n{note}"
+
+
+def pruned(entries, strategy):
     """What OpenClaw's function makes of a list of messages, texts without characters outside Latin scripts."""
 
     def size(entry):
@@ -26,19 +34,18 @@ def pruned(entries, strategy, window):
     cutoff = assistants[-strategy.keep_assistants] if strategy.keep_assistants else len(entries)
     start = next((at for at, entry in enumerate(entries) if entry["role"] == "user"), len(entries))
     total = sum(map(size, entries))
-    if total / (window * 4) < strategy.soft_ratio:
+    if total / (strategy.window * 4) < strategy.soft_ratio:
         return texts
     prunable = [at for at in range(start, cutoff) if entries[at]["role"] == "tool" and entries[at]["name"] != "keep"]
     for at in prunable:
         text, head, tail = texts[at], strategy.head, strategy.tail
         if len(text) > strategy.threshold and head + tail < len(text):
-            note = f"[Tool result trimmed: kept first {head} chars and last {tail} chars of {len(text)} chars.]"
-            texts[at] = f"{text[:head]}\n...\n{text[len(text) - tail :]}\n\n{note}"
+            texts[at] = trimmed(text, strategy)
             total += len(texts[at]) - len(text)
-    if total / (window * 4) < strategy.hard_ratio or sum(len(texts[at]) for at in prunable) < strategy.minimum:
+    if total / (strategy.window * 4) < strategy.hard_ratio or sum(len(texts[at]) for at in prunable) < strategy.minimum:
         return texts
     for at in prunable:
-        if total / (window * 4) < strategy.hard_ratio:
+        if total / (strategy.window * 4) < strategy.hard_ratio:
             break
         total += len(PLACEHOLDER) - len(texts[at])
         texts[at] = PLACEHOLDER
@@ -70,21 +77,26 @@ def runs(draw):
     return entries
 
 
-@given(runs(), some.data())
-@settings(max_examples=examples(150))
-def test_every_call_after_an_expired_cache_sends_what_openclaw_s_function_makes_of_the_list(entries, data):
-    window = data.draw(some.sampled_from([50, 200, 1_000]))
-    strategy = OpenClawPrune(
-        keep_assistants=data.draw(some.integers(0, 3)),
-        soft_ratio=data.draw(some.sampled_from([0.0, 0.3])),
-        hard_ratio=data.draw(some.sampled_from([0.0, 0.5, 10.0])),
-        minimum=data.draw(some.sampled_from([0, 100, 1_000])),
-        threshold=data.draw(some.integers(0, 200)),
-        head=data.draw(some.integers(0, 60)),
-        tail=data.draw(some.integers(0, 60)),
-        deny=("ke*",),
-        window=window,
+def strategies(hard_ratios, **fixed):
+    """OpenClaw's rule with all of its limits drawn."""
+    return some.builds(
+        OpenClawPrune,
+        keep_assistants=some.integers(0, 3),
+        soft_ratio=some.sampled_from([0.0, 0.3]),
+        hard_ratio=some.sampled_from(hard_ratios),
+        minimum=some.sampled_from([0, 100, 1_000]),
+        threshold=some.integers(0, 200),
+        head=some.integers(0, 60),
+        tail=some.integers(0, 60),
+        deny=some.just(("ke*",)),
+        window=some.sampled_from([50, 200, 1_000]),
+        **{name: some.just(value) for name, value in fixed.items()},
     )
+
+
+@given(runs(), strategies([0.0, 0.5, 10.0]))
+@settings(max_examples=examples(150))
+def test_every_call_after_an_expired_cache_sends_what_openclaw_s_function_makes_of_the_list(entries, strategy):
     sent = Sent(session_of(entries), strategy)
     blocks = blocks_of_entries(entries)
     calls = [at for at, entry in enumerate(entries) if entry["role"] == "assistant"]
@@ -95,23 +107,19 @@ def test_every_call_after_an_expired_cache_sends_what_openclaw_s_function_makes_
         gap = entries[at]["time"] - entries[calls[number - 1]]["time"] if number else math.nan
         since = gap if not number or any(entry["role"] == "user" for entry in new) else since + gap
         wanted = [entry["content"] for entry in before]
-        if since >= strategy.ttl and (changed := pruned(before, strategy, window)) != wanted:
+        if since >= strategy.ttl and (changed := pruned(before, strategy)) != wanted:
             wanted, since = changed, 0.0
         assert [sent.text(blocks[place], number) for place in range(at)] == wanted
 
 
 def projected(entry, mode, strategy):
     """The text of a result that was soft-trimmed or hard-cleared, or is whole."""
-    text, head, tail = entry["content"], strategy.head, strategy.tail
     if mode == "hard":
         return PLACEHOLDER
-    if mode != "soft":
-        return text
-    note = f"[Tool result trimmed: kept first {head} chars and last {tail} chars of {len(text)} chars.]"
-    return f"{text[:head]}\n...\n{text[len(text) - tail :]}\n\n{note}"
+    return trimmed(entry["content"], strategy) if mode == "soft" else entry["content"]
 
 
-def pruned_for_good(entries, modes, strategy, window):
+def pruned_for_good(entries, modes, strategy):
     """Add what a round of 2026.9.6's `pruneExpiredCacheTtlToolResults` prunes to what earlier rounds did, by place.
 
     Worked out from its source for texts without characters outside Latin scripts.
@@ -124,7 +132,7 @@ def pruned_for_good(entries, modes, strategy, window):
     assistants = [at for at, entry in enumerate(entries) if entry["role"] == "assistant"]
     start = next((at for at, entry in enumerate(entries) if entry["role"] == "user"), len(entries))
     total = sum(map(size, range(len(entries))))
-    if len(assistants) < strategy.keep_assistants or total / (window * 4) < strategy.soft_ratio:
+    if len(assistants) < strategy.keep_assistants or total / (strategy.window * 4) < strategy.soft_ratio:
         return
     cutoff = assistants[-strategy.keep_assistants] if strategy.keep_assistants else len(entries)
     eligible = []
@@ -138,31 +146,18 @@ def pruned_for_good(entries, modes, strategy, window):
             total -= size(at)
             modes[at] = "soft"
             total += size(at)
-    if total / (window * 4) >= strategy.hard_ratio and sum(map(size, eligible)) >= strategy.minimum:
+    if total / (strategy.window * 4) >= strategy.hard_ratio and sum(map(size, eligible)) >= strategy.minimum:
         for at in eligible:
-            if total / (window * 4) < strategy.hard_ratio:
+            if total / (strategy.window * 4) < strategy.hard_ratio:
                 break
             total -= size(at)
             modes[at] = "hard"
             total += size(at)
 
 
-@given(runs(), some.data())
+@given(runs(), strategies([0.0, 0.3, 0.5, 10.0], variant="2026.9"))
 @settings(max_examples=examples(150))
-def test_in_2026_9_every_round_adds_to_what_earlier_ones_pruned_and_every_request_touches_the_cache(entries, data):
-    window = data.draw(some.sampled_from([50, 200, 1_000]))
-    strategy = OpenClawPrune(
-        keep_assistants=data.draw(some.integers(0, 3)),
-        soft_ratio=data.draw(some.sampled_from([0.0, 0.3])),
-        hard_ratio=data.draw(some.sampled_from([0.0, 0.3, 0.5, 10.0])),
-        minimum=data.draw(some.sampled_from([0, 100, 1_000])),
-        threshold=data.draw(some.integers(0, 200)),
-        head=data.draw(some.integers(0, 60)),
-        tail=data.draw(some.integers(0, 60)),
-        deny=("ke*",),
-        window=window,
-        variant="2026.9",
-    )
+def test_in_2026_9_every_round_adds_to_what_earlier_ones_pruned_and_every_request_touches_the_cache(entries, strategy):
     sent = Sent(session_of(entries), strategy)
     blocks = blocks_of_entries(entries)
     calls = [at for at, entry in enumerate(entries) if entry["role"] == "assistant"]
@@ -170,7 +165,7 @@ def test_in_2026_9_every_round_adds_to_what_earlier_ones_pruned_and_every_reques
     for number, at in enumerate(calls):
         before = entries[:at]
         if number and entries[at]["time"] - entries[calls[number - 1]]["time"] >= strategy.ttl:
-            pruned_for_good(before, modes, strategy, window)
+            pruned_for_good(before, modes, strategy)
         wanted = [projected(entry, modes.get(place), strategy) for place, entry in enumerate(before)]
         assert [sent.text(blocks[place], number) for place in range(at)] == wanted
 
@@ -183,29 +178,31 @@ def in_one_run(times, **sizes):
     return [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "time": 0.0}, *entries]
 
 
-def test_in_2026_9_a_request_within_a_run_touches_the_cache():
+def changed_counts(entries, variant, calls):
+    """How many blocks of the first so many prompts are not as recorded, where small results are pruned."""
+    sent = Sent(session_of(entries), OpenClawPrune(soft_ratio=0.0, threshold=100, head=10, tail=10, variant=variant))
+    return [len(sent.changed(call)) for call in range(calls)]
+
+
+@pytest.mark.parametrize(("variant", "counts"), [("sticky", [0, 0, 0, 0, 0, 0, 2]), ("2026.9", [0] * 7)])
+def test_in_2026_9_a_request_within_a_run_touches_the_cache(variant, counts):
     """The run before ended 410 seconds ago, and the last request was made 200 seconds ago."""
-    session = session_of(in_one_run([10.0, 11.0, 12.0, 13.0, 210.0, 410.0], size=300))
-    small = {"soft_ratio": 0.0, "threshold": 100, "head": 10, "tail": 10}
-    counts = {}
-    for variant in ("sticky", "2026.9"):
-        sent = Sent(session, OpenClawPrune(**small, variant=variant))
-        counts[variant] = [len(sent.changed(call)) for call in range(7)]
-    assert counts == {"sticky": [0, 0, 0, 0, 0, 0, 2], "2026.9": [0] * 7}
+    assert changed_counts(in_one_run([10.0, 11.0, 12.0, 13.0, 210.0, 410.0], size=300), variant, len(counts)) == counts
 
 
-def test_in_2026_9_no_character_is_cut_in_two():
+@pytest.mark.parametrize(
+    ("variant", "kept"),
+    [
+        ("sticky", "a\U0001f600\ufffd\n...\n\ufffd\U0001f600b"),
+        ("2026.9", "a\U0001f600\n...\n\U0001f600b"),
+    ],
+)
+def test_in_2026_9_no_character_is_cut_in_two(variant, kept):
     entries = in_one_run([10.0, 11.0, 12.0, 13.0, 410.0], size=1)
     entries[4]["content"] = "a" + "\U0001f600" * 20 + "b"
-    small = {"soft_ratio": 0.0, "threshold": 20, "head": 4, "tail": 4}
+    strategy = OpenClawPrune(soft_ratio=0.0, threshold=20, head=4, tail=4, variant=variant)
     note = "\n\n[Tool result trimmed: kept first 4 chars and last 4 chars of 42 chars.]"
-    wanted = {
-        "sticky": f"a\U0001f600\ufffd\n...\n\ufffd\U0001f600b{note}",
-        "2026.9": f"a\U0001f600\n...\n\U0001f600b{note}",
-    }
-    for variant, text in wanted.items():
-        sent = Sent(session_of(entries), OpenClawPrune(**small, variant=variant))
-        assert [*sent.changed(5).values()] == [text]
+    assert [*Sent(session_of(entries), strategy).changed(5).values()] == [kept + note]
 
 
 def test_in_2026_9_a_character_of_a_wide_script_is_taken_for_more_the_rarer_it_is():
@@ -214,19 +211,15 @@ def test_in_2026_9_a_character_of_a_wide_script_is_taken_for_more_the_rarer_it_i
     assert weighted_by_script("".join(letters)) == sum(letters.values())
 
 
-def test_what_was_pruned_is_whole_again_in_the_next_request_or_stays_pruned():
+@pytest.mark.parametrize(("variant", "last"), [("one-request", [4, 0, 0]), ("sticky", [4, 4, 4])])
+def test_what_was_pruned_is_whole_again_in_the_next_request_or_stays_pruned(variant, last):
     entries = steps(6, size=300)
     for at, time in zip(range(1, 13, 2), (0, 1, 2, 3, 4, 5), strict=True):
         entries[at]["time"] = float(time)
     entries += [{"role": "assistant", "content": "done", "time": 6.0}, {"role": "user", "content": "more"}]
     entries += [{"role": "assistant", "content": "on it", "time": 400.0}, {"role": "user", "content": "more"}]
     entries += [{"role": "assistant", "content": "on it", "time": 401.0}]
-    small = {"soft_ratio": 0.0, "threshold": 100, "head": 10, "tail": 10}
-    once, sticky = (
-        Sent(session_of(entries), OpenClawPrune(**small, variant=variant)) for variant in ("one-request", "sticky")
-    )
-    assert [len(once.changed(call)) for call in range(10)] == [0] * 7 + [4, 0, 0]
-    assert [len(sticky.changed(call)) for call in range(10)] == [0] * 7 + [4, 4, 4]
+    assert changed_counts(entries, variant, 10) == [0] * 7 + last
 
 
 def test_without_times_nothing_is_ever_pruned():

@@ -86,6 +86,16 @@ def table_on_top(run: Running) -> FiguresSeen:
     return FiguresSeen(run, run.top_of_facade().query_one("FigureTable"))
 
 
+class TableOf:
+    """A table of a screen, by the name that the screen has it by."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, study: Study, of: type[Study]) -> FiguresSeen:
+        return FiguresSeen(study.run, getattr(study._screen, self._name))
+
+
 class Study:
     """A screen that looks at the main screen's session in a way of its own."""
 
@@ -124,6 +134,26 @@ class Study:
         return bool(self._screen.query_one("Placeholder").display)
 
 
+class StudyOfReplay(Study):
+    """A screen that shows what was found of the newest replay."""
+
+    @property
+    def found(self) -> Any:
+        """What it shows; None before there is anything."""
+        return self._screen.found
+
+    def is_newest(self, outcome: Any) -> bool:
+        """Whether what was found is of this outcome."""
+        return self.found.outcome.replay is outcome.replay
+
+    async def shown(self) -> None:
+        """Wait until it shows what was found of the newest replay."""
+        source = self._screen.controller
+        await self.run.until(lambda: self.found is not None and self.is_newest(source.outcome))
+        await self.run.until(lambda: not self.run.unfinished())
+        await self.run.pause()
+
+
 class Compare(Study):
     """Every strategy and the plan, one row each."""
 
@@ -133,9 +163,7 @@ class Compare(Study):
         await self.run.until(lambda: self._screen._contenders and not self._screen._waiting)
         await self.run.pause()
 
-    @property
-    def table(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.plans)
+    table = TableOf("plans")
 
     @property
     def is_done(self) -> bool:
@@ -192,9 +220,7 @@ class Costs(Study):
         """As if something else had changed."""
         self._screen.show_outcome()
 
-    @property
-    def table(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.figures)
+    table = TableOf("figures")
 
     @property
     def explained(self) -> Any:
@@ -334,96 +360,47 @@ class Composition(Study):
         """The prompt, divided: a `Composition`."""
         return self._screen.divided.composition
 
-    @property
-    def parts(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.parts)
+    parts = TableOf("parts")
 
-    @property
-    def blocks(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.blocks)
+    blocks = TableOf("blocks")
 
 
-class Misses(Study):
+class Misses(StudyOfReplay):
     """Why the prompt cache was missed."""
 
     name, key = "misses", "M"
 
-    async def shown(self) -> None:
-        """Wait until it shows the misses of the newest replay."""
-        source = self._screen.controller
-        await self.run.until(
-            lambda: self._screen.found is not None and self._screen.found.outcome.replay is source.outcome.replay
-        )
-        await self.run.pause()
+    causes = TableOf("causes")
 
-    @property
-    def causes(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.causes)
-
-    @property
-    def calls(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.calls)
+    calls = TableOf("calls")
 
 
-class Marks(Study):
-    """Where cache control marks go."""
+class Marks(StudyOfReplay):
+    """Where cache control marks go: what is known of them is a `CacheMarks`."""
 
     name, key = "marks", "g k"
 
-    async def shown(self) -> None:
-        """Wait until it shows the marks of the newest replay."""
-        source = self._screen.controller
-        await self.run.until(
-            lambda: self._screen.found is not None and self._screen.found.replay is source.outcome.replay
-        )
-        await self.run.until(lambda: not self.run.unfinished())
-        await self.run.pause()
+    def is_newest(self, outcome: Any) -> bool:
+        return self.found.replay is outcome.replay
 
-    @property
-    def found(self) -> Any:
-        """What is known of them: a `CacheMarks`."""
-        return self._screen.found
+    rules = TableOf("rules")
 
-    @property
-    def rules(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.rules)
-
-    @property
-    def places(self) -> FiguresSeen:
-        """The marks of the rule under the cursor."""
-        return FiguresSeen(self.run, self._screen.places)
+    places = TableOf("places")
+    """The marks of the rule under the cursor."""
 
 
-class Files(Study):
-    """What tools did to the session's files."""
+class Files(StudyOfReplay):
+    """What tools did to the session's files: what is known of them is a `FilesFound`, at the call looked at."""
 
     name, key = "files", "g l"
 
-    async def shown(self) -> None:
-        """Wait until it shows the files of the newest replay, at the call looked at, and what was known of one."""
-        source, screen = self._screen.controller, self._screen
+    def is_newest(self, outcome: Any) -> bool:
+        return self.found.outcome is outcome
 
-        def is_shown() -> bool:
-            found = screen.found
-            return found is not None and found.outcome is source.outcome
+    files = TableOf("files")
 
-        await self.run.until(is_shown)
-        await self.run.until(lambda: not self.run.unfinished())
-        await self.run.pause()
-
-    @property
-    def found(self) -> Any:
-        """What is known of them: a `FilesFound`."""
-        return self._screen.found
-
-    @property
-    def files(self) -> FiguresSeen:
-        return FiguresSeen(self.run, self._screen.files)
-
-    @property
-    def steps(self) -> FiguresSeen:
-        """What was done to the file under the cursor."""
-        return FiguresSeen(self.run, self._screen.events)
+    steps = TableOf("events")
+    """What was done to the file under the cursor."""
 
     @property
     def known_has_focus(self) -> bool:
