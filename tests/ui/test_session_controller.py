@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from contextlib import asynccontextmanager
+from functools import partial
 from inspect import isawaitable
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from inspector.replay.projection_terms import ASSUMED_RUNS
+from inspector.session import jsonl_reader
 from inspector.session.follow import Follower
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
+from inspector.ui.controller import jobs
 from inspector.ui.controller.changes import Change
-from inspector.ui.controller.jobs import Counting, FileChanged, SessionAppended
+from inspector.ui.controller.jobs import (
+    Counting,
+    FileChanged,
+    LoadProgress,
+    SessionAppended,
+    SessionLoaded,
+    read_session,
+)
 from inspector.ui.controller.session import SessionController
 from inspector.ui.timeline.rows import Rows
 from tests.ui.recordings import recording
@@ -22,6 +33,8 @@ from tests.ui.recordings import recording
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
+
+    from inspector.ui.controller.host_protocols import IsCancelled
 
 STALE = Plan.from_specs(["tiered-stale"])
 
@@ -70,6 +83,10 @@ class Bench:
     async def take_newest_move(self) -> None: ...
 
     def warm_up(self) -> None: ...
+
+    def warm_up_rest(self, is_cancelled: IsCancelled) -> None: ...
+
+    async def make_rows(self) -> None: ...
 
     async def make_room(self) -> None: ...
 
@@ -159,6 +176,73 @@ async def test_a_session_is_read_then_counted_then_replayed(session_file) -> Non
     assert controller.outcome is not None
     assert controller.outcome.plan == controller.plan
     assert controller.table is controller.outcome.replay.table
+
+
+async def test_rows_are_shown_before_anything_else_of_a_session_is_made(session_file) -> None:
+    opened = Opened(session_file.path)
+    done: list[str] = []
+    bench, changes = opened.bench, opened.controller.changes
+    bench.warm_up_rest = lambda is_cancelled: done.append("imported")  # type: ignore[method-assign]  # noted
+    bench.make_rows = partial(noting, done, "rows made")  # type: ignore[method-assign]  # noted
+    bench.make_room = partial(noting, done, "room made")  # type: ignore[method-assign]  # noted
+    changes.listen({Change.SESSION: lambda: done.append("shown"), Change.READY: lambda: done.append("ready")})
+
+    opened.controller.open()
+    await bench.settle()
+
+    # The bench hands over what was found when all of the work is done: what is imported comes first there alone.
+    assert done[: done.index("ready") + 1] == [
+        "imported",
+        "rows made",
+        "shown",
+        "rows made",
+        "room made",
+        "shown",
+        "ready",
+    ]
+
+
+async def noting(done: list[str], what: str) -> None:
+    """Note that something was done."""
+    done.append(what)
+
+
+def test_a_short_session_is_read_whole_before_its_rows_are_shown_and_without_a_word_on_the_way(session_file) -> None:
+    found: list[object] = []
+
+    def between(_: IsCancelled) -> None:
+        found.append("rows")
+
+    read_session(session_file.path, None, found.append, lambda: False, takes_up=False, between=between)
+
+    first, rows, last = found
+    assert isinstance(first, SessionLoaded)
+    assert first.is_first
+    assert first.plan is None
+    assert rows == "rows"
+    assert isinstance(last, SessionLoaded)
+    assert not last.is_first
+    assert last.plan is not None
+    assert last.session is first.session
+
+
+def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_file_is_read(
+    session_file, monkeypatch
+) -> None:
+    for _ in range(40):
+        session_file.turn("some text")
+    clock = count(0, 0.01)
+    monkeypatch.setattr(jsonl_reader, "SLICE_BYTES", 1 << 11)
+    monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
+    looks = sum(1 for _ in Follower(session_file.path, load=False).load())
+    found: list[object] = []
+
+    read_session(session_file.path, None, found.append, lambda: False, takes_up=False)
+
+    seconds = next(clock)
+    told = [each for each in found if isinstance(each, LoadProgress)]
+    assert 0 < len(told) <= seconds / 0.1
+    assert looks > 2 * len(told)
 
 
 async def test_a_session_whose_counting_is_stopped_before_it_began_is_replayed_with_estimates(session_file) -> None:

@@ -166,6 +166,8 @@ def _continued(session: Session, kept: int, first: int, known: CallColumns) -> C
     latest = {contexts[index].thread: index for index in range(first)}
     order = np.argsort(call_context, kind="stable")
     bounds = np.searchsorted(call_context[order], np.arange(first, len(contexts) + 1))
+    # Marked and unmarked for each context: `numpy.setdiff1d` sorts, and imports masked arrays before the first row.
+    is_member = np.zeros(len(session.messages), dtype=np.bool_)
     for place, index in enumerate(range(first, len(contexts))):
         context = contexts[index]
         members = np.fromiter(context.members, dtype=np.int32, count=len(context.members))
@@ -179,8 +181,10 @@ def _continued(session: Session, kept: int, first: int, known: CallColumns) -> C
             enters[members] = np.minimum(enters[members], first_call)
         earlier = latest.get(context.thread)
         if earlier is not None and len(own_calls):
-            gone = np.setdiff1d(all_members[earlier], members)
-            gone = gone[enters[gone] != NEVER]
+            is_member[members] = True
+            before = all_members[earlier]
+            gone = before[~is_member[before] & (enters[before] != NEVER)]
+            is_member[members] = False
             leaves[gone] = np.minimum(leaves[gone], own_calls[0])
         latest[context.thread] = index
     return CallColumns(

@@ -70,10 +70,20 @@ class Host(Jobs, Protocol):
         """Let input that was read meanwhile come first."""
 
     def warm_up(self) -> None:
-        """Import what will show a session; called in the thread that reads one, so that nobody waits for it."""
+        """Import what will show rows; called in the thread that reads a session, so that nobody waits for it."""
+
+    def warm_up_rest(self, is_cancelled: IsCancelled) -> None:
+        """Import what will show the rest of a session, once its first rows are on the screen; called in that thread.
+
+        Args:
+            is_cancelled: True when nobody waits for it any more.
+        """
+
+    async def make_rows(self) -> None:
+        """Make what shows rows, before there are any."""
 
     async def make_room(self) -> None:
-        """Make what shows a session, before the first one is shown."""
+        """Make what shows the rest of a session, before it is shown."""
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Tell the user something; may hold session text.

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from inspector.session.files import is_folder, time_of_writing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from inspector.replay.analysis.forecast import RunProjection
@@ -75,6 +75,7 @@ class SessionLoaded(JobFound, frozen=True):
         follower: Reads what is added; None with a part of a session.
         kept: How the session was left the last time; None with a part of a session.
         changed: When it was last written to, as far as is known, seconds since the epoch; None while unknown.
+        is_first: The first part: its rows are shown before anything else.
     """
 
     session: Session
@@ -85,6 +86,7 @@ class SessionLoaded(JobFound, frozen=True):
     follower: Follower | None = None
     kept: SessionState | None = None
     changed: float | None = None
+    is_first: bool = False
 
 
 class SessionAwaited(JobFound, frozen=True):
@@ -178,12 +180,21 @@ SECONDS_TO_LOOK_AGAIN = 0.25
 
 SECONDS_TO_NOTICE_CANCELLING = 0.1
 
+SECONDS_UNTOLD = 0.1
+"""Reading that takes longer is shown in parts, and told once in that time: the reader waits for the frame of each."""
+
 SHARE_OF_PARTS = 10
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
 
 def read_session(
-    path: Path, plan: Plan | None, post: Post[Reading], is_cancelled: IsCancelled, *, takes_up: bool = True
+    path: Path,
+    plan: Plan | None,
+    post: Post[Reading],
+    is_cancelled: IsCancelled,
+    *,
+    takes_up: bool = True,
+    between: Callable[[IsCancelled], object] = lambda _: None,
 ) -> None:
     """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
 
@@ -193,6 +204,7 @@ def read_session(
         post: Takes what is found.
         is_cancelled: True when nobody waits for the result any more.
         takes_up: How it was left the last time is looked up.
+        between: Called between the first rows and the rest, with `is_cancelled`.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
@@ -203,25 +215,30 @@ def read_session(
 
     history: History | None = None
     rows: Rows | None = None
-    next_part = 0.0
     try:
         if not _appears(path, post, is_cancelled):
             return
         follower = Follower(path, load=False)
+        next_part = next_word = monotonic() + SECONDS_UNTOLD
         for loading in follower.load():
             if is_cancelled():
                 return
-            post(LoadProgress(loading.done, loading.total))
             session = loading.session
             began = monotonic()
+            if began >= next_word:
+                next_word = began + SECONDS_UNTOLD
+                post(LoadProgress(loading.done, loading.total))
             if session is None or (began < next_part and not loading.is_complete):
                 continue
+            is_first = rows is None
             history = History.of(session, history)
             rows = Rows.of(history, rows)
             table = TokenTable.estimated(session)
             # The rows need not wait for the strategies to be imported.
-            post(SessionLoaded(session, history, rows, table))
+            post(SessionLoaded(session, history, rows, table, is_first=is_first))
             next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
+            if is_first:
+                between(is_cancelled)
             if loading.is_complete:
                 kept = load_state(path) if takes_up else SessionState()
                 begin = plan or kept.plan or offered_plan(session)

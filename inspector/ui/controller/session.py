@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
-
 SECONDS_BETWEEN_REPLAYS = 1 / 60
 """A frame."""
 SECONDS_UNTOLD = 0.15
@@ -177,7 +176,7 @@ class SessionController:
 
         def work(post: Post[Reading], is_cancelled: IsCancelled) -> None:
             self.host.warm_up()
-            jobs.read_session(path, plan, post, is_cancelled, takes_up=self.keeps_state)
+            jobs.read_session(path, plan, post, is_cancelled, takes_up=self.keeps_state, between=self.host.warm_up_rest)
 
         self.host.run(work, self._take_reading, group="open", description=f"read {self.path.name}")
 
@@ -200,7 +199,9 @@ class SessionController:
         self.session, self.history, self.rows, self.table = loaded.session, loaded.history, loaded.rows, loaded.table
         if loaded.plan is not None and self.plans is None:
             self.plans = Plans.begin(loaded.plan)
-        await self.host.make_room()
+        await self.host.make_rows()
+        if not loaded.is_first:
+            await self.host.make_room()
         if loaded.follower is None:
             self.changes.publish(Change.SESSION)
             self.changes.publish(Change.PLAN)

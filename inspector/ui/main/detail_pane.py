@@ -80,17 +80,20 @@ class DetailPane(SessionPane):
         return self._detail
 
     def _show_session(self) -> None:
-        self._trims.ask(self.controller.session)
-        self.show_block()
+        if self._detail is not None:
+            self._trims.ask(self.controller.session)
+            self.show_block()
 
     def show_block(self) -> None:
         """The block under the cursor, or all blocks of its message where that is folded."""
+        if self._detail is None:
+            return
         from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message
         from inspector.ui.detail.trim import detail_of_trim
         from inspector.ui.timeline.arrangement import blocks_of_message
 
         session, table, view, row = self.controller.session, self.controller.table, self._rows.view, self._rows.row
-        if self._detail is None or session is None or table is None or view is None or row < 0:
+        if session is None or table is None or view is None or row < 0:
             return
         if (inner := view.rows.inner_of(row)) is not None:
             subagent, inner_row = inner

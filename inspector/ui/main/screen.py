@@ -96,7 +96,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """
         super().__init__()
         self.settings = settings
-        self.jobs = host = ScreenHost(self, self._make_room, self._tell)
+        self.jobs = host = ScreenHost(self, self._make_rows, self._make_room, self._tell)
         self.controller = controller = SessionController(path, host, plan, runs=settings.runs, keeps_state=keeps_state)
         self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
@@ -149,11 +149,20 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.header.heading = Heading(path.stem)
         self.timeline.say_instead(Word(f"opening {path.name}"))
 
-    async def _make_room(self) -> None:
-        """Make the widgets that show a session, once."""
+    async def _make_rows(self) -> None:
+        """Make the widget that shows the rows, once; they can be gone through while the other parts are made."""
         if self.pane_focus.parts:
             return
-        for part in (self.chart, self.timeline, self.detail, self.plan):
+        await self.timeline.begin()
+        self.pane_focus.parts = {"timeline": self.timeline}
+        if self.focused is None:
+            self.timeline.take_focus()
+
+    async def _make_room(self) -> None:
+        """Make the widgets that show the rest of a session, once."""
+        if "plan" in self.pane_focus.parts:
+            return
+        for part in (self.chart, self.detail, self.plan):
             await part.begin()
         self.pane_focus.parts = {
             "timeline": self.timeline,
@@ -162,8 +171,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             "cost": self.cost,
             "chart": self.chart,
         }
-        if self.focused is None:
-            self.timeline.take_focus()
 
     def open_beside(self, path: Path) -> None:
         """Ask for another session beside this one."""

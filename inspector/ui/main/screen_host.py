@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import TYPE_CHECKING
 
+from inspector.ui.controller.jobs import SECONDS_TO_NOTICE_CANCELLING
 from inspector.ui.performance.frame_batching import after_frame, hold_painting, in_one_frame
 from inspector.ui.performance.mouse_throttle import take_newest_move
 from inspector.ui.toolkit.screen_jobs import ScreenJobs
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.timer import Timer
 
+    from inspector.ui.controller.host_protocols import IsCancelled
+
 
 class ScreenHost(ScreenJobs):
     """Runs an open session on a screen; see `inspector.ui.controller.host_protocols.Host`."""
@@ -23,6 +27,7 @@ class ScreenHost(ScreenJobs):
     def __init__(
         self,
         screen: Screen[Any],
+        make_rows: Callable[[], Awaitable[None]],
         make_room: Callable[[], Awaitable[None]],
         tell: Callable[[str, bool, bool], None],
     ) -> None:
@@ -30,19 +35,28 @@ class ScreenHost(ScreenJobs):
 
         Args:
             screen: Whose threads, timers and frames are used.
-            make_room: Makes the widgets that show a session, once.
+            make_rows: Makes the widgets that show rows, once.
+            make_room: Makes the others that show a session, once.
             tell: Tells the user something: what, whether it went wrong, and whether what was told before is over.
         """
         super().__init__(screen)
+        self._make_rows = make_rows
         self._make_room = make_room
+        self._rows_shown = Event()
         self._tell = tell
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
         """Tell the user something; may hold session text."""
         self._tell(notice, is_problem, is_over)
 
+    async def make_rows(self) -> None:
+        """Make what shows rows, before there are any."""
+        await self._make_rows()
+        if not self._rows_shown.is_set():
+            self.after_frame(self._rows_shown.set)
+
     async def make_room(self) -> None:
-        """Make what shows a session, before the first one is shown."""
+        """Make what shows the rest of a session, before it is shown."""
         await self._make_room()
 
     def later(self, seconds: float, do: Callable[[], Any]) -> Timer:
@@ -66,12 +80,21 @@ class ScreenHost(ScreenJobs):
         await take_newest_move(self._screen)
 
     def warm_up(self) -> None:
-        """Import what will show a session."""
+        """Import what will show rows."""
+        import inspector.ui.timeline.widget  # noqa: F401  imported for the screen
+
+    def warm_up_rest(self, is_cancelled: IsCancelled) -> None:
+        """Import what will show the rest of a session, once its first rows are on the screen: they would wait for it.
+
+        Args:
+            is_cancelled: True when nobody waits for it any more.
+        """
+        while not (self._rows_shown.wait(SECONDS_TO_NOTICE_CANCELLING) or is_cancelled()):
+            pass
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.answers
         import inspector.ui.cost.summary
         import inspector.ui.detail.content
         import inspector.ui.detail.widget
-        import inspector.ui.plan.panel
-        import inspector.ui.timeline.widget  # noqa: F401  imported for the screen
+        import inspector.ui.plan.panel  # noqa: F401  imported for the screen
