@@ -236,6 +236,24 @@ def test_answers_of_openais_api_are_read_at_once_or_as_a_stream(tmp_path: Path) 
         assert len(response.blocks) == 1 + calls
 
 
+@pytest.mark.parametrize("names", [("reasoning",), ("reasoning_content",), ("reasoning", "reasoning_content")])
+def test_what_was_thought_in_a_stream_is_there_once_by_whichever_name_it_goes(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """OpenRouter and vLLM call it `reasoning`, others `reasoning_content`, some both."""
+    deltas = [dict.fromkeys(names, "let me "), dict.fromkeys(names, "see"), {"content": "yes"}]
+    chunks = [{"id": "x", "model": "m", "choices": [{"delta": delta}]} for delta in deltas]
+    answer = "".join(f"data: {encoded(chunk).decode()}\n\n" for chunk in chunks)
+    line = exchange([{"role": "user", "content": "go"}], answer)
+    line["request"]["url"] = "https://openrouter.ai/api/v1/chat/completions"
+    session = opened([line], tmp_path)
+    blocks = session.messages[session.calls[0].response].blocks
+    assert [(block.kind, session.text(block)) for block in blocks] == [
+        (BlockKind.THINKING, "let me see"),
+        (BlockKind.ASSISTANT_TEXT, "yes"),
+    ]
+
+
 def test_calls_that_a_stream_has_at_one_index_are_told_apart_by_their_ids(tmp_path: Path) -> None:
     """As Google's chat completions send them."""
     pieces: list[dict[str, Any]] = [

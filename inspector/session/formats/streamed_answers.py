@@ -190,7 +190,7 @@ def _take_chunk(answer: dict[str, Any], calls: dict[CallPlace, dict[str, Any]], 
     answer.update({name: chunk[name] for name in ("id", "model", "usage", SERVICE_TIER) if chunk.get(name)})
     for choice in objects(chunk.get("choices"))[:1]:
         delta = mapping(choice.get("delta"))
-        for name in ("content", "reasoning_content", "refusal"):
+        for name in ("content", "reasoning_content", "reasoning", "refusal"):
             if isinstance(delta.get(name), str) and delta[name]:
                 answer[name] = string(answer.get(name)) + delta[name]
         for call in objects(delta.get("tool_calls")):
