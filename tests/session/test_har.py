@@ -411,3 +411,20 @@ def test_an_embedding_is_not_a_question_to_a_model(tmp_path: Path) -> None:
     embedding = entry({"model": "embed", "input": "text"}, "{}", 9, "https://secret-host.example/v1/embeddings")
     made["log"]["entries"].append(embedding)
     assert opened(made, tmp_path).record_counts == {"request": 1, "other request": 2}
+
+
+@pytest.mark.parametrize("cut", ["half", "too deep"])
+def test_a_request_to_a_model_whose_body_cannot_be_read_is_told(tmp_path: Path, cut: str) -> None:
+    made = archive_of(1)
+    whole = entry({"model": "m", "messages": []}, "{}", 9)
+    text = whole["request"]["postData"]["text"]
+    deep = "[" * 50_000 + "]" * 50_000
+    whole["request"]["postData"]["text"] = text[:-5] if cut == "half" else f'{{"model":"m","messages":{deep}}}'
+    form = entry({}, "{}", 10, "https://chat.example/messages")
+    form["request"]["postData"]["text"] = "text=hello"
+    made["log"]["entries"] += [whole, form]
+    session = opened(made, tmp_path)
+    assert session.record_counts == {"request": 1, "other request": 3}
+    assert [(note.reason, note.skipped) for note in session.diagnostics] == [
+        ("a request to a model whose body is no whole JSON", True)
+    ]

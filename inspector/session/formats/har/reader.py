@@ -31,6 +31,9 @@ STREAMED = "/invoke-with-response-stream"
 ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke", STREAMED)
 """How the addresses end at which models are asked by the APIs of Anthropic, on Bedrock too, and OpenAI."""
 
+ADDRESSES = (*ENDINGS, *google_requests.ENDINGS, *converse_requests.ENDINGS)
+"""How all addresses end at which models are asked."""
+
 FIELDS = ("messages", "input")
 
 NAMED_BY = ("model", "anthropic_version")
@@ -42,7 +45,7 @@ def asks_a_model(entry: Any) -> bool:
     request = mapping(mapping(entry).get("request"))
     path = path_of(string(request.get("url")))
     text = mapping(request.get("postData")).get("text")
-    if not path.endswith((*ENDINGS, *google_requests.ENDINGS, *converse_requests.ENDINGS)) or not isinstance(text, str):
+    if not path.endswith(ADDRESSES) or not isinstance(text, str):
         return False
     body = mapping(json_in(text))
     if path.endswith(google_requests.ENDINGS):
@@ -50,6 +53,14 @@ def asks_a_model(entry: Any) -> bool:
     if path.endswith(converse_requests.ENDINGS):
         return isinstance(body.get("messages"), list)
     return any(name in body for name in NAMED_BY) and any(isinstance(body.get(name), (list, str)) for name in FIELDS)
+
+
+def is_cut_off(entry: Any) -> bool:
+    """Whether an entry goes where models are asked, with JSON that is cut off or nested too deeply to be read."""
+    request = mapping(mapping(entry).get("request"))
+    text = string(mapping(request.get("postData")).get("text")).lstrip()
+    goes_to_a_model = path_of(string(request.get("url"))).endswith(ADDRESSES)
+    return goes_to_a_model and text.startswith("{") and not isinstance(json_in(text), dict)
 
 
 def path_of(url: str) -> str:
@@ -81,6 +92,8 @@ class HarInterpreter(DocumentInterpreter):
         address = path_of(string(mapping(value.get("request")).get("url")))
         if not asks_a_model(value):
             self.builder.record_counts[OTHER] += 1
+            if is_cut_off(value):
+                self.builder.diagnose("a request to a model whose body is no whole JSON", 0, item.offset, skipped=True)
             return
         fields = item.fields()
         request, response = fields.fields_of("request"), fields.fields_of("response")
