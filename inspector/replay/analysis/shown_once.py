@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from inspector.replay.analysis.old_texts import bare_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
 _WORD = re.compile(r"[A-Za-z0-9_$@./:\-]{8,300}")
@@ -149,9 +148,8 @@ class ShownOnce:
             elif known >> _PLACE_BITS == result:
                 continue
             offset = match.start() + said.index(word)
-            _note(word, result, offset, words)
-            for part, start in _parts(word):
-                _note(part, result, offset + start, words)
+            words[hash(word)] = result << _PLACE_BITS | offset if known is None else _ANYWHERE
+            _note_parts(word, result, offset, words)
         self._note_lines(text, result)
         for match in _LINE_SHOWN.finditer(text):
             _note(f"{match[1]}:{match[2]}", result, match.start(), words)
@@ -168,7 +166,7 @@ class ShownOnce:
             word = said.strip(_AROUND)
             if _known(word, words) != _ANYWHERE:
                 words[hash(word)] = _ANYWHERE
-                for part, _ in _parts(word):
+                for _, part in _parts(word):
                     words[hash(part)] = _ANYWHERE
             self._settled.add(hash(said))
         self._note_lines(text, -1)
@@ -208,15 +206,27 @@ def _note(word: str, result: int, offset: int, words: Map) -> None:
         words[key] = _ANYWHERE
 
 
-def _parts(word: str) -> Iterator[tuple[str, int]]:
-    """What else a word shows, and where in it: `this.view.show` shows `view.show`, `tests/ui/facade.py` `tests/ui`."""
-    for part, start in _ends(word):
-        if len(part) >= _LEAST_WORD and _TELLING.search(part):
-            yield part, start
+def _note_parts(word: str, result: int, offset: int, words: Map) -> None:
+    """Note what a word shows besides itself; as `_note`, which would be called for each of a million parts."""
+    for start, part in _parts(word):
+        key = hash(part)
+        known = words.get(key)
+        if known is None:
+            words[key] = result << _PLACE_BITS | offset + start
+        elif known >> _PLACE_BITS != result:
+            words[key] = _ANYWHERE
 
 
-def _ends(word: str) -> Iterator[tuple[str, int]]:
-    """What a word with signs in it begins and ends with, and where in it."""
-    for match in _PARTED.finditer(word):
-        yield word[: match.start()].rstrip(_AROUND), 0
-        yield word[match.end() :], match.end()
+def _parts(word: str) -> list[tuple[int, str]]:
+    """What else a word shows, and where in it: `this.view.show` shows `view.show`, `tests/ui/facade.py` `tests/ui`.
+
+    Signs are taken in runs, so that what stands before one ends with none.
+    """
+    found, length = [], len(word)
+    for signs in _PARTED.finditer(word):
+        before, behind = signs.span()
+        if before >= _LEAST_WORD and _TELLING.search(word, 0, before):
+            found.append((0, word[:before]))
+        if length - behind >= _LEAST_WORD and _TELLING.search(word, behind):
+            found.append((behind, word[behind:]))
+    return found
