@@ -72,6 +72,7 @@ EAGER = (
     strategy("gemini-compress", window=100, result_budget=10, limit=30, summary_tokens=50),
     strategy("cline-truncate", window=100, enough=0.9),
     strategy("cline-compaction", window=200, keep=60, summary_tokens=50),
+    strategy("cline-compaction", window=200, variant="basic"),
     strategy("roo-truncate", window=200, reserved=20),
     strategy("last-observations", keep=1, polling=2, keep_tools=("ls",), remove_tools=("search_web",)),
     strategy("closed-windows", results=True),

@@ -7,6 +7,9 @@ sent on, itself nine tenths of the window, a summary takes the place of all but 
 tokens. The cut falls before a message of the model or of the user, never before results, and never after the newest
 question, unless the conversation begins with it.
 
+`variant=basic` is the compaction without a model (`basic-compaction.ts`), which is told in `cline_basic`; a model that
+gives no summary leads to it too.
+
 What else Cline sends, and what it notes beside each message, is not in a session: a request is taken for its messages,
 or for the prompt as it is measured where that is more. No model is asked for the summary: a text of the length it is
 taken to have stands in for it, so that what follows is projected. The list of files that ends it there is part of that
@@ -23,6 +26,7 @@ from inspector.strategies.core import javascript
 from inspector.strategies.core.measures import ARGUMENT_UNITS, JSON_CHARACTERS
 from inspector.strategies.core.parametrized import (
     Parametrized,
+    choice,
     model_window,
     number,
     summary_length,
@@ -33,16 +37,16 @@ from inspector.strategies.core.summarized_beginning import SummarizedBeginning
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.history.conversation_items import messages_in
 from inspector.strategies.history.history import ASSISTANT, MEDIA, THINKING, TOOL_CALL, TOOL_RESULT, USER_TEXT
+from inspector.strategies.library.cline_basic import ClineMessage, compact, tokens_of
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from inspector.strategies.core.strategy import Choice, Moment
     from inspector.strategies.history.conversation_items import Event
     from inspector.strategies.history.history import History
 
-_PER_TOKEN = 3
 _OPENING = "Context summary:\n\n"
 _AROUND = len('{"role":"user","content":[]}')
 _LONGER_ROLE = len("assistant") - len("user")
@@ -53,14 +57,26 @@ _RESULT = len('{"type":"tool_result","tool_use_id":"","content":}')
 _LONG_CONVERSATION, _OF_A_LONG_ONE, _OF_THE_TRIGGER = 5, 0.5, 0.7
 
 
-def tokens_of(characters: int) -> int:
-    """What so many characters are taken for: `estimateTokens`, a third, rounded up, at least one."""
-    return max(1, -(-characters // _PER_TOKEN))
+def message_characters(
+    moment: Moment,
+    blocks: Iterable[int],
+    texts: Iterable[str] = (),
+    cut: Mapping[int, str] | None = None,
+    *,
+    is_answer: bool = False,
+) -> int:
+    """Length of a message as JSON in UTF-16 units, its role and content alone; images are not counted.
 
-
-def message_characters(moment: Moment, blocks: Iterable[int]) -> int:
-    """Length of a message as JSON in UTF-16 units, its role and content alone; images are not counted."""
-    history, sizes, around = moment.history, [], _AROUND
+    Args:
+        moment: The call about to be made.
+        blocks: Its blocks.
+        texts: What else it says.
+        cut: Texts of blocks that are cut.
+        is_answer: The model said it, whatever its blocks.
+    """
+    history, around = moment.history, _AROUND + _LONGER_ROLE * is_answer
+    sizes = [_TEXT + javascript.json_length(text) for text in texts]
+    cut = cut or {}
     for index in blocks:
         block, kind = history.session.blocks[index], history.kind_bytes[index]
         around = _AROUND + _LONGER_ROLE * (kind in ASSISTANT)
@@ -70,12 +86,31 @@ def message_characters(moment: Moment, blocks: Iterable[int]) -> int:
             named = javascript.length(block.tool_name) + javascript.length(block.tool_call_id)
             sizes.append(_CALL + named + ARGUMENT_UNITS.sent(moment, index))
         elif kind == TOOL_RESULT:
-            sizes.append(_RESULT + javascript.length(block.tool_call_id) + JSON_CHARACTERS.sent(moment, index))
+            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(moment, index)
+            sizes.append(_RESULT + javascript.length(block.tool_call_id) + text)
         elif kind == THINKING:
             sizes.append(_THINKING + block.signature_characters + JSON_CHARACTERS.sent(moment, index))
         else:
-            sizes.append(_TEXT + JSON_CHARACTERS.sent(moment, index))
+            text = javascript.json_length(cut[index]) if index in cut else JSON_CHARACTERS.sent(moment, index)
+            sizes.append(_TEXT + text)
     return around + sum(sizes) + max(len(sizes) - 1, 0)
+
+
+def request_target(are_of_users: Iterable[bool], most: float, trigger: float) -> int:
+    """What a request is to come to: `resolveAutoRequestTargetTokens`.
+
+    Args:
+        are_of_users: Of each message that is sent, whether it is the user's, results too.
+        most: Tokens the model may be sent.
+        trigger: Tokens from which on it compacts.
+    """
+    asked = answered = 0
+    for is_user in are_of_users:
+        answered += not is_user and asked
+        asked = is_user
+        if answered >= _LONG_CONVERSATION:
+            return int(most * _OF_A_LONG_ONE)
+    return int(trigger * _OF_THE_TRIGGER)
 
 
 @dataclass(frozen=True)
@@ -99,14 +134,19 @@ class ClineCompaction(Parametrized):
         maximum=1.0,
     )
     summary_tokens: int = summary_length()
+    variant: str = choice(
+        ("agentic", "basic"),
+        "A summary by a model, or without one: what the user typed, the newest messages and answers that fit, and "
+        "notices of the work between. Keep and summary are those of agentic.",
+    )
 
     def triggers(self, window: int) -> tuple[float, ...]:
         """Its part of what the model may be sent."""
         return ((self.window or window) * self.input_part * self.trigger,)
 
-    def start(self, history: History) -> ClineCompactionRun:
+    def start(self, history: History) -> ClineCompactionRun | ClineBasicRun:
         """A fresh run over one session."""
-        return ClineCompactionRun(self, history)
+        return ClineBasicRun(self, history) if self.variant == "basic" else ClineCompactionRun(self, history)
 
 
 class _Message(NamedTuple):
@@ -193,15 +233,11 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         state.sent.add(message, tokens_of(message_characters(moment, message.blocks)))
 
     def _target(self, state: _Task) -> int:
-        """What a request is to come to, which bounds what stays: `resolveAutoRequestTargetTokens`."""
-        asked = answered = 0
-        for message in state.sent.messages[state.sent.start :]:
-            is_user = self.history.kind_bytes[message.blocks[0]] in (USER_TEXT, TOOL_RESULT, *MEDIA)
-            answered += not is_user and asked
-            asked = is_user
-            if answered >= _LONG_CONVERSATION:
-                return int(self.most * _OF_A_LONG_ONE)
-        return int(self.trigger * _OF_THE_TRIGGER)
+        """What a request is to come to, which bounds what stays."""
+        users = (USER_TEXT, TOOL_RESULT, *MEDIA)
+        sent = state.sent.messages[state.sent.start :]
+        speakers = (self.history.kind_bytes[message.blocks[0]] in users for message in sent)
+        return request_target(speakers, self.most, self.trigger)
 
     def _compact(self, state: _Task, moment: Moment, tokens: int) -> Iterable[Choice]:
         cut = state.cut(max(min(self.strategy.keep, self._target(state)), 1))
@@ -212,3 +248,71 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
         said = _OPENING + stand_in(cut, self.strategy.summary_tokens)
         state.sent.summary_tokens = tokens_of(_AROUND + _TEXT + javascript.json_length(said))
         return state.sent.summarize(cut, said, f"compacted at {tokens:,} tokens")
+
+
+@dataclass
+class _Talk:
+    """One conversation.
+
+    Attributes:
+        messages: What is sent of it.
+        total: What they are taken for.
+    """
+
+    messages: list[ClineMessage] = field(default_factory=list)
+    total: int = 0
+
+
+class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
+    """The compacting without a model at work on one session.
+
+    Attributes:
+        most: Tokens the model may be sent.
+        trigger: Tokens from which on it compacts.
+    """
+
+    def __init__(self, strategy: ClineCompaction, history: History) -> None:
+        super().__init__(strategy, history)
+        self.most = window_of(history, strategy.window) * strategy.input_part
+        self.trigger = self.most * strategy.trigger
+
+    def begin(self) -> _Talk:
+        """No message yet."""
+        return _Talk()
+
+    def decide(self, state: _Talk, arrived: list[int], moment: Moment) -> Iterable[Choice]:
+        """Take in what arrived, then compact if the request would nearly fill the window."""
+        batch: list[int] = []
+        for item in self.items(arrived):
+            if item.is_result:
+                batch += item.blocks
+                continue
+            self._add_batch(state, batch, moment)
+            for event in messages_in(self.history, item):
+                is_typed = self.history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA)
+                self._add(state, ClineMessage(list(event.blocks), is_typed, is_answer=not is_typed), moment)
+        self._add_batch(state, batch, moment)
+        tokens = max(state.total, moment.prompt_tokens)
+        if not state.messages or tokens < self.trigger:
+            return ()
+
+        def length(blocks: Sequence[int], texts: Sequence[str], cut: Mapping[int, str], *, is_answer: bool) -> int:
+            return message_characters(moment, blocks, texts, cut, is_answer=is_answer)
+
+        speakers = (not message.is_answer for message in state.messages)
+        beyond = tokens - state.total
+        wanted = min(request_target(speakers, self.most, self.trigger), self.trigger)
+        limits = max(int(wanted - beyond), 1), max(int(self.trigger - beyond), 1)
+        made = compact(state.messages, moment, limits, length, f"compacted at {tokens:,} tokens")
+        state.messages, state.total = made.messages, made.tokens if made.choices else state.total
+        return made.choices
+
+    def _add_batch(self, state: _Talk, batch: list[int], moment: Moment) -> None:
+        if batch:
+            self._add(state, ClineMessage(list(batch)), moment)
+            batch.clear()
+
+    @staticmethod
+    def _add(state: _Talk, message: ClineMessage, moment: Moment) -> None:
+        state.messages.append(message)
+        state.total += tokens_of(message_characters(moment, message.blocks, is_answer=message.is_answer))
