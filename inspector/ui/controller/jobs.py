@@ -183,7 +183,7 @@ SECONDS_TO_NOTICE_CANCELLING = 0.1
 SECONDS_UNTOLD = 0.1
 """Reading that takes longer is shown in parts, and told once in that time: the reader waits for the frame of each."""
 
-SHARE_OF_PARTS = 10
+SHARE_OF_PARTS = 20
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
 
