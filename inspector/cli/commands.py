@@ -164,10 +164,13 @@ COMMANDS = {
         ),
         Command(
             "export",
-            "a plan as another agent's own configuration",
-            "Writes what was tuned here as the configuration of the system it describes: a dictionary, a settings "
-            "file, the fields of a request. What cannot be said there is named on standard error.",
+            "a plan as code, for a hook, or as an agent's own settings",
+            "Writes what was tuned here so that something applies it: code of your own (python), a hook in a live "
+            "agent (hook), or the settings of a system: a dictionary, a settings file, the fields of a request. What "
+            "cannot be said there is named on standard error.",
             (
+                "inspector export --plan careful --to hook",
+                "inspector export --strategy keep-recent --to python",
                 "inspector export --strategy tiered-stale:data=300 --to hynous",
                 "inspector export --plan tuned.toml --to langchain -o middleware.py",
                 "inspector export --list",

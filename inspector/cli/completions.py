@@ -166,9 +166,9 @@ def _describe(parser: ArgumentParser) -> None:
         if action.dest == "caches":
             action.choices = [cache.name for cache in CACHES]
         elif "--to" in action.option_strings and action.choices is None:
-            from inspector.report.export import TARGETS
+            from inspector.report.export import TITLES
 
-            action.choices = list(TARGETS)
+            action.choices = list(TITLES)
         elif action.dest == "topic":
             from inspector.cli.help import INDEX, pages
 

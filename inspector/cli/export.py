@@ -1,4 +1,4 @@
-"""`inspector export`: a plan as another agent's own configuration."""
+"""`inspector export`: a plan as code, for a hook, or as an agent's own settings."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ if TYPE_CHECKING:
 def add_arguments(parser: ArgumentParser) -> None:
     """Which plan, for which system, and where to write it."""
     add_plan_arguments(parser, "several follow one another in one plan")
-    parser.add_argument("--to", metavar="NAME", help="the system to write it for; --list names them")
-    parser.add_argument("--list", action="store_true", help="name the systems, and the strategies each takes")
+    parser.add_argument(
+        "--to", metavar="NAME", help="what to write it for: python, hook, or an agent; --list names them"
+    )
+    parser.add_argument("--list", action="store_true", help="name them, and the strategies each takes")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file instead of standard output")
 
 
 def run(options: Namespace) -> int:
     """Print or save the configuration; what is left out goes to standard error."""
-    from inspector.report.export import TARGETS, ExportError, export_plan
+    from inspector.report.export import TARGETS, WAYS, ExportError, export_plan
 
     if options.list:
-        width = max(map(len, TARGETS))
+        width = max(map(len, (*WAYS, *TARGETS)))
+        write("".join(f"{name:{width}}  {way.title}: {way.takes}\n" for name, way in WAYS.items()))
         write("".join(f"{name:{width}}  {', '.join(target.takes)}\n" for name, target in TARGETS.items()))
         return ExitCode.FINE
     if options.to is None or not options.plans:
-        message = "say which plan (--plan or --strategy) and for which system (--to); --list names the systems"
+        message = (
+            "say which plan (--plan or --strategy) and for what (--to): python, hook, or an agent; --list names them"
+        )
         raise CommandError(message, ExitCode.WRONG_USAGE)
     plan = joined_plan(options.plans)
     try:

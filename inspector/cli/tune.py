@@ -134,7 +134,7 @@ def run(options: Namespace) -> int:
 
 def _check(options: Namespace) -> None:
     """Tell what is wrong with the line before anything is read."""
-    from inspector.report.export import TARGETS
+    from inspector.report.export import TITLES
     from inspector.report.export.compaction import COMPACTION_SETTINGS
     from inspector.strategies.registry import suggestion
 
@@ -147,7 +147,7 @@ def _check(options: Namespace) -> None:
     if options.output is not None and options.output.suffix != ".toml":
         message = f"{options.output}: -o is for the plan, a .toml file; the report goes to --report FILE"
         raise CommandError(message, ExitCode.WRONG_USAGE)
-    targets = COMPACTION_SETTINGS if options.compaction else TARGETS
+    targets = COMPACTION_SETTINGS if options.compaction else TITLES
     if options.export is not None and options.export not in targets:
         message = f"--export {options.export}: no such system{suggestion(options.export, targets)}"
         raise CommandError(message, ExitCode.WRONG_USAGE)

@@ -320,7 +320,7 @@ class Saving(Struct, frozen=True, kw_only=True):
             "of the total",
             Unit.PERCENT,
             "The saving as a percentage of what `percent_of` names.",
-            short="share",
+            short="of total",
             explained="saved_share",
             source="share",
             saves=True,
@@ -842,10 +842,16 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
     runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "How many runs like this one there are in a day.")]
     usd_per_day: Annotated[
         float,
-        figure("saved a day", Unit.DOLLARS, "Dollars saved a day; negative where the plan costs more.", saves=True),
+        figure(
+            "saved a day",
+            Unit.DOLLARS,
+            "Dollars saved a day, less those of recoveries; negative where the plan costs more.",
+            saves=True,
+        ),
     ]
     usd_per_month: Annotated[
-        float, figure("saved a month", Unit.DOLLARS, "Dollars saved in a month of `days_per_month` days.", saves=True)
+        float,
+        figure("saved a month", Unit.DOLLARS, "The same in a month of `days_per_month` days.", saves=True),
     ]
     usd_per_month_low: Annotated[
         float,
@@ -853,7 +859,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
             "lower end",
             Unit.DOLLARS,
             "The 5th percentile, from drawing this session's own calls again, if all that was cut and needed is "
-            "fetched again; no more than `saved_at_least_usd` comes to.",
+            "fetched again.",
             saves=True,
         ),
     ]

@@ -4,9 +4,12 @@ import tomllib
 
 import pytest
 
-from inspector.report.export import TARGETS, ExportError, export_plan
+from inspector import compact
+from inspector.hook.compiled import read_plan
+from inspector.report.export import TARGETS, ExportError, answer_for_agent, export_plan
 from inspector.strategies.history.tools import DOCUMENT_TIERS
 from inspector.strategies.plan import Plan, PlanEntry
+from inspector.strategies.presets import PRESETS
 from inspector.strategies.registry import STRATEGIES, SYSTEMS, strategy
 
 
@@ -93,3 +96,65 @@ def test_an_unknown_system_suggests_the_nearest_and_an_empty_result_says_what_is
         export_plan(plan(strategy("tiered-stale")), "langchian")
     with pytest.raises(ExportError, match="it takes codex-truncate"):
         export_plan(plan(strategy("tiered-stale")), "codex")
+
+
+CONVERSATION = [
+    {"role": "user", "content": "What does the log say?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat build.log"}}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "line\n" * 20_000}]},
+    {"role": "assistant", "content": "The same line, again and again."},
+    {"role": "user", "content": "And what follows from that?"},
+]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_any_plan_is_written_as_code_that_does_what_the_plan_does(name):
+    ready = PRESETS[name].plan()
+    exported = export_plan(ready, "python")
+    scope = {"messages": CONVERSATION}
+    exec(exported.text, scope)  # noqa: S102  our own text
+
+    assert exported.left_out == ()
+    assert scope["messages_to_send"] == compact(CONVERSATION, ready)
+
+
+def test_what_is_switched_off_is_in_no_code():
+    off = Plan((PlanEntry(strategy("keep-recent"), enabled=False), PlanEntry(strategy("clear-old"))))
+    assert "keep-recent" not in export_plan(off, "python").text
+
+
+def test_a_hook_is_written_with_the_plan_it_installs_and_what_it_leaves_out(tmp_path):
+    mixed = plan(strategy("trim-at-insertion", threshold=4_000), strategy("tiered-stale"))
+    exported = export_plan(mixed, "hook")
+    held, command = exported.text.removeprefix("cat > plan.toml <<'END'\n").split("END\n")
+    (tmp_path / "plan.toml").write_text(held)
+
+    assert read_plan(str(tmp_path / "plan.toml")).strategies == mixed.strategies
+    assert command.startswith("inspector hook install --agent claude-code --plan plan.toml")
+    assert [each.split(":")[0] for each in exported.left_out] == ["tiered-stale"]
+
+
+def test_a_plan_that_changes_what_was_seen_is_nothing_for_a_hook():
+    with pytest.raises(ExportError, match="cuts results as they arrive"):
+        export_plan(plan(strategy("tiered-stale")), "hook")
+
+
+@pytest.mark.parametrize(
+    ("agent", "strategies", "said", "names"),
+    [
+        ("claude-code", ["trim-at-insertion"], "can apply this plan: a hook", ("hook",)),
+        ("claude-code", ["trim-at-insertion", "tiered-stale"], "a part of this plan: a hook", ("hook",)),
+        ("claude-code", ["tiered-stale"], "cannot apply this plan; it can be given", ("python",)),
+        ("hermes", ["trim-at-insertion"], "can apply this plan", ("hook", "hermes")),
+        ("codex", ["codex-truncate"], "can apply this plan", ("codex",)),
+        ("codex", ["tiered-stale"], "it can be given codex-truncate", ("python",)),
+        ("pi", ["tiered-stale"], "Nothing is known here", ("python",)),
+    ],
+)
+def test_whether_the_agent_of_a_session_can_apply_a_plan_is_said_with_what_to_write(agent, strategies, said, names):
+    answer = answer_for_agent(plan(*map(strategy, strategies)), agent, "The agent")
+    assert said in answer.text
+    assert answer.names == names

@@ -63,6 +63,7 @@ def test_the_range_of_a_month_begins_no_higher_than_the_least_a_plan_saves_times
         # Whoever multiplies what is printed for the session gets no less than is printed for the month.
         begins = printed_beginning(bands_of(month)[1])
         assert begins <= least + A_MONTH * HALF_A_CENT
+        assert month.usd_per_month == pytest.approx(least, abs=0.01)
         assert month.usd_per_month_low <= A_MONTH * facts.saved.usd + 0.1 <= month.usd_per_month_high + 0.2
     assert needed > 0
 
@@ -79,7 +80,7 @@ costs = st.lists(st.tuples(st.floats(0, 10), st.floats(0, 10), st.floats(0, 3)),
 
 @settings(max_examples=examples(100), deadline=None)
 @given(costs)
-def test_what_recoveries_cost_lowers_the_lower_end_of_a_saving_and_nothing_else(calls: list[tuple[float, ...]]):
+def test_what_recoveries_cost_lowers_a_saving_and_its_lower_end_but_not_the_upper_one(calls: list[tuple[float, ...]]):
     baseline, plan, recovery = (np.array(column) for column in zip(*calls, strict=True))
     runs = RunsPerDay(24)
     recovered = dict(enumerate(recovery.tolist()))
@@ -91,8 +92,13 @@ def test_what_recoveries_cost_lowers_the_lower_end_of_a_saving_and_nothing_else(
     saving = found.per_run.saving
     assert saving.low <= alone.per_run.saving.low + 1e-9
     assert saving.low <= (baseline - plan - recovery).sum() + 1e-9
-    assert (saving.middle, saving.high) == pytest.approx((alone.per_run.saving.middle, alone.per_run.saving.high))
+    assert saving.middle == pytest.approx((baseline - plan - recovery).sum())
+    assert saving.high == pytest.approx(alone.per_run.saving.high)
+    assert found.recovered == pytest.approx(recovery.sum())
+    assert alone.recovered is None
     assert found.per_run.baseline == alone.per_run.baseline
+    assert found.per_run.plan.middle == pytest.approx((plan + recovery).sum())
+    assert found.per_run.plan.low == pytest.approx(alone.per_run.plan.low)
     assert found.per_run.plan.high >= alone.per_run.plan.high - 1e-9
 
 

@@ -164,7 +164,10 @@ def test_a_projection_is_given_only_when_runs_are(corpus: Path, capsys):
 
     assert without.projection is None
     assert projected is not None
-    assert projected.usd_per_day == pytest.approx(10 * (without.saved.usd or 0), abs=1e-4)
+    needed = without.needed_later
+    assert needed is not None
+    assert 0 < (needed.saved_at_least_usd or 0) < (without.saved.usd or 0)
+    assert projected.usd_per_day == pytest.approx(10 * (needed.saved_at_least_usd or 0), abs=1e-4)
     assert projected.usd_per_month == pytest.approx(30 * projected.usd_per_day, abs=1e-3)
     assert projected.usd_per_month_low <= projected.usd_per_month <= projected.usd_per_month_high
 

@@ -121,7 +121,7 @@ async def test_over_the_whole_session_parts_are_those_of_every_prompt(running, s
         assert found.scope is Scope.SESSION
         carried = run.replay.ledger.prompt_tokens.sum()
         assert sum(part.carried for part in found.parts) == pytest.approx(carried)
-        assert "Everything sent in 30 calls, without output" in run.text()
+        assert "Everything sent in 30 calls · token-calls: tokens" in run.text()
         assert screen.parts.sorting == Sorting("cost")
         assert screen.found.everything.name == "all prompts, without output"
         await run.tap("e")
@@ -270,7 +270,7 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 94) == [
-        "                       blocks  in prompt   share █░ cut        cut token-calls cost, all calls",
+        "                       blocks  in prompt   of it █░ cut        cut token-calls cost, all calls",
         "  everything                3      8,000   100 %              -12k         98k               ·",
         "  Bash                      2      4,000    50 % ██░░░░░░     -12k         90k           $0.50",
         "  system and tools                 3,000    38 % █▌              ·           ·               ·",
@@ -281,7 +281,7 @@ def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> Non
 
 def test_parts_of_a_session_are_drawn_by_token_calls() -> None:
     assert drawn(part_table(a_composition(Scope.SESSION)), 70) == [
-        "                        blocks   share █         token-calls      cost",
+        "                        blocks  of all █         token-calls      cost",
         "  everything                 3   100 %                  128k         ·",
         "  Bash                       2    70 % █████████         90k     $0.50",
         "  system and tools                23 % ███               30k         ·",

@@ -159,10 +159,10 @@ async def test_without_calls_nothing_is_asked_for() -> None:
 async def test_that_prompts_are_estimates_is_said_where_the_chart_has_a_frame_and_where_it_has_none(running) -> None:
     unreported = ROOT / "sample_sessions" / "local-agent.json"
     async with running(unreported, size=(80, 24)) as run:
-        assert "Timeline · above: prompts ~ estimated" in run.text()
+        assert " · above: prompts ~ estimated" in run.text()
         await run.press("z", "s")
-        await run.until_shown("Timeline, largest first · above: prompts ~ estimated")
+        await run.until_shown("Timeline, largest first · next prompt: ")
         await run.resize(120, 36)
         await run.until(
-            lambda: "Timeline, largest first ─" in run.text() and "calls · prompts ~ estimated" in run.text()
+            lambda: "Timeline, largest first ─" in run.text() and "calls: ~15k · prompts ~ estimated" in run.text()
         )

@@ -232,6 +232,8 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
+        await run.until_shown("another model throughout: ")
+        await run.press("tab")
         await run.until_shown(f"another model from call {call + 1} on: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
@@ -382,7 +384,7 @@ async def test_the_screen_says_what_was_avoidable_with_nothing_cut_and_with_a_pl
         found = run.cache.misses
         could, lost = (ON_SCREEN.dollars(each.extra_usd.value) for each in (found.preventable, found.total))
         await run.press("M")
-        await run.until_shown(f"avoidable: {could} of the {lost} for misses, net ~")
+        await run.until_shown(f"avoidable: {could} of the {lost} for misses; best plan saves net ~")
         assert " by the best plan" in run.text()
         await run.press("escape", "1")
         await explained(run)

@@ -282,6 +282,8 @@ async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, 
         assert any(part.get("tool_use_id") for part in kept["message"]["content"])
         await run.press("escape")
         await run.tap("w", "e")
+        await shows(run, "from inspector import Plan, compact")
+        await run.tap("down")
         await shows(run, '"Edit": 150,')
         await run.tap("escape", "w", "p")
         await shows(run, "Save a picture")

@@ -168,7 +168,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("Open a plan")),
     ("w s", has("Save the plan as")),
     ("escape", lacks("Save the plan as")),
-    ("w e", has("Export the plan as configuration", "hynous")),
+    ("w e", has("Use the plan in an agent", "hynous")),
     ("escape", lacks("Export the plan")),
     ("w w", has("Save a report to send", "Markdown")),
     ("escape", lacks("Save a report to send")),

@@ -142,7 +142,7 @@ class CacheMisses:
     @cached_property
     def preventable(self) -> CauseTotal:
         """Those of them of which it is known what would have prevented them; `cause` says nothing."""
-        return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.prevention))
+        return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
 
     def at(self, call: int) -> CacheMiss | None:
         """What a call missed; None where it missed nothing."""

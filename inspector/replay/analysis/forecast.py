@@ -38,13 +38,15 @@ class RunProjection:
     direction, so many runs do not narrow it.
 
     What a plan saves is uncertain by more than chance: what it cut and was needed later may have to be fetched again.
-    So the lower end of the saving is drawn with every recovery paid, the upper end with none, and what the plan saves
-    of this session at least (`Recoveries.band_low`) is never below the band: a lower end of chance alone would promise
-    more for a month than is promised for the session it is made of. Where a plan changes what a prompt cache has to
-    find, or nothing was reported of it, reads may fail by chance: that widens the band, too (`CacheSpread`).
+    So its middle and its lower end are net, with every recovery paid, and its upper end is with none: what is promised
+    for a month is what was promised for the session it is made of (`Recoveries.band_low`). Where a plan changes what a
+    prompt cache has to find, or nothing was reported of it, reads may fail by chance: that widens the band, too
+    (`CacheSpread`).
 
     Attributes:
-        per_run: Dollars for one run.
+        per_run: Dollars for one run; of the plan with every recovery paid.
+        recovered: Dollars of all recoveries of this session, in the middle of what the plan costs; 0.0 where there is
+            none, None where none was asked for.
         runs: How many runs a day.
         days_per_month: How many days a month.
     """
@@ -52,6 +54,7 @@ class RunProjection:
     per_run: CostComparison
     runs: RunsPerDay
     days_per_month: float = DAYS_PER_MONTH
+    recovered: float | None = None
 
     @property
     def per_day(self) -> CostComparison:
@@ -93,13 +96,14 @@ def project_runs(
     totals, (without, with_plan, recovered) = costs.sum(axis=1).tolist(), resampled_totals(costs, _RUN_DRAWS)
     per_run = CostComparison(
         band(totals[0], without),
-        replace(band(totals[1], with_plan), high=band(totals[2], recovered).high),
+        replace(band(totals[2], recovered), low=band(totals[1], with_plan).low),
         replace(
-            band(totals[0] - totals[1], without - with_plan),
-            low=band(totals[0] - totals[2], without - recovered).low,
+            band(totals[0] - totals[2], without - recovered),
+            high=band(totals[0] - totals[1], without - with_plan).high,
         ),
     )
-    return RunProjection(per_run if spread is None else spread.widen(per_run), runs, days_per_month)
+    paid = None if recovery_cost is None else float(sum(recovery_cost.values()))
+    return RunProjection(per_run if spread is None else spread.widen(per_run), runs, days_per_month, paid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +113,8 @@ class NextCallsProjection:
     Each coming call takes from a drawn call of this session how much its prompt grew, what share of it was read from
     the cache, written and neither, and how long the response was. With and without the plan the same calls are drawn,
     so that the saving compares like with like. The band is from the 5th to the 95th percentile of two hundred such
-    continuations, their median is what is projected. The lower end of the saving is with every recovery paid that the
-    drawn calls needed, as that of `RunProjection`.
+    continuations, their median is what is projected. The middle and the lower end of the saving are with every recovery
+    paid that the drawn calls needed, as those of `RunProjection`.
 
     Attributes:
         calls: How many calls more.
@@ -193,8 +197,8 @@ def project_next_calls(
     recovered = with_plan + _at_calls(recovery_cost, len(plan.prompt_tokens))[draws].sum(axis=1)
     cost = CostComparison(
         _around_median(without),
-        replace(_around_median(with_plan), high=_around_median(recovered).high),
-        replace(_around_median(without - with_plan), low=_around_median(without - recovered).low),
+        replace(_around_median(recovered), low=_around_median(with_plan).low),
+        replace(_around_median(without - recovered), high=_around_median(without - with_plan).high),
     )
     return NextCallsProjection(
         calls=calls,

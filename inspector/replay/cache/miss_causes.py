@@ -62,6 +62,11 @@ class MissCause(StrEnum):
         return _WORDS[self].prevention
 
     @property
+    def is_avoidable(self) -> bool:
+        """Whether it is known what would have prevented it. What the provider did for itself perhaps nothing would."""
+        return bool(self.prevention) and self is not MissCause.LIKELY_SERVER_SIDE
+
+    @property
     def is_expected(self) -> bool:
         """Whether the cache had to be written: nobody asks why."""
         return self in _EXPECTED
@@ -121,7 +126,7 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
         MissCause.LIKELY_SERVER_SIDE: _Words(
             "likely dropped by the provider, or asked of a machine without it: nothing in the file explains it",
             "evicted (likely)",
-            "send a cache key, or cache explicitly, where the provider has it",
+            "perhaps, in code of your own: send a cache key, or cache explicitly, where the provider has it",
         ),
         MissCause.UNKNOWN: _Words("unknown: the file shows no reason", "unknown"),
     }

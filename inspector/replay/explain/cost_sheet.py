@@ -20,7 +20,12 @@ from inspector.replay.explain.parts import (
     next_calls_explanation,
     resent_explanation,
 )
-from inspector.replay.explain.plan import cache_read_explanation, outcome_explanations, recorded_cost_explanations
+from inspector.replay.explain.plan import (
+    cache_read_explanation,
+    net_saving_explanation,
+    outcome_explanations,
+    recorded_cost_explanations,
+)
 from inspector.replay.explain.totals import (
     altogether_explanation,
     cost_part_explanations,
@@ -52,6 +57,9 @@ OVERHEAD, CACHE_READ_SHARE = "overhead", "cache_read_share"
 
 ALTOGETHER = "altogether"
 """The key of the cost with that of the requests beside the conversation."""
+
+NET = "saved_at_least_usd"
+"""The key of what the plan saves after recoveries; there where it needs any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +159,8 @@ def cost_sheet(
     }
     if planned is baseline and runs is not None:
         explained.update(recorded_cost_explanations(runs))
+    elif runs is not None and runs.recovered:
+        explained[NET] = net_saving_explanation(runs)
     if beside:
         explained.update({("beside", each.purpose): side_explanation(each, baseline) for each in beside})
         explained[ALTOGETHER] = altogether_explanation(planned, beside)

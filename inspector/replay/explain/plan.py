@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _COMPARED = "the session replayed with the plan and without"
 _DRAWN = (
     "the band is from the 5th to the 95th percentile of a thousand runs put together from stretches of this session's "
-    "own calls; of a saving, the lower end is with all that was cut and needed fetched again"
+    "own calls; of a saving, the upper end is with nothing fetched again"
 )
+_NET = "what this run saves, less what getting needed text back would cost"
 
 
 def outcome_explanations(
@@ -142,17 +143,31 @@ def _saving_explanations(baseline: Replay, planned: Replay, outcome: PlanOutcome
 
 
 def _projection_explanations(projection: RunProjection) -> dict[str, Explanation]:
-    run, day, month = projection.per_run.saving, projection.per_day.saving, projection.per_month.saving
+    day, month = projection.per_day.saving, projection.per_month.saving
     runs = Input(f"runs a day, {projection.runs.origin}", projection.runs.number)
-    saved = Input("saved on this run", run.middle, "$")
+    net = _NET if projection.recovered else "what this run saves"
+    saved = _net_inputs(projection)
     return {
-        "usd_per_day": _projected(day, "what this run saves, times runs a day", (saved, runs)),
+        "usd_per_day": _projected(day, f"{net}, times runs a day", (*saved, runs)),
         "usd_per_month": _projected(
             month,
-            "what this run saves, times runs a day, times the days of a month",
-            (saved, runs, Input("days a month", projection.days_per_month)),
+            f"{net}, times runs a day, times the days of a month",
+            (*saved, runs, Input("days a month", projection.days_per_month)),
         ),
     }
+
+
+def net_saving_explanation(projection: RunProjection) -> Explanation:
+    """What the plan saves of this session with every recovery paid."""
+    return Explanation(
+        projection.per_run.saving.middle, "$", HowKnown.ESTIMATED, _NET, _net_inputs(projection), _COMPARED
+    )
+
+
+def _net_inputs(projection: RunProjection) -> tuple[Input, ...]:
+    recovered = projection.recovered or 0.0
+    saved = Input("saved on this run", projection.per_run.saving.middle + recovered, "$")
+    return (saved, Input("getting needed text back would cost", recovered, "$")) if recovered else (saved,)
 
 
 def recorded_cost_explanations(projection: RunProjection) -> dict[str, Explanation]:

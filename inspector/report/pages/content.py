@@ -49,7 +49,7 @@ def page_content(report: Report) -> PageContent:
         risks_section(report, figures),
         projection_section(report, figures),
         heaviest_section(report, figures),
-        Section("session", "The session", (facts_table(report, figures),)),
+        Section("session", "The session", (facts_table(report, figures),), folded=True),
         reproduce_section(report),
         *deploy_sections(report),
         *explanation_sections(report, figures),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.report.belief import BELIEF
 from inspector.report.catalogue import HOW_KNOWN, legend
-from inspector.report.export import TARGETS, ExportError, export_plan
+from inspector.report.export import TITLES, WAYS, ExportError, export_plan
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
@@ -79,7 +79,7 @@ def method_section(report: Report) -> Section:
     parts += [Line((Cell("Worth knowing: " + plain(warning)),)) for warning in report.warnings]
     parts.append(Line((Cell(f"{BELIEF}."),)))
     parts.append(Line((Cell(f"Written by inspector {report.inspector}, report schema {report.schema}."),)))
-    return Section("method", "How this is calculated", tuple(parts))
+    return Section("method", "How this is calculated", tuple(parts), folded=True)
 
 
 def reproduce_section(report: Report) -> Section:
@@ -90,7 +90,7 @@ def reproduce_section(report: Report) -> Section:
         if written is not None:
             parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
             parts.append(Code(safe_text(written.to_toml()), "toml"))
-    return Section("reproduce", "Get the same figures", tuple(parts))
+    return Section("reproduce", "Get the same figures", tuple(parts), folded=True)
 
 
 def command_line(report: Report) -> str:
@@ -119,7 +119,7 @@ def _path_word(path: str) -> str:
 
 
 def deploy_sections(report: Report) -> tuple[Section, ...]:
-    """Every plan as the configuration of the systems that have its strategies."""
+    """Every plan as code, for a hook, and as the settings of the systems that have its strategies."""
     sections = []
     for index, plan in enumerate(report.plans):
         written = _plan(plan)
@@ -139,12 +139,12 @@ def _plan(facts: PlanFacts) -> Plan | None:
 
 def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:
     chosen = shlex.quote(plain(" + ".join(specs)))
-    for name, target in TARGETS.items():
+    for name, title in TITLES.items():
         try:
             exported = export_plan(plan, name)
         except ExportError:
             continue
-        yield Line((Cell(f"For {target.title}: {exported.where}"),))
+        yield Line((Cell(f"{'As' if name in WAYS else 'For'} {title}: {exported.where}"),))
         lines = safe_text(exported.text).splitlines()
         yield Code("".join(f"{line}\n" for line in lines[:PREVIEW_LINES]), exported.language)
         if len(lines) > PREVIEW_LINES:

@@ -401,7 +401,7 @@ def heaviest_section(report: Report, figures: FigureCells) -> Section | None:
         if row.text:
             begins = f"{row.tool or 'tool'}, message {row.message:,}, begins:"
             parts += [Line((Cell(plain(begins)),)), Code(f"{safe_text(row.text)}\n", "text")]
-    return Section("heaviest", "Results that cost most", tuple(parts))
+    return Section("heaviest", "Results that cost most", tuple(parts), folded=True)
 
 
 PROJECTED = ("runs_per_day", "usd_per_day", "usd_per_month", "usd_per_month_low", "usd_per_month_high")
@@ -441,9 +441,9 @@ def projection_section(report: Report, figures: FigureCells) -> Section | None:
     )
     assumptions = assumed + (
         "About runs that did not happen. It assumes that every run is like this session, at the same prices, and a "
-        f"month of {days:g} days. The ends are the 5th and 95th percentile of a thousand sessions put together from "
-        "drawn stretches of this one, the lower after recoveries: with all that was cut and needed fetched again. It "
-        "is never better than what the plan saves of this session, net. Whether other sessions are like it nobody can "
-        "tell."
+        f"month of {days:g} days. A day and a month are what the plan saves of this session, net: with all that was "
+        "cut and needed fetched again. The ends are the 5th and 95th percentile of a thousand sessions put together "
+        "from drawn stretches of this one, the lower net, the upper with nothing fetched again. Whether other sessions "
+        "are like it nobody can tell."
     )
     return Section("projection", "Projection", (table, Line((Cell(assumptions),))))

@@ -454,7 +454,7 @@ EXPORT: Table = (
     move("export.down", "pagedown", "scroll(1)", "Down", "On in the preview", is_shown=True, is_first=True),
     move("export.up", "pageup", "scroll(-1)", "Up", "Back in the preview", is_shown=True, is_first=True),
 )
-"""The plan as other agents' configuration."""
+"""How to use the plan in an agent."""
 
 PICKER: Table = (
     UserAction("picker.cancel", "escape", "cancel", "Cancel", "Close without choosing", is_shown=True),

@@ -258,7 +258,8 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     if series.planned is not None:
         entries.append((PLANNED, "chart--planned", "with the plan"))
         whole = "" if by_glyph else "-whole"
-        entries.append((RECORDED, f"chart--recorded{whole}", "recorded"))
+        recorded = "recorded (: . part of a row)" if by_glyph else "recorded"
+        entries.append((RECORDED, f"chart--recorded{whole}", recorded))
         if is_grown:
             entries.append((GROWN, f"chart--grown{whole}", "added by the plan"))
     else:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from inspector.replay.analysis import context_blocks
 from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.catalogue import legend
-from inspector.report.numbers import ON_SCREEN
+from inspector.report.numbers import ON_SCREEN, window_size
 from inspector.session.model import ContextCause
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.history.memo import once_a_history
@@ -260,7 +261,7 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
     replay = outcome.replay
     count = replay.history.call_count
     if call is None or call >= count:
-        return f"next prompt, after {ON_SCREEN.plural(count, 'call')}"
+        return ": ".join(filter(None, (f"next prompt, after {ON_SCREEN.plural(count, 'call')}", _next_prompt(outcome))))
     recorded = int(outcome.baseline.ledger.prompt_tokens[call])
     parts = [
         f"call {ON_SCREEN.whole(call + 1)} of {ON_SCREEN.whole(count)}",
@@ -272,10 +273,26 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
     return " · ".join(parts)
 
 
-def prompt_at(outcome: Outcome, call: int) -> str:
-    """What a call's prompt comes to, as recorded and with the plan, short; empty for one that the replay has not."""
-    if call >= outcome.replay.history.call_count:
+def _next_prompt(outcome: Outcome) -> str:
+    """What the next prompt comes to, as recorded and with the plan, and of what window; empty without a call."""
+    replay, state, window = outcome.replay, outcome.state, outcome.inputs.window
+    count = replay.history.call_count
+    if not count or state.call < count:
         return ""
+    sent = context_blocks.prompt_at(replay, state)
+    of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
+    written = f"{ON_SCREEN.marked(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}"
+    if replay is outcome.baseline:
+        return written
+    recorded = context_blocks.prompt_at(outcome.baseline, outcome.baseline.state(count))
+    before = ON_SCREEN.marked(ON_SCREEN.short(recorded.value or 0), recorded.known.value)
+    return f"{before} → {written}"
+
+
+def prompt_at(outcome: Outcome, call: int | None) -> str:
+    """What a call's prompt comes to, as recorded and with the plan, short; of the next one how much of the window."""
+    if call is None or call >= outcome.replay.history.call_count:
+        return f"next prompt: {said}" if (said := _next_prompt(outcome)) else ""
 
     def size(replay: Replay) -> str:
         tokens = ON_SCREEN.whole(int(replay.ledger.prompt_tokens[call]))

@@ -52,7 +52,7 @@ COLUMNS: Final = (
     Column("band", "█ net ░ saved", 10, 40, is_bar=True, short="█ net ░", rank=5),
     Column("net", _title("saved_at_least_usd"), 9, 10),
     Column("saved", quantity(PlanFacts, "saved.usd").short_label, 9, 10),
-    Column("share", quantity(PlanFacts, "saved.percent").short_label, 6, rank=1),
+    Column("share", quantity(PlanFacts, "saved.percent").short_label, 8, rank=1),
     Column("used-up", _title("break_even_recoveries"), 10, rank=4),
 )
 

@@ -57,7 +57,7 @@ COLUMNS: Final = (
     Column("cost", _title("figures.cost_usd"), 8, 9, falls=False, rank=2),
     Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█░ saved", rank=5, falls=False),
     Column("saved", _title("saved.usd"), 9, 10, rank=1),
-    Column("share", _title("saved.percent"), 6),
+    Column("share", _title("saved.percent"), 8),
     Column("net", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
     Column("needed", "needed", 7, falls=False),
     Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),

@@ -29,7 +29,7 @@ PART_COLUMNS: Final = (
     Column("name", "", 18, 70, is_text=True, falls=False),
     Column("blocks", "blocks", 7, rank=4),
     Column("tokens", "in prompt", 10),
-    Column("share", "share", 7, rank=1),
+    Column("share", "of it", 7, rank=1),
     Column("bar", "█ sent ░ cut", 8, 40, is_bar=True, short="█░ cut", rank=2),
     Column("cut", "cut", 8, rank=6, falls=False),
     Column("carried", "token-calls", 11, rank=5),
@@ -68,15 +68,16 @@ def _columns(columns: tuple[Column, ...], scope: Scope) -> tuple[Column, ...]:
     """The columns for one prompt, or those for all of them."""
     if scope is Scope.WINDOW:
         return columns
-    kept = [
-        replace(column, title="cost", short="", width=9, most=0) if column.name == "cost" else column
-        for column in columns
-    ]
-    return tuple(
-        replace(column, title=_CARRIED, short="█") if column.is_bar else column
-        for column in kept
-        if column.name not in _OF_WINDOW
-    )
+    return tuple(_of_all(column) for column in columns if column.name not in _OF_WINDOW)
+
+
+def _of_all(column: Column) -> Column:
+    """A column for all prompts."""
+    if column.name == "cost":
+        return replace(column, title="cost", short="", width=9, most=0)
+    if column.name == "share":
+        return replace(column, title="of all")
+    return replace(column, title=_CARRIED, short="█") if column.is_bar else column
 
 
 def own_sorting(composition: ContextBreakdown) -> Sorting:

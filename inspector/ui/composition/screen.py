@@ -201,7 +201,8 @@ class CompositionScreen(StudyScreen):
             beyond = f", {ON_SCREEN.whole(over)} beyond it" if over > 0 else ""
             pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
         else:
-            pane.border_title = Content(f"Everything sent in {ON_SCREEN.plural(count, 'call')}, without output")
+            sent = f"Everything sent in {ON_SCREEN.plural(count, 'call')}"
+            pane.border_title = Content(f"{sent} · token-calls: tokens × calls they were in")  # noqa: RUF001  a multiplication is meant
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
             self._sorted_for = (composition.grouping, composition.scope)

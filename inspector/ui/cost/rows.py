@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.replay.explain.cost_sheet import ALTOGETHER, OVERHEAD
+from inspector.replay.explain.cost_sheet import ALTOGETHER, NET, OVERHEAD
 from inspector.replay.explain.totals import COST_PARTS
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.catalogue import (
@@ -414,6 +414,8 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
         runs = sheet.runs
         said = "assumed" if runs.runs.is_assumed else "run" if runs.runs.number == 1 else "runs"
         found.append(_this_run(sheet, runs))
+        if runs.recovered:
+            found.append(_this_run_net(sheet, runs, runs.recovered))
         for key, name, each in (
             ("usd_per_day", f"a day, {runs.runs.number:,.6g} {said}", runs.per_day),
             ("usd_per_month", f"a month, {runs.days_per_month:g} days", runs.per_month),
@@ -445,7 +447,24 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
             "after": figure_cell(sheet.outcome.figures.cost_usd, ON_SCREEN.dollars),
             "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
-            "band": Cell() if sheet.is_recorded else _range(runs.per_run.saving),
+            "band": Cell() if sheet.is_recorded or runs.recovered else _range(runs.per_run.saving),
+        },
+    )
+
+
+def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> FigureRow:
+    """The session itself, if everything that was cut and needed was got back."""
+    saved = Figure(runs.per_run.saving.middle, HowKnown.ESTIMATED)
+    cost = (sheet.outcome.figures.cost_usd.value or 0.0) + recovered
+    return FigureRow(
+        NET,
+        {
+            "name": Cell("  net, with needed text got back"),
+            "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), ON_SCREEN.dollars),
+            "saved": figure_cell(
+                saved, ON_SCREEN.dollars, style="table--lost" if runs.per_run.saving.middle < 0 else "table--saved"
+            ),
+            "band": _range(runs.per_run.saving),
         },
     )
 

@@ -75,8 +75,9 @@ class CostSummary:
         rebuilds: What re-caching the prompts that the plan changes costs, dollars; None without a price.
         pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
         runs: Runs a day.
-        per_day: Dollars saved a day, with how far that may be off once it is known; None without a price.
+        per_day: Dollars saved a day, net, with how far that may be off; None without a price.
         per_month: The same a month.
+        is_at_most: They are what is saved if nothing needed is got back: what that costs is not known yet.
         breaks: Calls that miss the cache because of the plan.
         first_change: The first call the plan changed, -1 when none.
         is_idle: The plan changes nothing.
@@ -97,6 +98,7 @@ class CostSummary:
     runs: RunsPerDay
     per_day: Band | None
     per_month: Band | None
+    is_at_most: bool = False
     breaks: int = 0
     first_change: int = -1
     is_idle: bool = False
@@ -149,6 +151,7 @@ def summarise(
         runs=runs,
         per_day=per_day,
         per_month=None if per_day is None else per_day.times((terms or Assumptions()).days_per_month),
+        is_at_most=projection is None or projection.recovered is None,
         breaks=int(totals.breaks.value or 0),
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,

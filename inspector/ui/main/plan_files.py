@@ -1,4 +1,4 @@
-"""Where plans come from and go to: strategies, ready and saved plans, files, other agents' configuration."""
+"""Where plans come from and go to: strategies, ready and saved plans, files, and agents that apply them."""
 
 from __future__ import annotations
 
@@ -107,13 +107,19 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
 
 
 async def export_plan(app: App[Any], controller: SessionController) -> None:
-    """Show the plan as other agents' configuration, and save or copy it as is asked."""
+    """Say whether the session's agent can apply the plan, show what to write, and save or copy that as is asked."""
+    from inspector.report.export import answer_for_agent
+    from inspector.session.registry import format_named
     from inspector.ui.plan.export_dialog import ExportScreen
 
     if controller.plan is None or not controller.plan.strategies:
-        controller.host.tell("there is nothing to export: the plan has no strategy switched on")
+        controller.host.tell("there is nothing to use: the plan has no strategy switched on; * takes the best one")
         return
-    export = await app.push_screen_wait(ExportScreen(controller.plan))
+    session = controller.session
+    agent = "" if session is None else session.format
+    known = format_named(agent)
+    answer = answer_for_agent(controller.plan, agent, agent if known is None else known.title)
+    export = await app.push_screen_wait(ExportScreen(controller.plan, answer))
     if export is not None and export.is_copied:
         app.copy_to_clipboard(export.text)
         controller.host.tell("copied, if the terminal lets programs copy: enter saves it in a file instead")
@@ -124,21 +130,21 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
 async def _save_export(app: App[Any], controller: SessionController, export: Export) -> None:
     from inspector.ui.dialogs.dialog import ValueDialog
 
-    text = "The configuration, as in the preview."
-    dialog = ValueDialog("Save the configuration as", text, export.file_name, _problem_with_file, remark=_replaces)
+    text = "What the preview shows."
+    dialog = ValueDialog("Save it as", text, export.file_name, _problem_with_file, remark=_replaces)
     name = await app.push_screen_wait(dialog)
     if not name:
         return
     path = expanded(name)
     if deliver_in_browser(app, export.text, path):
-        controller.host.tell("configuration sent to the browser")
+        controller.host.tell("sent to the browser")
         return
     try:
         write_as_asked(path, export.text.encode())
     except OSError as error:
         controller.host.tell(f"{path} could not be written: {error.strerror}", is_problem=True)
     else:
-        controller.host.tell(f"configuration saved to {path}")
+        controller.host.tell(f"saved to {path}")
 
 
 def _problem_with_file(text: str) -> str:

@@ -235,5 +235,5 @@ class PlanPane(SessionPane):
         self.run_dialog(plan_files.save_plan(self.app, self.controller), "save the plan")
 
     def export(self) -> None:
-        """Show the plan as other agents' configuration, to save or to copy."""
+        """Say how the plan can be used in an agent, with what to save or to copy for it."""
         self.run_dialog(plan_files.export_plan(self.app, self.controller), "export the plan")

@@ -338,8 +338,7 @@ class TimelinePane(SessionPane):
 
             known = prompts_known(outcome)
             above = f"above: {known}" if known else ""
-            prompt = "" if call is None else prompt_at(outcome, call)
-            title = " · ".join(filter(None, (title, prompt or above)))
+            title = " · ".join(filter(None, (title, prompt_at(outcome, call), above if call is None else "")))
         entitle(self, title)
 
     def on_timeline_order_asked(self) -> None:

@@ -131,13 +131,15 @@ def avoidable(found: CacheMisses, best: BestPlan | None, width: int) -> str:
     if found.replay.figures.cost_usd.value is None:
         return ""
     could, lost = found.preventable.extra_usd, found.total.extra_usd
-    said = [] if not lost.value else [f"{dollars(could)} of the {dollars(lost)} for misses"]
+    said = (
+        [] if not lost.value else [f"{dollars(could) if could.value else 'nothing'} of the {dollars(lost)} for misses"]
+    )
     if best is not None and best.best is not None and best.best.recoveries.band_low is not None:
-        said.append(f"{net_words(best.best.recoveries.band_low, ON_SCREEN)} by the best plan")
+        said.append(f"best plan saves {net_words(best.best.recoveries.band_low, ON_SCREEN)}")
     if not said:
         return ""
-    line = f"avoidable: {', '.join(said)}"
-    return line if len(line) <= width else line.replace(" by the best plan", " by a plan")
+    line = f"avoidable: {'; '.join(said)}"
+    return line if len(line) <= width else line.replace("best plan saves", "by a plan")
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.content import Content
+from textual.events import DescendantFocus
 from textual.widgets import Static
 
 from inspector.replay.analysis.model_switch import model_switch
@@ -246,8 +247,13 @@ class MissesScreen(StudyScreen):
             self.query_one("#bill-pane", Pane).border_subtitle = Content(told_of_call(chart.series))
         self._compute_switches()
 
+    @on(DescendantFocus)
+    def _other_table(self) -> None:
+        """Another model is asked about from the first call on; among single calls, from the one under the cursor."""
+        self._compute_switches()
+
     def _switch_call(self) -> int | None:
-        call = self.calls.cursor_key
+        call = self.calls.cursor_key if self.calls.has_focus else None
         if self.found is None:
             return None
         return call_to_switch_at(self.found.misses, call if isinstance(call, int) else None)

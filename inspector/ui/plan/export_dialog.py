@@ -1,4 +1,4 @@
-"""The plan as other agents' own configuration: a list of systems, a preview of each, and keys to save or copy it."""
+"""How to use the plan: whether the session's agent can apply it, what to write for it, keys to save or copy that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from inspector.report.export import TARGETS, Exported, ExportError, export_plan
+from inspector.report.export import TITLES, WAYS, AgentsAnswer, Exported, ExportError, export_plan
 from inspector.safe_text import safe_text
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import EXPORT
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     from inspector.strategies.plan import Plan
 
-ENDINGS = {"python": ".py", "json": ".json", "yaml": ".yaml", "toml": ".toml", "rust": ".rs"}
+ENDINGS = {"python": ".py", "sh": ".sh", "json": ".json", "yaml": ".yaml", "toml": ".toml", "rust": ".rs"}
 
 NOT_SAID = "·"
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A configuration somebody wants.
+    """What somebody wants to have written.
 
     Attributes:
         text: What it says.
@@ -48,6 +48,7 @@ class ExportScreen(Dialog[Export | None]):
 
     DEFAULT_CSS = """
     ExportScreen {
+        #export-answer { margin: 0 1 1 1; }
         #export Horizontal { height: 1fr; }
         #export OptionList { width: 27; height: 1fr; border: none; background: $surface; padding: 0; }
         #export-preview { width: 1fr; height: 1fr; padding: 0 1; }
@@ -57,37 +58,44 @@ class ExportScreen(Dialog[Export | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(EXPORT)
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, answer: AgentsAnswer) -> None:
         """Make a screen.
 
         Args:
             plan: What is exported; strategies that are switched off are left out.
+            answer: Whether the agent of the session can apply it.
         """
         super().__init__()
-        self._made = {name: _made(plan, name) for name in TARGETS}
-        says = {name: isinstance(made, Exported) for name, made in self._made.items()}
-        self._names = sorted(TARGETS, key=lambda name: not says[name])
+        self._answer = answer
+        self._made = {name: _made(plan, name) for name in TITLES}
+
+        def place(name: str) -> tuple[bool, int, bool]:
+            fits = answer.names.index(name) if name in answer.names else len(answer.names)
+            return not isinstance(self._made[name], Exported), fits, name not in WAYS
+
+        self._names = sorted(TITLES, key=place)
 
     def compose(self) -> ComposeResult:
-        """The systems at the left, what the highlighted one would be told at the right."""
+        """The answer; below it what it can be written for at the left, what is written at the right."""
         with (
             framed(
-                "Export the plan as configuration",
+                "Use the plan in an agent",
                 ("enter saves", "save"),
                 ("y copies", "copy"),
                 ("page keys scroll", ""),
                 ("esc closes", "dismiss"),
                 id="export",
             ),
-            Horizontal(),
         ):
-            yield OptionList(*map(self._option, self._names), markup=False)
-            with VerticalScroll(id="export-preview", can_focus=False):
-                yield Static(Content(""), classes="dialog-help", id="export-where", markup=False)
-                yield Static(Content(""), id="export-text", markup=False)
+            yield Static(Content(safe_text(self._answer.text)), id="export-answer", markup=False)
+            with Horizontal():
+                yield OptionList(*map(self._option, self._names), markup=False)
+                with VerticalScroll(id="export-preview", can_focus=False):
+                    yield Static(Content(""), classes="dialog-help", id="export-where", markup=False)
+                    yield Static(Content(""), id="export-text", markup=False)
 
     def on_mount(self) -> None:
-        """Begin at a system that can be told the plan."""
+        """Begin at what fits the session's agent best."""
         options = self.query_one(OptionList)
         options.highlighted = 0
         options.focus()
@@ -106,7 +114,7 @@ class ExportScreen(Dialog[Export | None]):
         where, text = self.query_one("#export-where", Static), self.query_one("#export-text", Static)
         if isinstance(made, Exported):
             left_out = [f"left out: {sentence}" for sentence in made.left_out]
-            where.update(Content(safe_text("\n".join([TARGETS[self._names[place]].title, made.where, *left_out]))))
+            where.update(Content(safe_text("\n".join([TITLES[self._names[place]], made.where, *left_out]))))
             text.update(Content(safe_text(made.text)))
         else:
             where.update(Content(safe_text(made)))
@@ -140,7 +148,7 @@ class ExportScreen(Dialog[Export | None]):
 
 
 def _made(plan: Plan, name: str) -> Exported | str:
-    """The plan for a system, or why it cannot be said there."""
+    """The plan as it is written for something, or why it cannot be."""
     try:
         return export_plan(plan, name)
     except ExportError as error:

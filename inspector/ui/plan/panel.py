@@ -70,7 +70,8 @@ class PlanActions(Static):
 
     ACTIONS: ClassVar[tuple[tuple[str, str, str], ...]] = (
         ("a", "A/B", "do('plan.swap')"),
-        ("w", "report, save", "menu('w')"),
+        ("w", "save", "menu('w')"),
+        ("w e", "use in an agent", "do('plan.export')"),
     )
     """Per action its key, what it is called, and the action of the screen."""
 

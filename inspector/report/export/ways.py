@@ -1,0 +1,88 @@
+"""Ways to apply a plan beside an agent's own settings: in code of one's own, and in a live agent as results arrive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inspector.hook.compiled import applied_in_part, left_out
+from inspector.report.export.target import Exported, ExportError
+from inspector.strategies.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+OWN_CODE, HOOK = "python", "hook"
+
+PLAN_FILE = "plan.toml"
+"""What the plan is called in what is written for the hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to apply a plan that is no setting of an agent.
+
+    Attributes:
+        name: How it is chosen.
+        title: What it is, in words.
+        takes: What plans it applies, in words.
+        export: Writes a plan for it; raises `ExportError` where it can apply nothing of the plan.
+    """
+
+    name: str
+    title: str
+    takes: str
+    export: Callable[[Plan], Exported]
+
+
+def _own_code(plan: Plan) -> Exported:
+    specs = "".join(f"    {spec!r},\n" for spec in Plan.of(*plan.strategies).to_specs())
+    text = (
+        "from inspector import Plan, compact\n\n"
+        f"PLAN = Plan.from_specs([\n{specs}])\n\n"
+        "# The whole conversation, before every call.\n"
+        "messages_to_send = compact(messages, PLAN)\n"
+    )
+    where = (
+        "In code that calls the model, before every call. Adapters do it for SDKs and frameworks: "
+        "inspector help adapters"
+    )
+    return Exported(text, "python", where, ())
+
+
+def _hook(plan: Plan) -> Exported:
+    lacking = left_out(plan)
+    if len(lacking) == len(plan.strategies):
+        raise ExportError(
+            "nothing in this plan can be done by a hook, which cuts results as they arrive and changes nothing later; "
+            "trim-at-insertion and store-large are such, and the ready plans careful and aggressive"
+        )
+    text = (
+        f"cat > {PLAN_FILE} <<'END'\n{plan.to_toml()}END\n"
+        f"inspector hook install --agent claude-code --plan {PLAN_FILE}  # or --agent opencode, --agent hermes\n"
+    )
+    where = (
+        "In a shell, for Claude Code, OpenCode or Hermes. It shows what it changes of their settings, and asks; from "
+        "then on results are cut before the model sees them: inspector help hook"
+    )
+    parts = (*lacking, *applied_in_part(plan))
+    return Exported(text, "sh", where, tuple(f"{each.name}: {each.reason}" for each in parts))
+
+
+WAYS: Mapping[str, Way] = {
+    OWN_CODE: Way(OWN_CODE, "code of your own", "any plan", _own_code),
+    HOOK: Way(HOOK, "a hook in a live agent", "strategies that cut results as they arrive", _hook),
+}
+"""By name, in the order lists show them."""
+
+OF_AGENTS: Mapping[str, tuple[str, ...]] = {
+    "claude-code": (HOOK,),
+    "codex": ("codex",),
+    "gemini-cli": ("gemini-cli",),
+    "hermes": (HOOK, "hermes"),
+    "opencode": (HOOK, "opencode"),
+    "openhands": ("openhands",),
+    "openhands-v0": ("openhands",),
+    "swe-agent": ("swe-agent",),
+}
+"""What agents whose sessions are read can be given, by the name of their format; of others nothing is known."""
