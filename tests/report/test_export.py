@@ -1,12 +1,14 @@
 import ast
 import json
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from inspector import compact
 from inspector.hook.compiled import read_plan
-from inspector.report.export import TARGETS, ExportError, answer_for_agent, export_plan
+from inspector.report.export import TARGETS, ExportError, answer_for, export_plan
+from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.history.tools import DOCUMENT_TIERS
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.presets import PRESETS
@@ -145,16 +147,18 @@ def test_a_plan_that_changes_what_was_seen_is_nothing_for_a_hook():
 @pytest.mark.parametrize(
     ("agent", "strategies", "said", "names"),
     [
-        ("claude-code", ["trim-at-insertion"], "can apply this plan: a hook", ("hook",)),
-        ("claude-code", ["trim-at-insertion", "tiered-stale"], "a part of this plan: a hook", ("hook",)),
-        ("claude-code", ["tiered-stale"], "cannot apply this plan; it can be given", ("python",)),
-        ("hermes", ["trim-at-insertion"], "can apply this plan", ("hook", "hermes")),
-        ("codex", ["codex-truncate"], "can apply this plan", ("codex",)),
-        ("codex", ["tiered-stale"], "it can be given codex-truncate", ("python",)),
-        ("pi", ["tiered-stale"], "Nothing is known here", ("python",)),
+        ("claude-code", ["trim-at-insertion"], "Claude Code can apply it. By a hook", ("hook",)),
+        ("claude-code", ["trim-at-insertion", "tiered-stale"], "Claude Code can apply a part of it. By", ("hook",)),
+        ("claude-code", ["tiered-stale"], "Claude Code cannot apply it. It can be given strategies", ("python",)),
+        ("hermes", ["trim-at-insertion"], "Hermes can apply it", ("hook", "hermes")),
+        ("codex", ["codex-truncate"], "Codex can apply it. By Codex", ("codex",)),
+        ("codex", ["tiered-stale"], "Codex cannot apply it. It can be given codex-truncate. Code of", ("python",)),
+        ("pi", ["tiered-stale"], "whether this agent can apply it is not known here. Code of", ("python",)),
+        ("nobodys", ["tiered-stale"], "whether this agent can apply it is not known", ("python",)),
     ],
 )
 def test_whether_the_agent_of_a_session_can_apply_a_plan_is_said_with_what_to_write(agent, strategies, said, names):
-    answer = answer_for_agent(plan(*map(strategy, strategies)), agent, "The agent")
-    assert said in answer.text
+    session = replace(read_conversation(CONVERSATION), format=agent)
+    answer = answer_for(session, plan(*map(strategy, strategies)))
+    assert f"{answer.verdict}. {answer.advice}".startswith(said)
     assert answer.names == names

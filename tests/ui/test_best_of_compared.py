@@ -282,7 +282,7 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "keeps every user and assistant message, and of the plans that do saves most net; "
+        "saves most net of the plans that keep every message; "
         "trap saves more before recoveries, but 40 later calls needed cut text, so that it saves $6.00, net ~$2.00"
     )
     assert why(bold, best, others) == (

@@ -10,10 +10,12 @@ from inspector.report.export.design_documents import FOUNDING
 from inspector.report.export.frameworks import FRAMEWORKS
 from inspector.report.export.target import Exported, ExportError, Target, export_to
 from inspector.report.export.ways import HOOK, OF_AGENTS, OWN_CODE, WAYS
+from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.model import Session
     from inspector.strategies.plan import Plan
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
@@ -49,38 +51,37 @@ class AgentsAnswer(NamedTuple):
     """Whether the agent of a session can apply a plan.
 
     Attributes:
-        text: The answer, in a sentence or two.
+        verdict: The answer, in a few words: `Claude Code cannot apply it`.
+        advice: What can be done, in a sentence.
         names: What to export it as, the most fitting first; `OWN_CODE` where the agent cannot.
     """
 
-    text: str
+    verdict: str
+    advice: str
     names: tuple[str, ...]
 
+    @property
+    def in_short(self) -> str:
+        """The answer, and what can apply the plan where the agent cannot."""
+        return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
 
-def answer_for_agent(plan: Plan, agent: str, title: str) -> AgentsAnswer:
-    """Say whether an agent can apply a plan, and how.
 
-    Args:
-        plan: The plan.
-        agent: The format of the agent's sessions.
-        title: The agent, in words.
-    """
-    names = OF_AGENTS.get(agent)
+def answer_for(session: Session, plan: Plan) -> AgentsAnswer:
+    """Say whether the agent that wrote a session can apply a plan, and how."""
+    known = format_named(session.format)
+    agent = session.format if known is None else known.title
+    names = OF_AGENTS.get(session.format)
+    own_code = "Code of your own applies any plan."
     if names is None:
-        return AgentsAnswer(
-            f"Nothing is known here of how {title} is told a plan. Code of your own applies any.", (OWN_CODE,)
-        )
+        return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,))
     made = {name: exported for name in names if (exported := _exported(plan, name)) is not None}
     whole = tuple(name for name, exported in made.items() if not exported.left_out)
     if whole:
-        return AgentsAnswer(f"{title} can apply this plan: {TITLES[whole[0]]}.", whole)
+        return AgentsAnswer(f"{agent} can apply it", f"By {TITLES[whole[0]]}.", whole)
     if made:
-        first = next(iter(made))
-        return AgentsAnswer(f"{title} can apply a part of this plan: {TITLES[first]}.", tuple(made))
+        return AgentsAnswer(f"{agent} can apply a part of it", f"By {TITLES[next(iter(made))]}.", tuple(made))
     takes = f"{WAYS[HOOK].takes}: careful, aggressive" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
-    return AgentsAnswer(
-        f"{title} cannot apply this plan; it can be given {takes}. Code of your own applies any.", (OWN_CODE,)
-    )
+    return AgentsAnswer(f"{agent} cannot apply it", f"It can be given {takes}. {own_code}", (OWN_CODE,))
 
 
 def _exported(plan: Plan, name: str) -> Exported | None:
@@ -98,6 +99,6 @@ __all__ = [
     "ExportError",
     "Exported",
     "Target",
-    "answer_for_agent",
+    "answer_for",
     "export_plan",
 ]

@@ -71,7 +71,7 @@ def _hook(plan: Plan) -> Exported:
 
 WAYS: Mapping[str, Way] = {
     OWN_CODE: Way(OWN_CODE, "code of your own", "any plan", _own_code),
-    HOOK: Way(HOOK, "a hook in a live agent", "strategies that cut results as they arrive", _hook),
+    HOOK: Way(HOOK, "a hook in the live agent", "strategies that cut results as they arrive", _hook),
 }
 """By name, in the order lists show them."""
 

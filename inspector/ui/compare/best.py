@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
-KEEPS_WORDS: Final = "keeps every user and assistant message"
+KEEP_WORDS: Final = "keep every message"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
 

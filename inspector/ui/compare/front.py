@@ -20,7 +20,7 @@ from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, saved_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.best import KEEPS_WORDS, could_be_best, why_passed_over
+from inspector.ui.compare.best import KEEP_WORDS, could_be_best, why_passed_over
 from inspector.ui.compare.rows import (
     BEST_MARK,
     CURRENT_MARK,
@@ -113,9 +113,9 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
         return _beside(each, best)
     bolder = next((other for other in reversed(others) if _saved(other) > _saved(best)), None)
     if bolder is None:
-        return f"{KEEPS_WORDS}, and of the plans that do saves most, after recoveries, too"
+        return f"saves most, net too, of the plans that {KEEP_WORDS}"
     return (
-        f"{KEEPS_WORDS}, and of the plans that do saves most net; "
+        f"saves most net of the plans that {KEEP_WORDS}; "
         f"{one_line(bolder.name)} saves more before recoveries, but {_terms(bolder)}"
     )
 

@@ -314,7 +314,13 @@ def _pays_off(found: ComparedPlan) -> Cell:
 
 
 def about(
-    each: Contender, baseline: ComparedPlan | None, why: str = "", passed_over: str = "", *, is_best: bool = False
+    each: Contender,
+    baseline: ComparedPlan | None,
+    why: str = "",
+    passed_over: str = "",
+    *,
+    is_best: bool = False,
+    verdict: str = "",
 ) -> list[tuple[str, str]]:
     """The details of one plan, line by line: a label and a text, which may hold a user's.
 
@@ -324,6 +330,7 @@ def about(
         why: Why it is the best one, or not.
         passed_over: Why it is not recommended; empty where it may be.
         is_best: It is the best one.
+        verdict: Whether the agent of the session can apply it, in short; empty where that is not asked.
     """
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -339,6 +346,8 @@ def about(
     gone = leaves_out(each)
     if gone:
         lines.insert(0, ("leaves out", gone))
+    if verdict:
+        lines.insert(0, ("use it", f"{verdict} (w e)"))
     if passed_over:
         lines.insert(0, ("not best", passed_over))
     elif why:

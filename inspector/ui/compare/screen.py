@@ -19,6 +19,7 @@ from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
+from inspector.report.export import answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
@@ -343,7 +344,10 @@ class CompareScreen(StudyScreen):
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
         passed_over = told_of_passing_over(each, self._best)
-        facts.facts = tuple(about(each, self._contenders[BASELINE].found, reason, passed_over, is_best=is_best))
+        session = self.controller.session
+        verdict = "" if session is None or each.is_baseline else answer_for(session, each.plan).in_short
+        nothing_cut = self._contenders[BASELINE].found
+        facts.facts = tuple(about(each, nothing_cut, reason, passed_over, is_best=is_best, verdict=verdict))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:

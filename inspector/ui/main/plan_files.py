@@ -108,18 +108,14 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
 
 async def export_plan(app: App[Any], controller: SessionController) -> None:
     """Say whether the session's agent can apply the plan, show what to write, and save or copy that as is asked."""
-    from inspector.report.export import answer_for_agent
-    from inspector.session.registry import format_named
+    from inspector.report.export import answer_for
     from inspector.ui.plan.export_dialog import ExportScreen
 
-    if controller.plan is None or not controller.plan.strategies:
+    plan, session = controller.plan, controller.session
+    if plan is None or session is None or not plan.strategies:
         controller.host.tell("there is nothing to use: the plan has no strategy switched on; * takes the best one")
         return
-    session = controller.session
-    agent = "" if session is None else session.format
-    known = format_named(agent)
-    answer = answer_for_agent(controller.plan, agent, agent if known is None else known.title)
-    export = await app.push_screen_wait(ExportScreen(controller.plan, answer))
+    export = await app.push_screen_wait(ExportScreen(plan, answer_for(session, plan)))
     if export is not None and export.is_copied:
         app.copy_to_clipboard(export.text)
         controller.host.tell("copied, if the terminal lets programs copy: enter saves it in a file instead")
