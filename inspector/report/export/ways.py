@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,12 @@ class Way:
 
 
 def _own_code(plan: Plan) -> Exported:
-    specs = "".join(f"    {spec!r},\n" for spec in Plan.of(*plan.strategies).to_specs())
+    specs = "".join(
+        f"        {json.dumps(spec, ensure_ascii=False)},\n" for spec in Plan.of(*plan.strategies).to_specs()
+    )
     text = (
         "from inspector import Plan, compact\n\n"
-        f"PLAN = Plan.from_specs([\n{specs}])\n\n"
+        f"PLAN = Plan.from_specs(\n    [\n{specs}    ]\n)\n\n"
         "# The whole conversation, before every call.\n"
         "messages_to_send = compact(messages, PLAN)\n"
     )
