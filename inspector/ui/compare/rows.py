@@ -342,12 +342,11 @@ def about(
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
-    lines = [*_found(each, baseline), ("what", what), *_when(each), *_risks(each)]
+    use = [("use it", f"{verdict} (w e)")] if verdict else []
+    lines = [*_found(each, baseline), ("what", what), *_when(each), *use, *_risks(each)]
     gone = leaves_out(each)
     if gone:
         lines.insert(0, ("leaves out", gone))
-    if verdict:
-        lines.insert(0, ("use it", f"{verdict} (w e)"))
     if passed_over:
         lines.insert(0, ("not best", passed_over))
     elif why:
