@@ -1,14 +1,12 @@
 import ast
 import json
 import tomllib
-from dataclasses import replace
 
 import pytest
 
 from inspector import compact
 from inspector.hook.compiled import read_plan
 from inspector.report.export import TARGETS, ExportError, answer_for, export_plan
-from inspector.session.formats.plain.reader import read_conversation
 from inspector.strategies.history.tools import DOCUMENT_TIERS
 from inspector.strategies.plan import Plan, PlanEntry
 from inspector.strategies.presets import PRESETS
@@ -158,7 +156,6 @@ def test_a_plan_that_changes_what_was_seen_is_nothing_for_a_hook():
     ],
 )
 def test_whether_the_agent_of_a_session_can_apply_a_plan_is_said_with_what_to_write(agent, strategies, said, names):
-    session = replace(read_conversation(CONVERSATION), format=agent)
-    answer = answer_for(session, plan(*map(strategy, strategies)))
+    answer = answer_for(agent, plan(*map(strategy, strategies)))
     assert f"{answer.verdict}. {answer.advice}".startswith(said)
     assert answer.names == names

@@ -36,7 +36,7 @@ def said(report: Report) -> list[str]:
 def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_and_risks_last(
     suggested: Report,
 ) -> None:
-    total, part, plan, risk = said(suggested)
+    total, part, plan, risk, verdict = said(suggested)
 
     assert total == (
         "This session cost $1.75. 51.9 % is cache writes: 34 calls sent 1,425,050 prompt tokens, the largest prompt "
@@ -49,6 +49,7 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
         "tail of results with too many lines or bytes."
     )
     assert risk.startswith("Its risk, as far as can be told: 1 later call needed cut text, ~$")
+    assert verdict == "Claude Code cannot apply it; code of your own can."
 
 
 @pytest.mark.parametrize(

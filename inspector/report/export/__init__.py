@@ -9,13 +9,12 @@ from inspector.report.export.coding_agents import CODING_AGENTS
 from inspector.report.export.design_documents import FOUNDING
 from inspector.report.export.frameworks import FRAMEWORKS
 from inspector.report.export.target import Exported, ExportError, Target, export_to
-from inspector.report.export.ways import HOOK, OF_AGENTS, OWN_CODE, WAYS
+from inspector.report.export.ways import CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE, WAYS
 from inspector.session.registry import format_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from inspector.session.model import Session
     from inspector.strategies.plan import Plan
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
@@ -66,11 +65,16 @@ class AgentsAnswer(NamedTuple):
         return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
 
 
-def answer_for(session: Session, plan: Plan) -> AgentsAnswer:
-    """Say whether the agent that wrote a session can apply a plan, and how."""
-    known = format_named(session.format)
-    agent = session.format if known is None else known.title
-    names = OF_AGENTS.get(session.format)
+def answer_for(name: str, plan: Plan) -> AgentsAnswer:
+    """Say whether the agent that wrote a session can apply a plan, and how.
+
+    Args:
+        name: The format of the session.
+        plan: The plan.
+    """
+    known = format_named(name)
+    agent = name if known is None else known.title
+    names = OF_AGENTS.get(name)
     own_code = "Code of your own applies any plan."
     if names is None:
         return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,))
@@ -80,7 +84,7 @@ def answer_for(session: Session, plan: Plan) -> AgentsAnswer:
         return AgentsAnswer(f"{agent} can apply it", f"By {TITLES[whole[0]]}.", whole)
     if made:
         return AgentsAnswer(f"{agent} can apply a part of it", f"By {TITLES[next(iter(made))]}.", tuple(made))
-    takes = f"{WAYS[HOOK].takes}: careful, aggressive" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
+    takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
     return AgentsAnswer(f"{agent} cannot apply it", f"It can be given {takes}. {own_code}", (OWN_CODE,))
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 OWN_CODE, HOOK = "python", "hook"
 
+CUT_AT_ONCE = "trim-at-insertion, store-large"
+"""Strategies that cut results as they arrive: those most wanted."""
+
 PLAN_FILE = "plan.toml"
 """What the plan is called in what is written for the hook."""
 
@@ -58,7 +61,7 @@ def _hook(plan: Plan) -> Exported:
     if len(lacking) == len(plan.strategies):
         raise ExportError(
             "nothing in this plan can be done by a hook, which cuts results as they arrive and changes nothing later; "
-            "trim-at-insertion and store-large are such, and the ready plans careful and aggressive"
+            f"{CUT_AT_ONCE} do"
         )
     text = (
         f"cat > {PLAN_FILE} <<'END'\n{plan.to_toml()}END\n"

@@ -12,20 +12,20 @@ from inspector.report.export import TITLES, WAYS, ExportError, export_plan
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
-from inspector.report.pages.session_sections import plan_title
+from inspector.report.pages.session_sections import plan_of_facts, plan_title
 from inspector.report.tables import Cell, FigureCells, Table, pointer, word
 from inspector.report.text import input_text
 from inspector.report.totals import marks_used, plan_letter
 from inspector.safe_text import safe_text
-from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from inspector.report.catalogue import ExplanationFacts, PlanFacts
+    from inspector.report.catalogue import ExplanationFacts
     from inspector.report.document import Report
     from inspector.report.pages.model import Part
     from inspector.report.tables import Step
+    from inspector.strategies.plan import Plan
 
 
 REPLAYED = (
@@ -86,7 +86,7 @@ def reproduce_section(report: Report) -> Section:
     """The command line that makes this report again, and every plan as a file."""
     parts: list[Part] = [Code(command_line(report) + "\n", "sh")]
     for index, plan in enumerate(report.plans):
-        written = _plan(plan)
+        written = plan_of_facts(plan)
         if written is not None:
             parts.append(Line((Cell(f"{plan_title(report, index)}, as a file for --plan:"),)))
             parts.append(Code(safe_text(written.to_toml()), "toml"))
@@ -122,19 +122,12 @@ def deploy_sections(report: Report) -> tuple[Section, ...]:
     """Every plan as code, for a hook, and as the settings of the systems that have its strategies."""
     sections = []
     for index, plan in enumerate(report.plans):
-        written = _plan(plan)
+        written = plan_of_facts(plan)
         parts = [] if written is None else list(_previews(written, plan.strategies))
         if parts:
             which = f"plan {plan_letter(index)}" if len(report.plans) > 1 else "it"
             sections.append(Section(f"deploy-{index + 1}", f"Deploy {which}", tuple(parts), folded=True))
     return tuple(sections)
-
-
-def _plan(facts: PlanFacts) -> Plan | None:
-    try:
-        return Plan.from_specs(facts.strategies) if facts.strategies else None
-    except PlanError:  # made by another version of the program
-        return None
 
 
 def _previews(plan: Plan, specs: Sequence[str]) -> Iterator[Part]:

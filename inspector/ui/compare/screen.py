@@ -345,7 +345,7 @@ class CompareScreen(StudyScreen):
         pane.border_title = Content(one_line(each.name))
         passed_over = told_of_passing_over(each, self._best)
         session = self.controller.session
-        verdict = "" if session is None or each.is_baseline else answer_for(session, each.plan).in_short
+        verdict = "" if session is None or each.is_baseline else answer_for(session.format, each.plan).in_short
         nothing_cut = self._contenders[BASELINE].found
         facts.facts = tuple(about(each, nothing_cut, reason, passed_over, is_best=is_best, verdict=verdict))
 
@@ -415,7 +415,9 @@ class CompareScreen(StudyScreen):
         else:
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
-            self.controller.host.tell(f"the plan is {each.name} now: ctrl+z brings the other back")
+            session = self.controller.session
+            verdict = "" if session is None else f"; {answer_for(session.format, each.plan).verdict}: w e"
+            self.controller.host.tell(f"the plan is {each.name} now (ctrl+z: back){verdict}")
             self.dismiss(Leaving())
 
     def action_add(self) -> None:

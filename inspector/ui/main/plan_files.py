@@ -73,12 +73,16 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 
 
 def use_plan(controller: SessionController, plan: Plan) -> None:
-    """Make a plan the current one, and say so, and what undoing it comes to."""
+    """Make a plan the current one, and say so, how it is undone, and whether the session's agent can apply it."""
+    from inspector.report.export import answer_for
+
     had_one = controller.plan is not None and bool(controller.plan.strategies)
     controller.names.note(plan)
     controller.edit_plan(plan)
     undo = "brings yours back" if had_one else "takes it off"
-    controller.host.tell(f"the plan is {plan.name or 'another one'} now: ctrl+z {undo}")
+    session = controller.session
+    verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
+    controller.host.tell(f"the plan is {plan.name or 'another one'} now (ctrl+z {undo}){verdict}")
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
@@ -115,7 +119,7 @@ async def export_plan(app: App[Any], controller: SessionController) -> None:
     if plan is None or session is None or not plan.strategies:
         controller.host.tell("there is nothing to use: the plan has no strategy switched on; * takes the best one")
         return
-    export = await app.push_screen_wait(ExportScreen(plan, answer_for(session, plan)))
+    export = await app.push_screen_wait(ExportScreen(plan, answer_for(session.format, plan)))
     if export is not None and export.is_copied:
         app.copy_to_clipboard(export.text)
         controller.host.tell("copied, if the terminal lets programs copy: enter saves it in a file instead")

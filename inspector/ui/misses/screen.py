@@ -61,6 +61,9 @@ and what was avoidable, of the status line and of what else could have been."""
 MEDIUM = 32
 """Rows of a screen that has room for the bill beside both tables."""
 
+LEAST_FOR_WHAT_IFS = 22
+"""Rows of a screen below which there is no room for single calls and for what could have been otherwise."""
+
 
 class Causes(FigureTable):
     """The table of causes."""
@@ -228,7 +231,8 @@ class MissesScreen(StudyScreen):
         if is_shown and is_small and self.calls.has_focus:
             self.causes.focus()
         calls.display = not (is_shown and is_small)
-        self.query_one("#what-ifs-pane").display = not (is_shown and is_small and has_calls)
+        has_room = self.size.height >= LEAST_FOR_WHAT_IFS
+        self.query_one("#what-ifs-pane").display = has_room and not (is_shown and is_small and has_calls)
         # What few calls leave free is the bill's.
         needed = max(len(self.calls.rows), LEAST_ROWS) + AROUND_ROWS
         around = AROUND_PANES + max(len(self.causes.rows), LEAST_ROWS) + AROUND_ROWS
