@@ -152,10 +152,10 @@ def test_what_is_copied_is_in_the_clipboard_of_the_browser(chromium: Browser, ad
         until(page, lambda: cost_with_plan(terminal.text()))
         page.keyboard.press("w")
         page.keyboard.press("e")
-        until(page, lambda: "_STALE_TRUNCATION" in terminal.text())
+        until(page, lambda: "compact(messages, PLAN)" in terminal.text())
         page.keyboard.press("y")
         # That it was copied is said for a while alone.
-        until(page, lambda: page.evaluate("navigator.clipboard.readText()").startswith("_STALE_TRUNCATION = {"))
+        until(page, lambda: page.evaluate("navigator.clipboard.readText()").startswith("from inspector import Plan"))
 
 
 def test_a_window_beyond_the_last_says_so_and_one_that_is_loaded_again_is_none(chromium: Browser):

@@ -262,3 +262,24 @@ async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_a
         await run.until(lambda: run.has_replay)
         await run.settled()
         assert (run.on_top == "compare") is not bool(key)
+
+
+async def test_a_strategy_whose_key_came_before_there_was_a_plan_is_switched_once_there_is_one(
+    running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = Event()
+
+    def late(_host: object, _is_cancelled: object) -> None:
+        may_go_on.wait(60)
+
+    monkeypatch.setattr("inspector.ui.main.screen_host.ScreenHost.warm_up_rest", late)
+    async with running(session_file.path, ready=False) as run:
+        try:
+            await run.until_shown("Find out why the router")
+            assert run.plan is None
+            await run.tap("1")
+        finally:
+            may_go_on.set()
+        await run.until(lambda: run.plan is not None and run.plan.entries[0].enabled)
+        await run.press("1")
+        assert not run.plan.entries[0].enabled

@@ -24,6 +24,8 @@ class PlanPane(SessionPane):
     def __init__(self, controller: SessionController) -> None:
         super().__init__("Plan", id="plan-pane", controller=controller)
         self._panel: PlanPanel | None = None
+        self._switched_early: list[int] = []
+        """Strategies whose keys were pressed while rows stood there and no plan yet, by place."""
         self.listen(
             controller,
             {
@@ -67,6 +69,9 @@ class PlanPane(SessionPane):
         if self.controller.plan is not None and self._panel is not None:
             self._panel.show_soon(self.controller.plan)
             entitle(self, self.controller.plan_title)
+            early, self._switched_early = self._switched_early, []
+            for entry in early:
+                self.switch(entry)
 
     def _show_outcome(self) -> None:
         outcome = self.controller.outcome
@@ -103,9 +108,11 @@ class PlanPane(SessionPane):
         self.switch(event.entry)
 
     def switch(self, entry: int) -> None:
-        """Switch a strategy on or off, if there is one at that place."""
+        """Switch a strategy on or off, if there is one at that place; once there is a plan, where there is none yet."""
         plan = self.controller.plan
-        if plan is not None and entry < len(plan.entries):
+        if plan is None and self.controller.session is not None:
+            self._switched_early.append(entry)
+        elif plan is not None and entry < len(plan.entries):
             switched = plan.toggled(entry)
             self.controller.edit_plan(switched)
             each = switched.entries[entry]
