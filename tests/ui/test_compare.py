@@ -126,10 +126,10 @@ async def test_a_plan_taken_here_is_not_offered_to_be_switched_on_and_switching_
         compare.table.go_to("keep-recent")
         await run.tap("enter")
         await run.until_open("session")
-        await run.until_shown("the plan is keep-recent now")
+        await run.until_shown("keep-recent is on: ctrl+z")
         await run.press("1")
         await run.until_shown("keep-recent off: ctrl+z takes it back")
-        assert "the plan is keep-recent now" not in run.text()
+        assert "keep-recent is on: ctrl+z" not in run.text()
         await run.press("1")
         await run.until_shown("keep-recent on")
 

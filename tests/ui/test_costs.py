@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.replay.assumptions import Assumptions
+from inspector.replay.explain.cost_sheet import NET
 from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
@@ -56,6 +57,20 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
         await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
         await run.until_shown("a day, 1 assumed")
         assert re.search(r"a month, 30 days +~\$[\d,.]+ +\$[\d,.]+ to \$[\d,.]+", run.text())
+
+
+async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(running):
+    async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
+        await run.press("1")
+        await run.until(lambda: run.costs.recoveries is not None and not run.costs.is_at_most)
+        recoveries = run.costs.recoveries
+        assert recoveries.cost > 0
+        assert run.costs.per_day.middle == pytest.approx(recoveries.band_low)
+        costs = await Costs.opened(run)
+        await run.press("g", SECTION_LETTERS[list(CostSection).index(CostSection.FORECAST)])
+        await run.until_shown("net, with needed text got back")
+        assert costs.explained[NET].value == pytest.approx(recoveries.band_low)
+        assert costs.table.row_of[NET].cells["saved"].text == f"~{ON_SCREEN.dollars(recoveries.band_low)}"
 
 
 async def test_a_tier_the_plan_leaves_alone_says_so_where_others_are_explained(running, session_file: Recording):

@@ -15,6 +15,7 @@ from inspector.session.registry import format_named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from inspector.session.model import Session
     from inspector.strategies.plan import Plan
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
@@ -64,6 +65,33 @@ class AgentsAnswer(NamedTuple):
         """The answer, and what can apply the plan where the agent cannot."""
         return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
 
+    @property
+    def sentence(self) -> str:
+        """`in_short` by itself."""
+        return f"{_capital(self.in_short)}."
+
+    @property
+    def in_full(self) -> str:
+        """The answer and what can be done, in sentences."""
+        return f"{_capital(self.verdict)}. {self.advice}"
+
+
+def _capital(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}"
+
+
+def told_of_taking(name: str, plan: Plan, undo: str, session: Session | None) -> str:
+    """That a plan was made the current one, how it is undone, and whether the session's agent can apply it, in a line.
+
+    Args:
+        name: What the plan is called; may be a user's.
+        plan: The plan.
+        undo: What undoing does: `takes it off`.
+        session: The session it is on; None while there is none.
+    """
+    verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
+    return f"{name} is on: ctrl+z {undo}{verdict}"
+
 
 def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     """Say whether the agent that wrote a session can apply a plan, and how.
@@ -78,8 +106,8 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     own_code = "Code of your own applies any plan."
     if names is None:
         return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,))
-    made = {name: exported for name in names if (exported := _exported(plan, name)) is not None}
-    whole = tuple(name for name, exported in made.items() if not exported.left_out)
+    made = {each: exported for each in names if (exported := _exported(plan, each)) is not None}
+    whole = tuple(each for each, exported in made.items() if not exported.left_out)
     if whole:
         return AgentsAnswer(f"{agent} can apply it", f"By {TITLES[whole[0]]}.", whole)
     if made:
@@ -105,4 +133,5 @@ __all__ = [
     "Target",
     "answer_for",
     "export_plan",
+    "told_of_taking",
 ]

@@ -187,11 +187,7 @@ def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Li
     if monthly is not None:
         yield monthly
     if plan.edits and (chosen := plan_of_facts(plan)) is not None:
-        yield Line((Cell(f"{_sentence(answer_for(report.session.format, chosen).in_short)}."),))
-
-
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"
+        yield Line((Cell(answer_for(report.session.format, chosen).sentence),))
 
 
 def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:

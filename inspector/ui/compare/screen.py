@@ -19,7 +19,7 @@ from inspector.replay.analysis.comparison import compared, plans_to_compare
 from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.engine.renderer import ReplayCancelledError
 from inspector.replay.engine.replay import replay
-from inspector.report.export import answer_for
+from inspector.report.export import answer_for, told_of_taking
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.strategies.plan import Plan
@@ -416,8 +416,7 @@ class CompareScreen(StudyScreen):
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
             session = self.controller.session
-            verdict = "" if session is None else f"; {answer_for(session.format, each.plan).verdict}: w e"
-            self.controller.host.tell(f"the plan is {each.name} now (ctrl+z: back){verdict}")
+            self.controller.host.tell(told_of_taking(each.name, each.plan, "brings the other back", session))
             self.dismiss(Leaving())
 
     def action_add(self) -> None:

@@ -74,15 +74,13 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 
 def use_plan(controller: SessionController, plan: Plan) -> None:
     """Make a plan the current one, and say so, how it is undone, and whether the session's agent can apply it."""
-    from inspector.report.export import answer_for
+    from inspector.report.export import told_of_taking
 
     had_one = controller.plan is not None and bool(controller.plan.strategies)
     controller.names.note(plan)
     controller.edit_plan(plan)
     undo = "brings yours back" if had_one else "takes it off"
-    session = controller.session
-    verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
-    controller.host.tell(f"the plan is {plan.name or 'another one'} now (ctrl+z {undo}){verdict}")
+    controller.host.tell(told_of_taking(plan.name or "another plan", plan, undo, controller.session))
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:

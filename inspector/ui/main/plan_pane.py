@@ -45,8 +45,8 @@ class PlanPane(SessionPane):
         await self.mount(self._panel)
 
     def close(self) -> None:
-        """Forget it."""
-        self._panel = None
+        """Forget it, and what was pressed for it."""
+        self._panel, self._switched_early = None, []
 
     def take_focus(self) -> None:
         """Give the focus to the control that had it last."""

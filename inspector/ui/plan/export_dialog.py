@@ -77,8 +77,6 @@ class ExportScreen(Dialog[Export | None]):
 
     def compose(self) -> ComposeResult:
         """The answer; below it what it can be written for at the left, what is written at the right."""
-        said = f"{self._answer.verdict}. {self._answer.advice}"
-        said = f"{said[:1].upper()}{said[1:]}"
         with (
             framed(
                 "Use the plan in an agent",
@@ -89,7 +87,7 @@ class ExportScreen(Dialog[Export | None]):
                 id="export",
             ),
         ):
-            yield Static(Content(safe_text(said)), id="export-answer", markup=False)
+            yield Static(Content(safe_text(self._answer.in_full)), id="export-answer", markup=False)
             with Horizontal():
                 yield OptionList(*map(self._option, self._names), markup=False)
                 with VerticalScroll(id="export-preview", can_focus=False):
