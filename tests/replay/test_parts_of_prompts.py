@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.replay.analysis.breakdown import Breakdown
-from inspector.replay.analysis.context_blocks import context_at
+from inspector.replay.analysis.context_blocks import context_at, prompt_at
 from inspector.replay.analysis.context_breakdown import Grouping, Scope, context_breakdown
 from inspector.replay.analysis.resend_cost import resend_cost
 from inspector.replay.analysis.unrecorded import AROUND_TEXTS, SYSTEM_AND_TOOLS, system_by_call, system_tokens
@@ -57,6 +57,7 @@ def test_parts_of_every_prompt_add_up_and_none_is_negative(session, specs):
     system = system_by_call(inputs)
     for call in range(len(session.calls) + 1):
         before, after = (context_at(each, each.state(call)) for each in (baseline, planned))
+        assert [prompt_at(each, call) for each in (baseline, planned)] == [before.prompt, after.prompt]
         for context in (before, after):
             assert context.sent.sum() + context.rest == pytest.approx(context.prompt.value)
             assert context.sent.min(initial=0) >= -1e-9
@@ -65,6 +66,15 @@ def test_parts_of_every_prompt_add_up_and_none_is_negative(session, specs):
         assert before.system == pytest.approx(system[call], abs=1)
         assert after.system == pytest.approx(before.system, abs=1)
         assert np.all(after.recorded == pytest.approx(before.recorded))
+
+
+@pytest.mark.parametrize("spec", [None, "tiered-stale", "keep-recent:keep=2", "clear-old", "prune-old", "token-budget"])
+@pytest.mark.parametrize("name", ["coding-agent.jsonl", "terminal-agent.jsonl", "trading-desk.json"])
+def test_prompts_are_as_large_as_their_blocks_say_without_looking_at_them(name, spec):
+    inputs = inputs_of(open_session(ROOT / "sample_sessions" / name))
+    found = replay(inputs, Plan() if spec is None else Plan.from_specs([spec]))
+    for call in range(found.history.call_count + 1):
+        assert prompt_at(found, call) == context_at(found, found.state(call)).prompt
 
 
 @settings(max_examples=examples(30), deadline=None)

@@ -67,7 +67,7 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     is_removed = state.action[blocks] == Action.REMOVED
     recorded = state.recorded[blocks] + envelopes
     sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
-    prompt, known = _prompt(replay, call, int(recorded.sum()), int(sent.sum())), inputs.scale.known
+    prompt, known = _prompt(replay, call, int(recorded.sum()) - int(sent.sum())), inputs.scale.known
     tokens = int(prompt.value or 0)
     # A block takes what its text or its thinking does; envelopes are in the rest. They may measure less than nothing,
     # and a prompt is a whole number: without them blocks could come to more than the prompt they are in.
@@ -81,26 +81,21 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     return ContextBlocks(call, blocks, sent_scaled, recorded_scaled, rest, system, prompt, known)
 
 
-def prompt_at(replay: Replay, state: ContextState) -> Figure:
-    """Tokens of a call's prompt, as `context_at` says them; also of the next prompt, whose call is not made yet.
+def prompt_at(replay: Replay, call: int) -> Figure:
+    """Tokens of a call's prompt, as `context_at` says them, without looking at its blocks.
 
     Args:
         replay: The plan on the session.
-        state: How every block stands at the call, of `replay.state`.
+        call: The call; `history.call_count` asks for the next prompt, whose call is not made yet.
     """
-    blocks = replay.history.prompt(state.call)
-    envelopes = replay.inputs.layout.envelopes[blocks]
-    kept = state.action[blocks] != Action.REMOVED
-    recorded = int(state.recorded[blocks].sum()) + int(envelopes.sum())
-    return _prompt(replay, state.call, recorded, int(state.sent[blocks].sum()) + int(envelopes[kept].sum()))
+    return _prompt(replay, call, int(replay.prompt_edits.removed[call]))
 
 
-def _prompt(replay: Replay, call: int, recorded: int, sent: int) -> Figure:
-    """Tokens of a prompt, of what its blocks and what goes around them are counted at, recorded and as sent."""
+def _prompt(replay: Replay, call: int, counted: int) -> Figure:
+    """Tokens of a prompt, of the counted tokens that are left out of it, by the agent itself and by the plan."""
     inputs = replay.inputs
     # Counted tokens are summed as they are and scaled once, as the ledger does: the other way round, rounding differs.
-    counted = recorded - sent - int(inputs.recorded_removed[call])
-    removed = round(float(inputs.sizes.ratio[call]) * counted)
+    removed = round(float(inputs.sizes.ratio[call]) * (counted - int(inputs.recorded_removed[call])))
     tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
     is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
     return Figure(tokens, HowKnown.EXACT if is_reported else inputs.scale.known)

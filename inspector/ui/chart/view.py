@@ -275,16 +275,16 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
 
 def _next_prompt(outcome: Outcome) -> str:
     """What the next prompt comes to, as recorded and with the plan, and of what window; empty without a call."""
-    replay, state, window = outcome.replay, outcome.state, outcome.inputs.window
+    replay, window = outcome.replay, outcome.inputs.window
     count = replay.history.call_count
-    if not count or state.call < count:
+    if not count:
         return ""
-    sent = context_blocks.prompt_at(replay, state)
+    sent = context_blocks.prompt_at(replay, count)
     of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
     written = f"{ON_SCREEN.marked(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}"
     if replay is outcome.baseline:
         return written
-    recorded = context_blocks.prompt_at(outcome.baseline, outcome.baseline.state(count))
+    recorded = context_blocks.prompt_at(outcome.baseline, count)
     before = ON_SCREEN.marked(ON_SCREEN.short(recorded.value or 0), recorded.known.value)
     return f"{before} → {written}"
 
