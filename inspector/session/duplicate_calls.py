@@ -1,7 +1,9 @@
 """Calls that several sessions hold, because resumes and forks copy a conversation into a file of its own.
 
 Newer programs give the copied lines the new session's id, so that nothing in the copy tells that it is one: only the
-session it was made from does.
+session it was made from does. A call is known in it by what identifies it to its provider, at its time and with its
+usage; where an agent keeps it in two files with different times, by what it says itself (`Call.copied_as`); where
+nothing of that was recorded, by everything that was said up to it, word by word and at the same times.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from inspector.session.related import locate
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from inspector.session.model import Call, Session
+    from inspector.session.model import Call, Message, Session
 
 NO_CALL = b""
+
+KEY_BYTES = 16
 
 
 def counted_here(session: Session) -> Session:
@@ -36,12 +40,18 @@ def counted_here(session: Session) -> Session:
 
 def call_keys(session: Session) -> list[bytes]:
     """What every call has in common with its copies; `NO_CALL` for one that cannot be told from others."""
-    return [_key(call) for call in session.calls]
+    keys = [_key(call) for call in session.calls]
+    places = [place for place, call in enumerate(session.calls) if not keys[place] and call.time is not None]
+    for place, key in zip(places, _keys_of_what_was_said(session, places), strict=True):
+        keys[place] = key
+    return keys
 
 
 def without_calls(session: Session, keys: Collection[bytes]) -> Session:
     """A session without the calls of these keys."""
-    own = tuple(call for call in session.calls if _key(call) not in keys)
+    if not keys:
+        return session
+    own = tuple(call for call, key in zip(session.calls, call_keys(session), strict=True) if key not in keys)
     return session if len(own) == len(session.calls) else replace(session, calls=own)
 
 
@@ -63,6 +73,39 @@ def counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]])
 
 
 def _key(call: Call) -> bytes:
+    """What tells a call by its id and usage; `NO_CALL` where they do not."""
+    if call.copied_as:
+        return _digest(call.copied_as, call.usage)
     if not call.identifier or call.time is None or call.usage is None:
         return NO_CALL
-    return blake2b(repr((call.identifier, call.time, call.model, call.usage)).encode(), digest_size=16).digest()
+    return _digest(call.identifier, call.time, call.model, call.usage)
+
+
+def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[bytes]:
+    """What tells calls by their prompts and responses. Which model answered is left out: a copy may have another.
+
+    Args:
+        session: Whose calls they are.
+        places: Their indices, rising.
+    """
+    states: dict[int, tuple[int, blake2b]] = {}
+    found = []
+    for place in places:
+        call = session.calls[place]
+        sent, prompt = states.get(call.context, (0, blake2b(digest_size=KEY_BYTES)))
+        for index in session.contexts[call.context].members[sent : call.prompt_messages]:
+            prompt.update(_said(session.messages[index]))
+        states[call.context] = max(sent, call.prompt_messages), prompt
+        whole = prompt.copy()
+        whole.update(_said(session.messages[call.response]))
+        found.append(whole.digest())
+    return found
+
+
+def _said(message: Message) -> bytes:
+    parts = ((block.kind, block.digest, block.tool_call_id, block.tool_name) for block in message.blocks)
+    return _digest(message.role, message.time, *parts)
+
+
+def _digest(*parts: object) -> bytes:
+    return blake2b(repr(parts).encode(errors="replace"), digest_size=KEY_BYTES).digest()

@@ -242,6 +242,8 @@ class Call(Struct, frozen=True, gc=False):
         betas: The API's beta features that were asked for, sorted, with commas between; None where nothing says.
         terms: What it is billed by besides model and tokens, as `BillingTerms.code` has it; empty for the usual.
         marks: Where the request asked for cache entries, by rising place; None where it is not recorded as it was sent.
+        copied_as: What a record of the same call in another file has in common with it besides its usage, where that
+            has another time; empty where id and time tell.
     """
 
     response: int
@@ -256,6 +258,7 @@ class Call(Struct, frozen=True, gc=False):
     betas: str | None = None
     terms: str = ""
     marks: tuple[RecordedMark, ...] | None = None
+    copied_as: str = ""
 
 
 class SideCall(Struct, frozen=True, gc=False):

@@ -17,6 +17,7 @@ from inspector.session.formats.hermes.reader import (
     blocks_of_session,
     fill,
     hermes_message,
+    inherited,
 )
 from inspector.session.formats.hermes.records import is_meta
 from inspector.session.json.codec import compact_json, json_in
@@ -70,6 +71,16 @@ def subagent_parent(sessions: Mapping[str, Row], row: Row) -> str:
     is_branch = any(mark in marks for mark in ("_branched_from", "_reset_from"))
     ended = string(sessions.get(parent, {}).get("end_reason"))
     return "" if is_branch or ended in ("branched", "compression", "session_reset", "session_switch") else parent
+
+
+def branched_from(sessions: Mapping[str, Row], row: Row) -> str:
+    """The session that a session began with a copy of; empty where there is none, or it is not in the database."""
+    marks, parent = _marks(row), string(row.get("parent_session_id"))
+    origin = string(marks.get("_branched_from"))
+    is_unmarked = not any(mark in marks for mark in FORKS)
+    if not origin and is_unmarked and string(sessions.get(parent, {}).get("end_reason")) == "branched":
+        origin = parent
+    return origin if origin in sessions and origin != row.get("id") else ""
 
 
 def _followers(sessions: Mapping[str, Row]) -> dict[str, list[Row]]:
@@ -169,6 +180,7 @@ class HermesRows(RowInterpreter):
         self._session = session
         self._chain: list[Row] = []
         self._parent = ""
+        self._origin = ""
         self._parts: list[StoredSession] = []
         self._known = KnownRows(_entry)
         self._columns: Columns = {}
@@ -189,6 +201,11 @@ class HermesRows(RowInterpreter):
         self._parent = subagent_parent(sessions, self._chain[0])
         self._known.begin()
         self._parts = [self._part(row, tables) for row in self._chain]
+        self._origin = branched_from(sessions, self._chain[0])
+        if self._origin:
+            first = self._parts[0]
+            entries = inherited(first.entries, self._entries(self._origin, tables), first.started)
+            self._parts[0] = first._replace(entries=entries)
 
     def settle(self) -> None:
         """Put the session together from what was read."""
@@ -196,6 +213,8 @@ class HermesRows(RowInterpreter):
         fill(builder, self._chain, self._parts)
         if self._parent:
             builder.link(SessionLink(LinkKind.PARENT, self._parent))
+        if self._origin:
+            builder.link(SessionLink(LinkKind.CONTINUED, self._origin))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -218,8 +237,11 @@ class HermesRows(RowInterpreter):
             model=string(session.get("model")),
             started=seconds_of_any(session.get("started_at")),
             system=tuple(made.block for made in system),
-            entries=[entry for entry in self._known.made_of(*tables.messages(identifier)) if entry is not None],
+            entries=self._entries(identifier, tables),
         )
+
+    def _entries(self, session: str, tables: Tables) -> list[HermesMessage]:
+        return [entry for entry in self._known.made_of(*tables.messages(session)) if entry is not None]
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.call_matching import ToolNames
@@ -56,6 +56,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
         is_meta: It was injected by the program.
         is_active: It is part of the conversation as it stands.
         is_compacted: It was, until a compaction.
+        is_inherited: It was copied from the session that this one branched off.
     """
 
     identifier: str
@@ -66,6 +67,13 @@ class HermesMessage(Struct, frozen=True, gc=False):
     is_meta: bool = False
     is_active: bool = True
     is_compacted: bool = False
+    is_inherited: bool = False
+
+    @property
+    def said(self) -> tuple[Any, ...]:
+        """What a copy of it in a branch has in common with it: calls and reasoning are not always copied."""
+        left_out = (BlockKind.TOOL_CALL, BlockKind.THINKING)
+        return (self.role, *(one.digest for one in self.blocks if one.characters and one.kind not in left_out))
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -81,6 +89,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
             identifier=self.identifier,
             is_meta=self.is_meta,
             is_summary=self.is_summary,
+            is_inherited=self.is_inherited,
             **flags,
         )
 
@@ -349,6 +358,31 @@ def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Seq
         for role, count in Counter(entry.role for entry in part.entries).items():
             builder.record_counts[f"message:{role.value}"] += count
         conversation.add(part)
+
+
+def inherited(
+    entries: Sequence[HermesMessage], before: Sequence[HermesMessage], started: float | None
+) -> list[HermesMessage]:
+    """The messages of a branch, those that were copied into it marked.
+
+    A branch begins with the conversation it branched off. Older versions give the copies the time of copying and leave
+    out calls, newer ones keep the times (`_handle_branch_command` and `session.branch` in NousResearch/hermes-agent).
+
+    Args:
+        entries: Its messages.
+        before: All messages of the session that it branched off.
+        started: When it began, seconds since the epoch, or None.
+    """
+    keys = [entry.said for entry in before]
+    place, copied = 0, 0
+    for entry in entries:
+        found = next((at for at in range(place, len(keys)) if keys[at] == entry.said), None)
+        is_older = started is not None and entry.time is not None and entry.time < started
+        if found is None and not is_older:
+            break
+        place = place if found is None else found + 1
+        copied += 1
+    return [structs.replace(entry, is_inherited=True) for entry in entries[:copied]] + list(entries[copied:])
 
 
 HANDOFF_SECONDS = 1.0

@@ -90,6 +90,7 @@ class KimiCliInterpreter(RecordInterpreter):
                 self.builder.identifier = f"{clean_text(main.name)}:{self._session}"
                 self.builder.link(SessionLink(LinkKind.PARENT, clean_text(main.name), main / WIRE))
                 self.documents = (self._folder / META,)
+        self._own_name = self._session if self._folder is not None and self._folder.parent.name == SUBAGENTS else ""
         self._starts: set[str] = set()
         self._elsewhere: dict[str, bool] = {}
         self._threads: dict[str, StepThread] = {}
@@ -121,6 +122,9 @@ class KimiCliInterpreter(RecordInterpreter):
         thread = self._threads.get(agent)
         if thread is None:
             thread = self._threads[agent] = StepThread(self.builder, len(self._threads))
+            # The ids of calls, by which older versions name subagents, are not unique.
+            named = string(mapping(outer.get("payload")).get("agent_id"))
+            thread.agent = self._own_name if not agent else clean_text(agent) if agent == named else ""
         self._take(thread, message, origin, time)
         if not agent and kind in ("ToolCall", "ToolResult"):
             self._note_started(kind, mapping(message.get("payload")))

@@ -23,8 +23,11 @@ class StepThread(ChatThread):
     _time: float | None = None
     _response: int | None = None
     _call: int | None = None
+    _counted = 0
     model = ""
     """Of the calls to come."""
+    agent = ""
+    """The subagent whose conversation it is: its calls may stand in a file of its own and in that of who started it."""
 
     def begin_step(self, identifier: str, time: float | None) -> None:
         """Begin a call, whose response is nothing yet."""
@@ -88,9 +91,17 @@ class StepThread(ChatThread):
             self._builder.calls[self._call] = structs.replace(call, usage=usage, model=model or call.model)
 
     def name_response(self, identifier: str) -> None:
-        """Note the provider's id of the response: a fork's copy of it has the same."""
-        if self._call is not None and identifier:
-            self._builder.calls[self._call] = structs.replace(self._builder.calls[self._call], identifier=identifier)
+        """Note the provider's id of the response, empty where it gave none: a fork's copy of it has the same."""
+        if self._call is None:
+            return
+        call = self._builder.calls[self._call]
+        copied_as = call.copied_as
+        if self.agent:
+            self._counted += not copied_as
+            copied_as = f"{self.agent} {identifier or self._counted}"
+        self._builder.calls[self._call] = structs.replace(
+            call, identifier=identifier or call.identifier, copied_as=copied_as
+        )
 
     def name_model(self, model: str) -> None:
         """Note which model answered, where nothing said so before."""

@@ -1,0 +1,261 @@
+"""Calls that a fork, a branch or a copy holds as well are billed once in sums over a folder, whatever is read first."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from inspector.cli import main
+from inspector.session.duplicate_calls import call_keys, counted_elsewhere, counted_here, without_calls
+from inspector.session.model import LinkKind
+from inspector.session.open import open_session
+from inspector.session.related import locate
+from tests.session import goose_store, hermes_store
+from tests.session.goose_store import GooseScript
+from tests.session.hermes_store import HermesStore
+from tests.session.kimi_lines import KimiCliScript
+from tests.session.run_files import jsonl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LATER = 0.05
+"""Seconds by which a subagent's own file is behind the one of who started it, or before it."""
+
+
+def calls_of(folder: Path, *options: str) -> dict[str, int]:
+    """How many calls of every session of a folder are counted, by the end of its path; those without any left out."""
+    target = folder.parent / "folder.json"
+    assert main(["report", str(folder), "--format", "json", "-o", str(target), *options]) == 0
+    report = json.loads(target.read_bytes())
+    assert sum(row["calls"] for row in report["sessions"]) == report["baseline"]["calls"]
+    return {row["path"].rpartition("sessions/")[2]: row["calls"] for row in report["sessions"] if row["calls"]}
+
+
+def kimi_cli_with_subagents(*, named: bool) -> tuple[KimiCliScript, KimiCliScript]:
+    """A session with one subagent, and the subagent's own file, whose lines were written a moment later."""
+    script, inside = KimiCliScript(), KimiCliScript()
+    script.add("TurnBegin", {"user_input": "go"})
+    script.step("asking", "c1", tool="Agent", identifier="chatcmpl-1" if named else "")
+    inside.add("TurnBegin", {"user_input": "look"})
+    inside.clock = script.clock + LATER
+    for number in range(3):
+        for lines, agent in ((script, "c1"), (inside, "")):
+            identifier = f"chatcmpl-sub-{number}" if named else ""
+            lines.step(f"inside {number}", tokens=(number, 40, 0, 7), agent=agent, identifier=identifier)
+    script.result("c1", "agent_id: agent-c1\nresumed: false\n\n[summary]\nwhat was found")
+    script.step("done", identifier="chatcmpl-2" if named else "")
+    return script, inside
+
+
+def write(folder: Path, lines: KimiCliScript) -> None:
+    folder.mkdir(parents=True)
+    (folder / "wire.jsonl").write_bytes(jsonl(lines.lines))
+
+
+@pytest.mark.parametrize("longer", ["origin", "fork"])
+@pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_kimi_clis_forks_and_the_subagents_copied_into_them_count_once(
+    tmp_path: Path, longer: str, named: bool, processes: str
+) -> None:
+    script, inside = kimi_cli_with_subagents(named=named)
+    folder = tmp_path / "sessions" / "hash"
+    write(folder / "origin" / "subagents" / "agent-c1", inside)
+    shared = [*script.lines]
+    for number in range(5 if longer == "origin" else 1):
+        script.step(f"on in the origin {number}", identifier=f"chatcmpl-o{number}" if named else "")
+    (folder / "origin" / "wire.jsonl").write_bytes(jsonl(script.lines))
+    fork = KimiCliScript()
+    fork.lines, fork.clock = shared, script.clock + 60
+    for number in range(5 if longer == "fork" else 1):
+        fork.step(f"on in the fork {number}", identifier=f"chatcmpl-f{number}" if named else "")
+    write(folder / "fork", fork)
+
+    calls = calls_of(folder.parent, "--processes", processes)
+
+    # Reports on folders leave out what sessions of subagents report, which the origin keeps in a file of their own.
+    assert calls == {
+        "hash/origin/wire.jsonl": 2 + (5 if longer == "origin" else 1),
+        "hash/fork/wire.jsonl": 3 + (5 if longer == "fork" else 1),
+    }
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
+@pytest.mark.parametrize("is_forks_first", [True, False], ids=["forks first", "subagents first"])
+def test_a_subagents_calls_count_once_in_its_own_file_and_in_forks(
+    tmp_path: Path, named: bool, is_forks_first: bool
+) -> None:
+    script, inside = kimi_cli_with_subagents(named=named)
+    write(tmp_path / "origin" / "subagents" / "agent-c1", inside)
+    (tmp_path / "origin" / "wire.jsonl").write_bytes(jsonl(script.lines))
+    paths = [tmp_path / "origin" / "wire.jsonl", tmp_path / "origin" / "subagents" / "agent-c1" / "wire.jsonl"]
+    for name in ("fork", "other fork"):
+        write(tmp_path / name, script)
+        paths.insert(0 if is_forks_first else 2, tmp_path / name / "wire.jsonl")
+    sessions = [open_session(path) for path in paths]
+    keys = [call_keys(session) for session in sessions]
+    ended = 0.0 if is_forks_first else 1.0
+
+    ends = [ended if "fork" in path.parent.name else 0.5 for path in paths]
+    elsewhere = counted_elsewhere([*zip(ends, keys, strict=True)])
+
+    left = [without_calls(session, gone).calls for session, gone in zip(sessions, elsewhere, strict=True)]
+    assert sum(map(len, left)) == 5
+    assert {len(calls) for calls in left} == ({5, 0} if is_forks_first else {2, 3, 0})
+
+
+def test_subagents_in_a_fork_of_kimi_cli_count_where_nothing_else_is_left_of_them(tmp_path: Path) -> None:
+    script, _ = kimi_cli_with_subagents(named=True)
+    write(tmp_path / "sessions" / "hash" / "fork", script)
+
+    assert calls_of(tmp_path / "sessions") == {"hash/fork/wire.jsonl": 5}
+
+
+def test_subagents_of_the_same_tool_call_id_in_unrelated_sessions_all_count(tmp_path: Path) -> None:
+    """Older versions name a subagent by the call that started it, whose id other sessions use too."""
+    keys = []
+    for start in (0, 100):
+        script = KimiCliScript()
+        script.clock += start
+        script.add("TurnBegin", {"user_input": "go"})
+        script.step("asking", "c1", tool="Task")
+        script.step("inside", agent="c1")
+        for line in script.lines:
+            if line.get("message", {}).get("type") == "SubagentEvent":
+                del line["message"]["payload"]["agent_id"]
+        write(tmp_path / str(start), script)
+        keys.append(call_keys(open_session(tmp_path / str(start) / "wire.jsonl")))
+    assert not set(keys[0]) & set(keys[1])
+
+
+@pytest.mark.parametrize("longer", ["origin", "copy"])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_calls_that_goose_copied_into_a_session_count_once(tmp_path: Path, longer: str, processes: str) -> None:
+    script = GooseScript()
+    script.user("hi")
+    script.answer(goose_store.request("c1"))
+    script.user(goose_store.response("c1", "found"))
+    script.answer("done")
+    copy = GooseScript([*script.messages])
+    for lines, name in ((script, "origin"), (copy, "copy")):
+        for number in range(4 if longer == name else 1):
+            lines.user(f"more in the {name} {number}")
+            lines.answer(f"more said {number}")
+    model = json.dumps({"model_name": "claude-sonnet-4-5"})
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    goose_store.create(
+        folder / "sessions.db",
+        goose_store.session("20260301_1", updated_at="2026-03-01 10:00:00", model_config_json=model),
+        goose_store.session("20260301_2", updated_at="2026-03-01 11:00:00"),
+        *script.statements("20260301_1"),
+        *copy.statements("20260301_2"),
+    )
+
+    calls = calls_of(folder, "--processes", processes)
+
+    assert sum(calls.values()) == 2 + 4 + 1
+    assert sorted(calls) == ["sessions.db#20260301_1", "sessions.db#20260301_2"]
+
+
+def hermes_branch(path: Path, *, keeps_times: bool, keeps_calls: bool, branch_goes_on: int = 1) -> Path:
+    """A session with two calls, a branch off it, and both going on."""
+    store = HermesStore()
+    statements = [
+        store.session("s1", system_prompt="You are Hermes."),
+        store.user("s1", "first"),
+        store.answer("s1", "", "c1"),
+        store.result("s1", "c1", "found"),
+        store.answer("s1", "done"),
+    ]
+    first = store.time - 3
+    config = {"model_config": '{"_branched_from": "s1"}', "parent_session_id": "s1"}
+    statements.append(store.session("s2", system_prompt="You are Hermes.", **config))
+    times = [{"timestamp": first + at} for at in range(4)] if keeps_times else [{}] * 4
+    calls = ("c1",) if keeps_calls else ()
+    statements += [
+        store.user("s2", "first", **times[0]),
+        store.answer("s2", "", *calls, **times[1]),
+        store.message("s2", "tool", "found", tool_call_id="c1" if keeps_calls else None, **times[2]),
+        store.answer("s2", "done", **times[3]),
+    ]
+    store.time += 60
+    for number in range(branch_goes_on):
+        statements += [store.user("s2", f"another way {number}"), store.answer("s2", "done")]
+    statements += [store.user("s1", "and more"), store.answer("s1", "done")]
+    return hermes_store.create(path, *statements)
+
+
+@pytest.mark.parametrize("keeps_calls", [True, False], ids=["with calls", "texts alone"])
+@pytest.mark.parametrize("keeps_times", [True, False], ids=["old times", "new times"])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_calls_that_a_branch_of_hermes_began_with_count_once(
+    tmp_path: Path, keeps_times: bool, keeps_calls: bool, processes: str
+) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    hermes_branch(folder / "state.db", keeps_times=keeps_times, keeps_calls=keeps_calls, branch_goes_on=4)
+
+    assert calls_of(folder, "--processes", processes) == {"state.db#s1": 3, "state.db#s2": 4}
+
+
+def test_a_branch_of_hermes_says_what_was_copied_and_from_where(tmp_path: Path) -> None:
+    path = hermes_branch(tmp_path / "state.db", keeps_times=False, keeps_calls=True)
+    branch = open_session(path.with_name("state.db#s2"))
+
+    assert [message.is_inherited for message in branch.messages] == [False, *[True] * 4, False, False]
+    (link,) = branch.links
+    assert (link.kind, link.identifier) == (LinkKind.CONTINUED, "s1")
+    assert locate(branch, link) == path.with_name("state.db#s1")
+    assert len(branch.calls) == 3
+    assert len(counted_here(branch).calls) == 1
+
+
+def test_a_branch_of_hermes_whose_origin_was_deleted_counts_whole(tmp_path: Path) -> None:
+    store = HermesStore()
+    path = hermes_store.create(
+        tmp_path / "state.db",
+        store.session("s2", model_config='{"_branched_from": "s1"}'),
+        store.user("s2", "first"),
+        store.answer("s2", "done"),
+    )
+    branch = open_session(path)
+
+    assert branch.links == ()
+    assert len(counted_here(branch).calls) == 1
+
+
+def test_the_same_words_at_other_times_are_other_calls(tmp_path: Path) -> None:
+    keys = []
+    for start in (0, 1):
+        script = GooseScript()
+        script.user("hi")
+        script.answer("hello")
+        for message in script.messages:
+            message["created"] += start
+        path = tmp_path / f"{start}.jsonl"
+        path.write_bytes(script.lines())
+        keys.append(call_keys(open_session(path)))
+    assert keys[0] != keys[1]
+    assert counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])]) == [frozenset(), frozenset()]
+
+
+def test_a_session_without_its_copied_calls_keeps_those_behind_them(tmp_path: Path) -> None:
+    script = GooseScript()
+    sessions = []
+    for number in range(2):
+        script.user(f"question {number}")
+        script.answer(f"answer {number}")
+        path = tmp_path / f"{number}.jsonl"
+        path.write_bytes(script.lines())
+        sessions.append(open_session(path))
+    keys = [call_keys(session) for session in sessions]
+    _, elsewhere = counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])])
+
+    left = without_calls(sessions[1], elsewhere)
+
+    assert left.calls == sessions[1].calls[1:]
+    assert call_keys(left) == keys[1][1:]
