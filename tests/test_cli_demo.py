@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pexpect
 import pytest
 
 from inspector.cli.demo import sample_named, samples
-from inspector.cli.fake_agent import FakeAgent
+from inspector.cli.fake_agent import FakeAgent, made_at
 from inspector.session.open import open_session
 from tests.program import COMMAND, environment, run_program
 from tests.terminal import kill
@@ -41,6 +43,19 @@ def test_a_growing_copy_ends_up_as_the_whole_sample(tmp_path: Path):
         assert source.read_bytes().startswith(first)
         wait_until(lambda: copy.path.read_bytes() == source.read_bytes())
     assert not copy.path.parent.exists()
+
+
+def test_a_growing_copy_can_have_been_made_just_now_with_the_pauses_that_were_recorded(tmp_path: Path):
+    source = sample_named("coding-agent").path
+    now = datetime.now(UTC)
+    with FakeAgent(source, beginning=1.0, now=now) as copy:
+        moved, recorded = open_session(copy.path), open_session(source)
+    pauses = [[later.time - each.time for each, later in pairwise(session.calls)] for session in (moved, recorded)]
+    assert pauses[0] == pytest.approx(pauses[1], abs=0.002)
+    assert 0 <= now.timestamp() - moved.calls[-1].time < 60
+    assert [call.usage for call in moved.calls] == [call.usage for call in recorded.calls]
+    epoch = made_at([b'{"timestamp":1793173200.0,"text":"\\"timestamp\\": 1793173200"}\n'], now)
+    assert epoch == [b'{"timestamp":%s,"text":"\\"timestamp\\": 1793173200"}\n' % str(now.timestamp()).encode()]
 
 
 def test_leaving_a_growing_copy_early_stops_it_and_leaves_nothing_behind():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,9 @@ def run(options: Namespace) -> int:
         return play(first, options.speed)
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
-        shown = stack.enter_context(FakeAgent(first.path)).path if first.grows else first.path
+        # Old records would be taken for those of a finished session, which is not followed.
+        growing = FakeAgent(first.path, now=datetime.now(UTC)) if first.grows else None
+        shown = first.path if growing is None else stack.enter_context(growing).path
         return open_screen([shown], listed=others)
 
 

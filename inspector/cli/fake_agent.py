@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from inspector.session.files import temporary_folder
@@ -21,6 +23,33 @@ SECONDS = 90.0
 
 LONGEST_PAUSE = 2.0
 
+_TIME = re.compile(rb'"timestamp": ?(?:"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"|(\d{10}(?:\.\d+)?)(?=[,}]))')
+"""When a record was made, in the two ways samples write it. In texts within records the quotation marks are escaped."""
+
+
+def made_at(lines: list[bytes], now: datetime) -> list[bytes]:
+    """The same records made later or earlier, the last of them now; their distances stay. A time zone is needed."""
+    made = [found for line in lines for found in _TIME.finditer(line)]
+    if not made:
+        return lines
+    later = now - max(map(_time, made))
+
+    def moved(found: re.Match[bytes]) -> bytes:
+        time = _time(found) + later
+        if found[1] is None:
+            return found[0].replace(found[2], str(time.timestamp()).encode())
+        return found[0].replace(
+            found[1], time.astimezone(UTC).replace(tzinfo=None).isoformat("T", "milliseconds").encode()
+        )
+
+    return [_TIME.sub(moved, line) for line in lines]
+
+
+def _time(found: re.Match[bytes]) -> datetime:
+    if found[1] is None:
+        return datetime.fromtimestamp(float(found[2]), UTC)
+    return datetime.fromisoformat(found[1].decode()).replace(tzinfo=UTC)
+
 
 class FakeAgent:
     """Copies a file of lines into a temporary folder, bit by bit, in a thread. Leaving the context removes the folder.
@@ -30,10 +59,19 @@ class FakeAgent:
         beginning: Share of its lines copied before the context is entered.
         seconds: Roughly how long the other lines take.
         seed: Makes the pauses irregular in the same way every time.
+        now: When the last record is made; None for the times that were recorded.
     """
 
-    def __init__(self, source: Path, beginning: float = BEGINNING, seconds: float = SECONDS, seed: int = 1) -> None:
-        self._lines = source.read_bytes().splitlines(keepends=True)
+    def __init__(
+        self,
+        source: Path,
+        beginning: float = BEGINNING,
+        seconds: float = SECONDS,
+        seed: int = 1,
+        now: datetime | None = None,
+    ) -> None:
+        lines = source.read_bytes().splitlines(keepends=True)
+        self._lines = lines if now is None else made_at(lines, now)
         self._first = max(1, round(len(self._lines) * beginning))
         self._pauses = random.Random(seed)  # noqa: S311  nothing here is secret
         self._mean = seconds / max(1, len(self._lines) - self._first)

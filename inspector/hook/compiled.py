@@ -6,6 +6,7 @@ with where it can run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +36,10 @@ AT_INSERTION = {
     "strands-offload": "it keeps results under references that Strands alone knows",
 }
 """Strategies that act at insertion in the system they describe, and why the hook does not."""
+
+
+_ANY_BATCH = 10_000_000
+"""A budget of characters that no batch of results exceeds: the most that `store-large` takes."""
 
 
 class UnusedStrategy(NamedTuple):
@@ -77,11 +82,23 @@ def applied_in_part(plan: Plan) -> list[UnusedStrategy]:
     """What the hook does not do of strategies that it applies, and why."""
     parts = []
     for strategy in plan.strategies:
-        if isinstance(strategy, StoreLarge):
+        if isinstance(strategy, StoreLarge) and strategy.batch_budget < _ANY_BATCH:
             parts.append(UnusedStrategy(strategy.name, "its budget of a batch depends on results that come later"))
         elif isinstance(strategy, DeepagentsEvict) and strategy.message_limit:
             parts.append(UnusedStrategy(strategy.name, "messages of the user stay whole: a hook sees results alone"))
     return parts
+
+
+def applied(plan: Plan) -> Plan:
+    """What of a plan the hook applies, as a plan of its own."""
+    return Plan.of(*(_applied(strategy) for strategy in plan.strategies if not _why_left_out(strategy)))
+
+
+def _applied(strategy: Strategy) -> Strategy:
+    if isinstance(strategy, StoreLarge):
+        limit = budgets_for_window(strategy.window, strategy.limit, strategy.batch_budget).result
+        return replace(strategy, limit=limit, window=0, batch_budget=_ANY_BATCH)
+    return replace(strategy, message_limit=0) if isinstance(strategy, DeepagentsEvict) else strategy
 
 
 def _why_left_out(strategy: Strategy) -> str:

@@ -61,19 +61,32 @@ def rounded_to(
     return (numbers.whole_dollars if step >= 1 else numbers.dollars)(towards(round(value / step, 6)) * step)
 
 
-def daily_saving(day: Band, numbers: NumberFormat) -> str:
-    """The dollars a day a saving comes to: `saves about $45 a day`, `costs about $45 more a day`."""
+def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:
+    """The dollars a day a saving comes to: `saves about $45 a day`, `costs about $45 more a day`.
+
+    Args:
+        day: The saving.
+        numbers: How numbers are written.
+        is_most: What gets needed text back is not taken off yet: `saves up to $45 a day`.
+    """
     dollars = about(_positive(day), numbers)
-    return f"saves about {dollars} a day" if day.middle >= 0 else f"costs about {dollars} more a day"
+    if day.middle < 0:
+        return f"costs about {dollars} more a day"
+    return f"saves {_nearness(is_most=is_most)} {dollars} a day"
 
 
-def monthly_saving(month: Band, numbers: NumberFormat) -> str:
+def monthly_saving(month: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:
     """The same a month, and from where to where it may be: `about $1,400 a month, $1,000 to $1,600`."""
     more = " more" if month.middle < 0 else ""
     shown = _positive(month)
     spread = between(shown, numbers)
     middle = about(shown, numbers)
-    return f"about {middle}{more} a month{'' if spread == middle else f', {spread}'}"
+    nearness = _nearness(is_most=is_most and not more)
+    return f"{nearness} {middle}{more} a month{'' if spread == middle else f', {spread}'}"
+
+
+def _nearness(*, is_most: bool) -> str:
+    return "up to" if is_most else "about"
 
 
 def _positive(band: Band) -> Band:

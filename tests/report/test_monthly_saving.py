@@ -48,5 +48,9 @@ def test_a_saving_is_said_with_what_it_may_come_to() -> None:
     assert daily_saving(day, ON_SCREEN) == "saves about $46 a day"
     assert monthly_saving(day.times(30), ON_SCREEN) == "about $1,400 a month, $1,000 to $1,600"
     assert monthly_saving(Band(45.0, 45.0, 45.0), ON_SCREEN) == "about $45.00 a month"
+    assert daily_saving(day, ON_SCREEN, is_most=True) == "saves up to $46 a day"
+    assert monthly_saving(day.times(30), ON_SCREEN, is_most=True).startswith("up to $1,400 a month")
+    loss = Band(-4.1, -2.5, -1.4)
+    assert "up to" not in daily_saving(loss, ON_SCREEN, is_most=True) + monthly_saving(loss, ON_SCREEN, is_most=True)
     assert runs_a_day(RunsPerDay(1)) == "1 run a day, as set"
     assert runs_a_day(ASSUMED_RUNS) == "1 run a day, assumed"

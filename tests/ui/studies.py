@@ -181,9 +181,18 @@ class Compare(Study):
         """What the plans that are compared are known by."""
         return list(self._screen._contenders)
 
+    def idle_keys(self) -> set[str]:
+        """What the plans are known by that changed nothing, but for parts of others, which have rows only if best."""
+        plans = self._screen._contenders.values()
+        return {each.key for each in plans if each.found.first_firing is None and not (each.is_part or each.is_current)}
+
     def plan(self, name: str) -> Any:
         """A plan that is compared."""
         return self._screen._contenders[name].plan
+
+    def answer(self, name: object) -> Any:
+        """Whether the agent of the session can apply a plan."""
+        return self._screen._contenders[str(name)].answer
 
     def title(self, name: str) -> str:
         """What a plan is called in its row."""

@@ -20,9 +20,11 @@ from inspector.strategies.plan import Plan
 from inspector.strategies.registry import STRATEGIES
 from inspector.ui.compare import screen as compare_screen
 from inspector.ui.compare.rows import NEVER_APPLIED
+from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.ui.studies import BASELINE, CURRENT, Compare
 
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 ALWAYS = {"keep-recent", "tiered-stale"}
 
 few_plans = pytest.mark.usefixtures("every_third_plan")
@@ -68,13 +70,13 @@ async def test_the_screen_and_the_command_agree_to_the_token(running, session_fi
             assert found.figures.cache_breaks.value == printed[name]["figures"]["cache_breaks"]
 
 
-async def test_what_saves_most_comes_first_and_a_loss_shows_its_sign(running, session_file) -> None:
+async def test_what_saves_most_net_comes_first_and_a_loss_shows_its_sign(running, session_file) -> None:
     async with running(session_file.path, size=(160, 60)) as run:
         compare = await Compare.opened(run)
-        best, *saved = [compare.found(str(row.key)).savings.usd.value for row in compare.table.rows[1:-1]]
-        assert saved == sorted(saved, reverse=True)
-        assert saved[0] > 0 > saved[-1]
-        assert best > 0
+        rows = [row for row in compare.table.rows[1:-1] if row.key != CURRENT]
+        net = [row.cells["net"].order for row in rows]
+        assert net[1:] == sorted(net[1:], reverse=True)
+        assert net[0] > 0 > net[-1]
         losing = next(line for line in run.lines() if f"{compare.table.rows[-2].key} " in line)
         assert f"{MINUS}$" in losing
 
@@ -86,8 +88,8 @@ async def test_arrows_and_titles_sort_and_the_cursor_stays_on_its_plan(running, 
         await run.tap("down", "down")
         key = compare.table.row_here
         await run.tap("right")
-        assert compare.table.sorting.column == "share"
-        await run.tap("left", "left", "left", "s")
+        assert compare.table.sorting.column == "needed"
+        await run.tap("left", "left", "left", "left", "left", "s")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("cost", True)
         costs = [row.cells["cost"].order for row in compare.table.rows[2:-1]]
         assert costs == sorted(costs, reverse=True)
@@ -176,12 +178,12 @@ async def test_a_small_screen_shows_kinds_and_risk_the_best_plan_and_what_never_
         }
         assert least[best] == max(usd for key, usd in least.items() if key not in rejected)
 
-        await run.tap("right", "right", "right")
+        await run.tap("right")
         assert (compare.table.sorting.column, compare.table.sorting.falls) == ("needed", False)
         assert compare.table.row_here == best
 
         shown = set(compare.table.row_of)
-        idle = {"keep-recent"} | {key for key in compare.every_key() if compare.found(key).first_firing is None}
+        idle = {"keep-recent"} | compare.idle_keys()
         assert shown.isdisjoint(idle - {BASELINE, CURRENT})
         await run.tap("end", "enter")
         assert idle <= set(compare.table.row_of)
@@ -210,6 +212,48 @@ async def test_the_front_is_shown_by_a_key_says_why_and_enter_takes_any_plan_of_
         await run.until_open("session")
         await run.settled()
         assert run.plan.strategies == plan.strategies
+
+
+async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of_it_has_a_line(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
+        compare = await Compare.opened(run)
+        rows = compare.table.row_of
+        can = {key for key in rows if key not in (BASELINE, NEVER_APPLIED) and compare.answer(key).is_whole}
+        assert "trim-at-insertion" in can
+        assert {key for key, row in rows.items() if row.mark == "✓"} == can
+        assert all(compare.answer(key).is_whole for key, row in rows.items() if row.mark == "✓")
+        line = next(each for each in run.lines() if "✓ Claude Code can apply" in each and "$" in each)
+        best = max(can, key=lambda key: rows[key].cells["net"].order)
+        assert compare.title(best)[:10] in line
+
+        # The key of the best plan goes on to the safer one, and to this one.
+        await run.tap("asterisk")
+        seen = [compare.table.row_here]
+        while seen.count(seen[0]) == 1:
+            await run.tap("asterisk")
+            seen.append(compare.table.row_here)
+        assert best in seen
+
+
+async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_saves(running) -> None:
+    async with running(SAMPLE, size=(120, 36)) as run:
+        compare = await Compare.opened(run)
+        compare.table.go_to("aggressive")
+        await run.pause()
+        said = dict(compare.facts)["use it"]
+        assert said.startswith("Claude Code can apply a part of it: trim-at-insertion, which saves $")
+        part = compare.plan("part of aggressive")
+        assert [strategy.name for strategy in part.strategies] == ["trim-at-insertion"]
+        alone = replay(run.inputs, part)
+        saved = run.baseline.figures.cost_usd.value - alone.figures.cost_usd.value
+        assert f"which saves ${saved:,.2f}" in said
+
+
+async def test_of_an_agent_that_nothing_is_known_of_no_plan_is_marked_as_one_it_can_apply(running) -> None:
+    async with running(ROOT / "sample_sessions" / "local-agent.json", size=(120, 36)) as run:
+        compare = await Compare.opened(run)
+        assert all(row.mark != "✓" for row in compare.table.rows)
+        assert "can apply" not in run.text().replace("whether this agent can apply it is not known here", "")
 
 
 async def test_what_is_not_another_plan_is_not_taken(running, session_file) -> None:

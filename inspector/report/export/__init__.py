@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.session.model import Session
+    from inspector.strategies.core.strategy import Strategy
     from inspector.strategies.plan import Plan
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
@@ -54,11 +55,17 @@ class AgentsAnswer(NamedTuple):
         verdict: The answer, in a few words: `Claude Code cannot apply it`.
         advice: What can be done, in a sentence.
         names: What to export it as, the most fitting first; `OWN_CODE` where the agent cannot.
+        agent: What the agent is called.
+        applied: The strategies the agent would apply, with the values that apply there; None where nobody knows.
+        is_whole: They are the whole plan.
     """
 
     verdict: str
     advice: str
     names: tuple[str, ...]
+    agent: str
+    applied: tuple[Strategy, ...] | None
+    is_whole: bool = False
 
     @property
     def in_short(self) -> str:
@@ -105,15 +112,19 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     names = OF_AGENTS.get(name)
     own_code = "Code of your own applies any plan."
     if names is None:
-        return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,))
+        return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,), agent, None)
     made = {each: exported for each in names if (exported := _exported(plan, each)) is not None}
     whole = tuple(each for each, exported in made.items() if not exported.left_out)
     if whole:
-        return AgentsAnswer(f"{agent} can apply it", f"By {TITLES[whole[0]]}.", whole)
+        by = f"By {TITLES[whole[0]]}."
+        return AgentsAnswer(f"{agent} can apply it", by, whole, agent, plan.strategies, is_whole=True)
     if made:
-        return AgentsAnswer(f"{agent} can apply a part of it", f"By {TITLES[next(iter(made))]}.", tuple(made))
+        name, exported = next(iter(made.items()))
+        by = f"By {TITLES[name]}."
+        return AgentsAnswer(f"{agent} can apply a part of it", by, tuple(made), agent, exported.applied)
     takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
-    return AgentsAnswer(f"{agent} cannot apply it", f"It can be given {takes}. {own_code}", (OWN_CODE,))
+    advice = f"It can be given {takes}. {own_code}"
+    return AgentsAnswer(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
 
 
 def _exported(plan: Plan, name: str) -> Exported | None:

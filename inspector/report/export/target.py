@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.errors import InspectorError
 from inspector.strategies.core.parametrized import Parametrized
-from inspector.strategies.registry import SYSTEMS, value_of
+from inspector.strategies.registry import SYSTEMS, value_of, with_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from inspector.strategies.core.parameters import Parameter
     from inspector.strategies.core.strategy import Counterpart, Strategy
     from inspector.strategies.plan import Plan
 
@@ -32,12 +33,14 @@ class Exported:
         language: What it is written in: `python`, `json`, `yaml`, `toml`, `rust`.
         where: Where it goes, in a sentence.
         left_out: What of the plan cannot be said there, one sentence each.
+        applied: What of the plan's strategies it says, with the values that apply there.
     """
 
     text: str
     language: str
     where: str
     left_out: tuple[str, ...]
+    applied: tuple[Strategy, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -88,19 +91,32 @@ def export_to(target: Target, plan: Plan) -> Exported:
         takes = ", ".join(target.takes)
         raise ExportError(f"nothing in this plan can be said to {target.title}; it takes {takes}")
     text = target.write({name: chosen[name] for name in target.takes if name in chosen})
-    return Exported(text, target.language, target.where, tuple(left_out))
+    applied = tuple(_applied(strategy) for strategy in chosen.values())
+    return Exported(text, target.language, target.where, tuple(left_out), applied)
 
 
 def _left_out(strategy: Strategy) -> list[str]:
     counterpart = counterpart_of(strategy)
     sentences = []
-    for parameter in strategy.parameters:
-        value = value_of(strategy, parameter)
-        if parameter.name in counterpart.names or value == parameter.default:
-            continue
+    for parameter in _not_said(strategy):
         why = "is a constant there" if parameter.name in counterpart.constants else "has no counterpart there"
-        sentences.append(f"{strategy.name}: {parameter.name}={_shown(value)} {why} ({parameter.default!r} applies)")
+        value = _shown(value_of(strategy, parameter))
+        sentences.append(f"{strategy.name}: {parameter.name}={value} {why} ({parameter.default!r} applies)")
     return sentences
+
+
+def _not_said(strategy: Strategy) -> list[Parameter]:
+    """Parameters whose values cannot be said there, and are others than there."""
+    names = counterpart_of(strategy).names
+    return [
+        parameter
+        for parameter in strategy.parameters
+        if parameter.name not in names and value_of(strategy, parameter) != parameter.default
+    ]
+
+
+def _applied(strategy: Strategy) -> Strategy:
+    return with_values(strategy, {parameter.name: parameter.default for parameter in _not_said(strategy)})
 
 
 def _shown(value: object) -> str:

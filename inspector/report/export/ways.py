@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from inspector.hook.compiled import applied_in_part, left_out
+from inspector.hook.compiled import applied, applied_in_part, left_out
 from inspector.report.export.target import Exported, ExportError
 from inspector.strategies.plan import Plan
 
@@ -53,7 +53,7 @@ def _own_code(plan: Plan) -> Exported:
         "In code that calls the model, before every call. Adapters do it for SDKs and frameworks: "
         "inspector help adapters"
     )
-    return Exported(text, "python", where, ())
+    return Exported(text, "python", where, (), plan.strategies)
 
 
 def _hook(plan: Plan) -> Exported:
@@ -72,7 +72,8 @@ def _hook(plan: Plan) -> Exported:
         "then on results are cut before the model sees them: inspector help hook"
     )
     parts = (*lacking, *applied_in_part(plan))
-    return Exported(text, "sh", where, tuple(f"{each.name}: {each.reason}" for each in parts))
+    left = tuple(f"{each.name}: {each.reason}" for each in parts)
+    return Exported(text, "sh", where, left, applied(plan).strategies)
 
 
 WAYS: Mapping[str, Way] = {

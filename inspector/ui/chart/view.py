@@ -274,14 +274,18 @@ def moment_of(outcome: Outcome, call: int | None) -> str:
 
 
 def _next_prompt(outcome: Outcome) -> str:
-    """What the next prompt comes to, as recorded and with the plan, and of what window; empty without a call."""
+    """What the next prompt comes to, as recorded and with the plan, of what window, and whether it is over it.
+
+    Empty without a call.
+    """
     replay, window = outcome.replay, outcome.inputs.window
     count = replay.history.call_count
     if not count:
         return ""
     sent = context_blocks.prompt_at(replay, count)
     of = f" of {ON_SCREEN.marked(window_size(window.size), window.tokens.known.value)}" if window.size else ""
-    written = f"{ON_SCREEN.marked(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}"
+    over = ", over the window" if window.size and (sent.value or 0) > window.size else ""
+    written = f"{ON_SCREEN.marked(ON_SCREEN.short(sent.value or 0), sent.known.value)}{of}{over}"
     if replay is outcome.baseline:
         return written
     recorded = context_blocks.prompt_at(outcome.baseline, count)

@@ -8,16 +8,25 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
+from inspector.report.export import answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
-from inspector.ui.compare.rows import BEST_MARK, PASSED_OVER_MARK, SAFEST_MARK, PlanKind, leaves_out
+from inspector.strategies.plan import Plan
+from inspector.ui.compare.rows import (
+    APPLIES_MARK,
+    BEST_MARK,
+    PASSED_OVER_MARK,
+    SAFEST_MARK,
+    Contender,
+    PlanKind,
+    leaves_out,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from inspector.replay.figure import Figure
-    from inspector.ui.compare.rows import Contender
 
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
@@ -63,7 +72,41 @@ class Headline(NamedTuple):
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
     """The plan that saves most net of recoveries, as `BestPlanSearch` chooses it."""
-    return _most(filter(could_be_best, contenders), lambda each: each.net_share or 0.0)
+    plans = (each for each in contenders if could_be_best(each) and not each.is_part)
+    return _most(plans, lambda each: each.net_share or 0.0)
+
+
+def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contender]:
+    """What the session's agent can apply of the plans that it cannot apply whole, where that is no plan among them.
+
+    Args:
+        contenders: The plans.
+        format_name: The format of the session.
+    """
+    known = {each.plan.strategies for each in contenders}
+    parts = []
+    for each in contenders:
+        applied = None if each.answer is None else each.answer.applied
+        if not applied or applied in known:
+            continue
+        known.add(applied)
+        name = f"part of {each.name}"
+        plan = Plan.of(*applied, name=name)
+        parts.append(Contender(name, name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
+    return parts
+
+
+def part_in(contenders: Iterable[Contender], each: Contender) -> Contender | None:
+    """What the session's agent can apply of a plan, where that is not the whole of it."""
+    if each.answer is None or each.answer.is_whole or not each.answer.applied:
+        return None
+    return next((other for other in contenders if other.plan.strategies == each.answer.applied), None)
+
+
+def applicable_of(contenders: Iterable[Contender]) -> Contender | None:
+    """The best of what the session's agent can apply, parts of plans among it."""
+    plans = [each for each in contenders if could_be_best(each) and each.can_be_applied]
+    return _most(sorted(plans, key=attrgetter("is_part")), lambda each: each.net_share or 0.0)
 
 
 def could_be_best(each: Contender) -> bool:
@@ -86,7 +129,8 @@ def safest_of(contenders: Iterable[Contender]) -> Contender | None:
     found = [
         each
         for each in contenders
-        if could_be_best(each) and each.recoveries is not None and (each.net_share or 0.0) >= WORTHWHILE
+        if could_be_best(each) and not each.is_part and each.recoveries is not None
+        if (each.net_share or 0.0) >= WORTHWHILE
     ]
     found.sort(key=lambda each: each.kind in _LAST)
     best = max(found, key=lambda each: each.net_share or 0.0, default=None)
@@ -142,6 +186,30 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
     )
 
 
+def applicable_line(contenders: Iterable[Contender], best: Contender | None, waiting: int) -> Headline | None:
+    """The line on the best plan that the session's agent can apply.
+
+    None where the best of all is such a plan, there is no plan to recommend, or nobody knows what the agent can apply.
+    """
+    known = [each for each in contenders if each.answer is not None and each.answer.applied is not None]
+    if best is None or best.can_be_applied or not known or known[0].answer is None:
+        return None
+    agent, found = known[0].answer.agent, applicable_of(known)
+    if found is None:
+        said = (
+            f"nothing {agent} can apply by itself saves here so far" if waiting else f"nothing {agent} can apply saves"
+        )
+        return Headline(f"{APPLIES_MARK} {said}; w e writes a plan as code", f"{APPLIES_MARK} {said}")
+    so_far = " so far" if waiting else ""
+    name, (risk, short_risk) = one_line(found.name), _risk(found)
+    return Headline(
+        f"{APPLIES_MARK} best {agent} can apply{so_far}: {name} saves {_saving(found)}; {risk}",
+        f"{APPLIES_MARK} {agent} can apply{so_far}: {name} {_amount(found)}{short_risk}",
+        *_gone(found),
+        is_good=True,
+    )
+
+
 def _less_net(safest: Contender, best: Contender) -> str:
     """What a plan saves net of recoveries, and how much less that is than the best; empty where there is no price."""
     most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
@@ -184,11 +252,15 @@ def headline(
         short_of = of if waiting else of.replace(" plan", "")
         name = one_line(best.name)
         risk, short_risk = _risk(best)
+        applicable = applicable_of(contenders)
+        marks = [BEST_MARK]
+        marks += [] if safest is None or is_safest else [SAFEST_MARK]
+        marks += [] if applicable is None or applicable.key == best.key else [APPLIES_MARK]
         return Headline(
             f"{BEST_MARK} {of}: {name} saves {_saving(best)}; {risk}",
             f"{BEST_MARK} {short_of}: {name} {_amount(best)}{short_risk}",
             *_gone(best),
-            f"{KEY_OF_BEST} goes there, {KEY_OF_FRONT} shows the front",
+            f"{KEY_OF_BEST} goes to {' '.join(marks)}, {KEY_OF_FRONT} shows the front",
             is_good=True,
         )
     if waiting:

@@ -67,7 +67,7 @@ def front_of(
         best: The best of them; stays among them where another one saves more and is needed as often, but for more.
         safest: The safest of them, which stays as well.
     """
-    found = _not_beaten([each for each in contenders if could_be_best(each)])
+    found = _not_beaten([each for each in contenders if could_be_best(each) and not each.is_part])
     for each in (best, safest):
         if each is not None and all(each.key != other.key for other in found):
             found.append(each)
@@ -76,7 +76,7 @@ def front_of(
 
 def beside_front(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
     """Plans that are not recommended, and that no other plan beats: on the front they would be otherwise."""
-    known = [each for each in contenders if not each.is_baseline and each.found is not None]
+    known = [each for each in contenders if not (each.is_baseline or each.is_part) and each.found is not None]
     return tuple(each for each in _not_beaten(known) if why_passed_over(each))
 
 

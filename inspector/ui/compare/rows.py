@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.hazards import HazardKind
@@ -12,7 +11,7 @@ from inspector.replay.analysis.recoveries import net_share
 from inspector.replay.figure import HowKnown
 from inspector.report.catalogue import NeededLaterFacts, PlanFacts, quantity
 from inspector.report.numbers import ON_SCREEN, UNKNOWN
-from inspector.report.recovery_words import recovery_words
+from inspector.report.recovery_words import recovery_words, saved_words
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind
 from inspector.strategies.presets import PRESETS
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.hazards import Hazard
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.figure import Figure
+    from inspector.report.export import AgentsAnswer
     from inspector.strategies.plan import Plan
 
 NOTHING_CUT: Final = "nothing cut"
@@ -34,6 +34,7 @@ CURRENT_MARK: Final = "●"
 BEST_MARK: Final = "★"
 SAFEST_MARK: Final = "◆"
 PASSED_OVER_MARK: Final = "✗"
+APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
 """Key of the row that stands for all plans that changed nothing."""
 FOLDED, UNFOLDED = "▸", "▾"
@@ -50,20 +51,20 @@ def _title(path: str) -> str:
 
 COLUMNS: Final = (
     Column("name", "plan", 17, 34, is_text=True, falls=False, keeps_end=True),
-    Column("kind", "kind", 8, is_text=True, falls=False),
-    Column("tokens", _title("figures.prompt_tokens"), 6, 12),
-    Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="█ ░ cut", rank=4),
-    Column("peak", _title("figures.peak_prompt_tokens"), 7, rank=7),
-    Column("cost", _title("figures.cost_usd"), 8, 9, falls=False, rank=2),
-    Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█░ saved", rank=5, falls=False),
-    Column("saved", _title("saved.usd"), 9, 10, rank=1),
+    Column("kind", "kind", 8, is_text=True, falls=False, rank=1),
+    Column("tokens", _title("figures.prompt_tokens"), 6, 12, rank=2),
+    Column("token-bar", "█ sent ░ cut", 8, 28, is_bar=True, short="█ ░ cut", rank=5),
+    Column("peak", _title("figures.peak_prompt_tokens"), 7, rank=8),
+    Column("cost", _title("figures.cost_usd"), 8, 9, falls=False, rank=3),
+    Column("cost-bar", "█ cost ░ saved", 8, 28, is_bar=True, short="█░ saved", rank=6, falls=False),
+    Column("saved", _title("saved.usd"), 9, 10),
     Column("share", _title("saved.percent"), 8),
-    Column("net", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10, rank=1),
+    Column("net", quantity(NeededLaterFacts, "saved_at_least_usd").short_label, 9, 10),
     Column("needed", "needed", 7, falls=False),
-    Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=3),
-    Column("fires", _title("first_firing"), 8, falls=False, rank=6),
-    Column("hazards", "risks", 6, falls=False, rank=8),
-    Column("pays", _title("break_even_call"), 11, falls=False, rank=9),
+    Column("breaks", _title("figures.cache_breaks"), 7, falls=False, rank=4),
+    Column("fires", _title("first_firing"), 8, falls=False, rank=7),
+    Column("hazards", "risks", 6, falls=False, rank=9),
+    Column("pays", _title("break_even_call"), 11, falls=False, rank=10),
 )
 
 
@@ -75,6 +76,7 @@ class PlanKind(StrEnum):
     YOURS = "yours"
     STRATEGY = "strategy"
     PRESET = "preset"
+    PART = "part"
 
     @classmethod
     def of(cls, plan: Plan) -> PlanKind:
@@ -86,6 +88,7 @@ _TOLD: Final = {
     PlanKind.YOURS: "A plan of yours.",
     PlanKind.STRATEGY: "One strategy with its defaults for this session.",
     PlanKind.PRESET: "A preset: a whole plan, as a known agent uses it or made for this program.",
+    PlanKind.PART: "What the session's agent can apply of a plan it cannot apply whole.",
 }
 
 
@@ -101,6 +104,7 @@ class Contender:
         found: What came of it; None while it waits.
         recoveries: What it cut that was needed later, priced; None while that is not known.
         failure: What went wrong instead; empty when nothing did.
+        answer: Whether the agent of the session can apply it; None where that is not asked.
     """
 
     key: str
@@ -110,6 +114,7 @@ class Contender:
     found: ComparedPlan | None = None
     recoveries: Recoveries | None = None
     failure: str = ""
+    answer: AgentsAnswer | None = None
 
     @property
     def is_baseline(self) -> bool:
@@ -120,6 +125,16 @@ class Contender:
     def is_current(self) -> bool:
         """It is the plan of the main screen."""
         return self.kind is PlanKind.CURRENT
+
+    @property
+    def is_part(self) -> bool:
+        """It is what the session's agent can apply of another one."""
+        return self.kind is PlanKind.PART
+
+    @property
+    def can_be_applied(self) -> bool:
+        """The agent of the session can apply it, all of it."""
+        return self.answer is not None and self.answer.is_whole
 
     @property
     def saved_share(self) -> float:
@@ -136,8 +151,8 @@ class Contender:
     @property
     def is_idle(self) -> bool:
         """It was replayed, changed nothing, and is not there to be compared with."""
-        compared_with = self.is_baseline or self.is_current
-        return not compared_with and self.found is not None and self.found.first_firing is None
+        stays_hidden = self.is_baseline or self.is_current or self.is_part
+        return not stays_hidden and self.found is not None and self.found.first_firing is None
 
 
 def current_name(plan: Plan) -> str:
@@ -151,24 +166,34 @@ def compare_table(
     best: str = "",
     passed_over: Collection[str] = (),
     safest: str = "",
+    applicable: str = "",
     *,
     is_unfolded: bool = False,
 ) -> Table:
     """The table of everything known so far. Plans that are equal in what it is sorted by stand by what they save.
+
+    Of parts of plans the best that the session's agent can apply has a row, if it is one.
 
     Args:
         contenders: The plans.
         best: Key of the plan that is marked as the best.
         passed_over: Keys of plans that are marked as not to be recommended.
         safest: Key of the plan that is marked as the safest.
+        applicable: Key of the best plan that the session's agent can apply.
         is_unfolded: Plans that changed nothing have rows of their own.
     """
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     idle = [each for each in contenders if each.is_idle]
-    shown = [each for each in contenders if is_unfolded or not each.is_idle]
+    shown = [
+        each
+        for each in contenders
+        if (is_unfolded or not each.is_idle) and (not each.is_part or each.key == applicable)
+    ]
     shown = _each_once(shown)
-    shown.sort(key=attrgetter("is_baseline", "saved_share"), reverse=True)
+    shown.sort(key=lambda each: (each.is_baseline, each.key == best, each.saved_share), reverse=True)
     marks = dict.fromkeys(passed_over, PASSED_OVER_MARK) | {safest: SAFEST_MARK} | {best: BEST_MARK}
+    if not any(each.is_current for each in shown):
+        marks |= {each.key: CURRENT_MARK for each in shown if each.is_baseline}
     rows = [_row(each, baseline, marks.get(each.key, "")) for each in shown]
     if idle:
         rows.append(
@@ -178,10 +203,15 @@ def compare_table(
 
 
 def _each_once(shown: list[Contender]) -> list[Contender]:
-    """Plans without the main screen's where another row is of the same strategies: that row is called the current."""
+    """Plans without the main screen's where another row is of the same strategies: that row is called the current.
+
+    Without any strategy it is the session with nothing cut.
+    """
     current = next((each for each in shown if each.is_current), None)
-    if current is None or not current.plan.strategies:
+    if current is None:
         return shown
+    if not current.plan.strategies:
+        return [each for each in shown if each is not current]
     same = (each for each in shown if each.found is not None and not (each.is_baseline or each.is_current))
     twin = next((each for each in same if each.plan.strategies == current.plan.strategies), None)
     if twin is None:
@@ -208,7 +238,7 @@ def _amount(found: ComparedPlan, name: str) -> float | None:
 
 def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> FigureRow:
     is_best = verdict == BEST_MARK
-    mark = verdict or (CURRENT_MARK if each.is_current else " ")
+    mark = verdict or (CURRENT_MARK if each.is_current else APPLIES_MARK if each.can_be_applied else " ")
     found = each.found
     kind = Cell(each.kind.value, style="table--name" if each.kind is PlanKind.PRESET else "", order=each.kind.value)
     if found is None:
@@ -252,7 +282,7 @@ def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> Figure
         cells,
         mark,
         "table--faint" if is_idle and not each.is_baseline else "",
-        is_first=each.is_baseline or is_best,
+        is_first=each.is_baseline or is_best or (each.is_current and bool(each.plan.strategies)),
     )
 
 
@@ -320,7 +350,7 @@ def about(
     passed_over: str = "",
     *,
     is_best: bool = False,
-    verdict: str = "",
+    part: Contender | None = None,
 ) -> list[tuple[str, str]]:
     """The details of one plan, line by line: a label and a text, which may hold a user's.
 
@@ -330,7 +360,7 @@ def about(
         why: Why it is the best one, or not.
         passed_over: Why it is not recommended; empty where it may be.
         is_best: It is the best one.
-        verdict: Whether the agent of the session can apply it, in short; empty where that is not asked.
+        part: What the session's agent can apply of it, where that is not all.
     """
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -342,7 +372,7 @@ def about(
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
     # Where there is little room, the end is cut off: what stands in the row is told after what does not.
-    use = [("use it", f"{verdict} (w e)")] if verdict else []
+    use = [] if each.answer is None else [("use it", f"{_used(each.answer, part)} (w e)")]
     lines = [*_found(each, baseline), ("what", what), *_when(each), *use, *_risks(each)]
     gone = leaves_out(each)
     if gone:
@@ -357,6 +387,21 @@ def about(
     if specs:
         lines.append(("as", specs))
     return [*lines, ("from", strategies[0].source)] if len(strategies) == 1 else lines
+
+
+def _used(answer: AgentsAnswer, part: Contender | None) -> str:
+    """Whether the session's agent can apply a plan, and what the part saves that it can."""
+    if part is None:
+        return answer.in_short
+    said = f"{answer.in_short}: {', '.join(strategy.name for strategy in part.plan.strategies)}"
+    if part.found is None:
+        return said
+    if part.found.first_firing is None:
+        return f"{said}, which changes nothing here"
+    usd, net = part.found.savings.usd.value, None if part.recoveries is None else part.recoveries.band_low
+    if usd is None:
+        return f"{said}, which saves {ON_SCREEN.share(part.saved_share)} of the tokens"
+    return f"{said}, which {saved_words(usd, net, ON_SCREEN) or f'saves {ON_SCREEN.dollars(usd)}'}"
 
 
 _LEFT_OUT: Final = {

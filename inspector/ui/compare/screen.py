@@ -27,8 +27,12 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import COMPARE
 from inspector.ui.compare.best import (
     about_passed_over,
+    applicable_line,
+    applicable_of,
     best_of,
     headline,
+    part_in,
+    parts_of,
     safest_line,
     safest_of,
     told_of_passing_over,
@@ -36,6 +40,7 @@ from inspector.ui.compare.best import (
 )
 from inspector.ui.compare.front import beside_front, front_of, front_table, why
 from inspector.ui.compare.rows import (
+    APPLIES_MARK,
     NEVER_APPLIED,
     NOTHING_CUT,
     Contender,
@@ -150,6 +155,7 @@ class CompareScreen(StudyScreen):
         with Pane("Compare", id="compare"):
             yield BestLine(id="best-line")
             yield BestLine(id="safest-line", classes="-silent")
+            yield BestLine(id="applicable-line", classes="-silent")
             yield PlansTable(id="plans")
         with Pane("Plan", id="compare-about"):
             yield Facts()
@@ -165,6 +171,8 @@ class CompareScreen(StudyScreen):
         self.shows_front = False
         """Only the plans of the front are shown."""
         self._best: Contender | None = None
+        self._recommended: tuple[Contender, ...] = ()
+        """The best plan, the safest, and the best that the session's agent can apply: those there are, each once."""
         self._begins = True
         """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
 
@@ -179,9 +187,9 @@ class CompareScreen(StudyScreen):
         return bool(self._contenders) and not self._waiting
 
     def on_mount(self) -> None:
-        """Sort by what is saved, the most first."""
+        """Sort by what is saved net, the most first."""
         self.query_one("#compare-about", Pane).say_below("")
-        self.plans.sorting = Sorting("saved")
+        self.plans.sorting = Sorting("net")
         self.plans.focus()
 
     def on_key(self, event: events.Key) -> None:
@@ -200,7 +208,8 @@ class CompareScreen(StudyScreen):
         if self._inputs is None:
             self._start()
         elif self._inputs is self.outcome.inputs and self._contenders[CURRENT].plan != plan:
-            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, PlanKind.CURRENT)
+            answer = answer_for(self.outcome.inputs.history.session.format, plan)
+            self._contenders[CURRENT] = Contender(CURRENT, current_name(plan), plan, PlanKind.CURRENT, answer=answer)
             self._waiting = [CURRENT, *(key for key in self._waiting if key != CURRENT)]
             self._fill()
             self._replay()
@@ -218,15 +227,15 @@ class CompareScreen(StudyScreen):
         if self._inputs is outcome.inputs or self.controller.session is None:
             return
         self._inputs, self._started = outcome.inputs, monotonic()
-        fresh = [
-            Contender(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED),
+        session = outcome.inputs.history.session
+        found = [
             Contender(CURRENT, current_name(outcome.plan), outcome.plan, PlanKind.CURRENT),
             *self._saved(),
-            *(
-                Contender(plan.name, plan.name, plan, PlanKind.of(plan))
-                for plan in plans_to_compare(outcome.inputs.history.session)
-            ),
+            *(Contender(plan.name, plan.name, plan, PlanKind.of(plan)) for plan in plans_to_compare(session)),
         ]
+        found = [replace(each, answer=answer_for(session.format, each.plan)) for each in found]
+        nothing_cut = Contender(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
+        fresh = [nothing_cut, *found, *parts_of(found, session.format)]
         # Figures of a moment ago are better than none while the newer ones are worked out.
         known = {each.key: each for each in self._contenders.values()}
         self._contenders = {
@@ -240,9 +249,9 @@ class CompareScreen(StudyScreen):
         self._replay()
 
     @staticmethod
-    def _order(each: Contender) -> tuple[bool, bool, int]:
+    def _order(each: Contender) -> tuple[bool, bool, bool, int]:
         """When a plan is replayed: what everything is compared with, then what was the best on other sessions."""
-        return not each.is_baseline, not each.is_current, place_in_order(each.plan)
+        return not each.is_baseline, not each.is_current, each.is_part, place_in_order(each.plan)
 
     def _saved(self) -> list[Contender]:
         """The other plan, and those the user saved."""
@@ -295,8 +304,14 @@ class CompareScreen(StudyScreen):
         contenders = list(self._contenders.values())
         self._best = best_of(contenders)
         best = "" if self._best is None else self._best.key
-        safest = safest_of(contenders)
-        passed_over = [each for each in contenders if why_passed_over(each) and not (each.is_current or each.is_idle)]
+        safest, applicable = safest_of(contenders), applicable_of(contenders)
+        recommended = {each.key: each for each in (self._best, safest, applicable) if each is not None}
+        self._recommended = tuple(recommended.values())
+        passed_over = [
+            each
+            for each in contenders
+            if why_passed_over(each) and not (each.is_current or each.is_idle or each.is_part)
+        ]
         if self.shows_front:
             passed_over = list(beside_front(contenders))
             self.plans.table = front_table(contenders, self._best, safest)
@@ -306,16 +321,16 @@ class CompareScreen(StudyScreen):
                 best,
                 [each.key for each in passed_over],
                 "" if safest is None else safest.key,
+                "" if applicable is None else applicable.key,
                 is_unfolded=self._is_unfolded,
             )
         waiting = len(self._waiting)
         self.query_one("#best-line", BestLine).said = headline(contenders, self._best, waiting, safest)
-        safest_said = self.query_one("#safest-line", BestLine)
-        safest_said.said = safest_line(self._best, safest, waiting)
-        safest_said.set_class(safest_said.said is None, "-silent")
+        self._say("#safest-line", safest_line(self._best, safest, waiting))
+        self._say("#applicable-line", applicable_line(contenders, self._best, waiting))
         done = len(contenders) - len(self._waiting)
         self.status.progress = WorkProgress("replaying plans", done / len(contenders)) if self._waiting else None
-        count = sum(not (each.is_baseline or each.is_current) for each in contenders)
+        count = sum(not (each.is_baseline or each.is_current or each.is_part) for each in contenders)
         pane = self.query_one("#compare", Pane)
         calls = ON_SCREEN.plural(self.outcome.inputs.history.call_count, "call")
         if self.shows_front:
@@ -326,8 +341,21 @@ class CompareScreen(StudyScreen):
             away = f" · {folded} never applied, folded" if folded else ""
             title = f"Compare {ON_SCREEN.plural(count, 'plan')} over {calls}{away}"
         pane.border_title = Content(title)
-        about_marks = filter(None, [about_passed_over(passed_over), legend_of(self.plans.table)])
+        about_marks = filter(
+            None, [about_passed_over(passed_over), self._about_applicable(), legend_of(self.plans.table)]
+        )
         pane.say_below("  ".join(about_marks))
+
+    def _about_applicable(self) -> str:
+        """What the mark of plans stands for that the session's agent can apply; empty where none has it."""
+        marked = (self._contenders.get(str(row.key)) for row in self.plans.table.rows if row.mark == APPLIES_MARK)
+        each = next(marked, None)
+        return f"{APPLIES_MARK} {each.answer.agent} can apply" if each is not None and each.answer is not None else ""
+
+    def _say(self, line: str, said: Headline | None) -> None:
+        widget = self.query_one(line, BestLine)
+        widget.said = said
+        widget.set_class(said is None, "-silent")
 
     @on(FigureTable.Highlighted)
     def _highlighted(self) -> None:
@@ -344,10 +372,9 @@ class CompareScreen(StudyScreen):
         reason = why(each, self._best, others) if is_best or each in others else ""
         pane.border_title = Content(one_line(each.name))
         passed_over = told_of_passing_over(each, self._best)
-        session = self.controller.session
-        verdict = "" if session is None or each.is_baseline else answer_for(session.format, each.plan).in_short
         nothing_cut = self._contenders[BASELINE].found
-        facts.facts = tuple(about(each, nothing_cut, reason, passed_over, is_best=is_best, verdict=verdict))
+        part = part_in(self._contenders.values(), each)
+        facts.facts = tuple(about(each, nothing_cut, reason, passed_over, is_best=is_best, part=part))
 
     @on(FigureTable.Clicked)
     def _clicked(self) -> None:
@@ -365,9 +392,11 @@ class CompareScreen(StudyScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Put the cursor on the plan that saves most net of recoveries."""
-        if self._best is not None:
-            self.plans.move_to_key(self._best.key)
+        """Put the cursor on the plan that saves most net of recoveries; from there on the safest, and so on."""
+        keys = [each.key for each in self._recommended]
+        if keys:
+            here = str(self.plans.cursor_key)
+            self.plans.move_to_key(keys[(keys.index(here) + 1) % len(keys)] if here in keys else keys[0])
         elif self._waiting:
             self.tell("no plan saves anything for sure so far")
         else:
@@ -377,7 +406,7 @@ class CompareScreen(StudyScreen):
         """Show only the plans of which no other saves more and is needed less, or all of them."""
         key = self.plans.cursor_key
         self.shows_front = not self.shows_front
-        self.plans.sorting = Sorting("needed", falls=False) if self.shows_front else Sorting("saved")
+        self.plans.sorting = Sorting("needed", falls=False) if self.shows_front else Sorting("net")
         self.refresh_bindings()
         self._fill()
         if self.plans.rows and all(row.key != key for row in self.plans.rows):

@@ -187,6 +187,11 @@ class SpendingAnswers:
             self._search = BestPlanSearch(outcome.baseline, self._uses_of(outcome.replay.history))
         return self._search
 
+    @property
+    def tried(self) -> tuple[int, int] | None:
+        """How many plans the search has tried, and of how many; None before it began."""
+        return None if self._search is None else (self._search.tried, self._search.count)
+
     def _add_up(self, outcome: Outcome) -> None:
         def work(post: Post[Spending], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
             from inspector.replay.explain.spending import spending_of

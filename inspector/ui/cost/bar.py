@@ -193,10 +193,8 @@ class CostBar(Widget, can_focus=True):
         if summary.is_idle or day is None or month is None:
             return [*parts, LinePiece(hint, 6)]
         style = self.get_visual_style("cost--saved" if day.middle >= 0 else "cost--lost")
-        does, by_day = daily_saving(day, ON_SCREEN).split(" ", 1)
-        by_month = f"{does} {monthly_saving(month, ON_SCREEN)}"
-        if summary.is_at_most and day.middle > 0:
-            by_day, by_month = (said.replace("about", "up to") for said in (by_day, by_month))
+        does, by_day = daily_saving(day, ON_SCREEN, is_most=summary.is_at_most).split(" ", 1)
+        by_month = f"{does} {monthly_saving(month, ON_SCREEN, is_most=summary.is_at_most)}"
         parts += [
             # What it may come to goes last of all: one amount would be taken for a fact.
             LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.replace("about ", "~"), style)),

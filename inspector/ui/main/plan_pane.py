@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.controller.changes import Change
 from inspector.ui.main import plan_files
 from inspector.ui.main.session_pane import SessionPane
@@ -133,7 +134,9 @@ class PlanPane(SessionPane):
         elif plan.strategies:
             self.tell("a plan is on, so no better one is looked for: c compares all")
         else:
-            self.tell("still looking for the best plan")
+            tried = controller.answers.tried
+            far = "" if tried is None else f", {ON_SCREEN.whole(tried[0])} of {ON_SCREEN.whole(tried[1])} plans tried"
+            self.tell(f"still looking for the best plan{far}: Cost says it once it is found")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
         """A strategy was taken out, where it was not by now: a key may come twice."""

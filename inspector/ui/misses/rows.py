@@ -120,26 +120,33 @@ def spent_on(part: LargestPart | None) -> str:
     return f"{ON_SCREEN.share(part.share)} of {cost} is {words}"
 
 
-def avoidable(found: CacheMisses, best: BestPlan | None, width: int) -> str:
+def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange | None, width: int) -> str:
     """What of the cost could have been saved, in a line of so many cells; empty where that is not known.
 
     Args:
         found: The misses.
         best: What came of trying plans; None where that is not known, or a plan is on.
+        change: What the other lifetime of the cache would have made of the session; None where there is none.
         width: Cells of the line.
     """
     if found.replay.figures.cost_usd.value is None:
         return ""
     could, lost = found.preventable.extra_usd, found.total.extra_usd
-    said = (
-        [] if not lost.value else [f"{dollars(could) if could.value else 'nothing'} of the {dollars(lost)} for misses"]
+    misses = [f"{dollars(could) if could.value else 'nothing'} of the {dollars(lost)} for misses"] if lost.value else []
+    net = None if best is None or best.best is None else best.best.recoveries.band_low
+    plan, short_plan = (
+        ([], [])
+        if net is None
+        else ([f"best plan saves {net_words(net, ON_SCREEN)}"], [f"by a plan {net_words(net, ON_SCREEN)}"])
     )
-    if best is not None and best.best is not None and best.best.recoveries.band_low is not None:
-        said.append(f"best plan saves {net_words(best.best.recoveries.band_low, ON_SCREEN)}")
-    if not said:
-        return ""
-    line = f"avoidable: {'; '.join(said)}"
-    return line if len(line) <= width else line.replace("best plan saves", "by a plan")
+    wordings = [misses + plan, misses + short_plan]
+    if misses and could.value and change is not None and change.misses > 0 and (change.saved_usd.value or 0.0) > 0:
+        # The misses do not just go away: what is cached for longer is written for more.
+        kept, saved = duration(change.lifetime), dollars(change.saved_usd)
+        alone = [f"{misses[0]}, {saved} if just cached for {kept}"], [f"{misses[0]} (cached {kept}: {saved})"]
+        wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
+    lines = [f"avoidable: {'; '.join(parts)}" for parts in wordings if parts]
+    return next((line for line in lines if len(line) <= width), lines[-1] if lines else "")
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:

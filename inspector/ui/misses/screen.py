@@ -183,7 +183,8 @@ class MissesScreen(StudyScreen):
             return
         is_recorded = found.outcome.replay is found.outcome.baseline
         best = self.controller.answers.best if is_recorded else None
-        lines = (spent_on(largest_part(found.outcome.replay)), avoidable(found.misses, best, said.content_size.width))
+        avoided = avoidable(found.misses, best, found.lifetime, said.content_size.width)
+        lines = (spent_on(largest_part(found.outcome.replay)), avoided)
         said.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:
