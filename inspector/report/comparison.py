@@ -9,11 +9,15 @@ from rich.text import Text
 
 from inspector.report.belief import BELIEF
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
+from inspector.report.export import answer_for
+from inspector.report.facts import plan_of_facts
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
+from inspector.report.recovery_words import saved_words
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, worth_knowing
 from inspector.report.totals import marks_used
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,9 +82,29 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     if marks:
         page.line(marks, LABEL, indent=2)
     page.line()
-    page.pairs([*_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
+    page.pairs([*_applicable(report), *_ahead(in_order(plans, sort)), *_words(sort, priced=priced)])
     worth_knowing(page, report)
     return page.text()
+
+
+def _applicable(report: Report) -> list[tuple[str, str]]:
+    """The plan that saves most net of those that the session's agent can apply, where it is known which those are."""
+    answers = [(plan, answer_for(report.session.format, plan_of_facts(plan) or Plan())) for plan in report.plans]
+    known = [each for each in answers if each[1].applied is not None]
+    if not known:
+        return []
+    label, can = f"{known[0][1].agent} can apply", [plan for plan, answer in known if answer.is_whole]
+    best = max(can, key=_net, default=None)
+    if best is None or _net(best) <= 0:
+        return [(label, "none of these that saves; inspector export writes a plan as code")]
+    usd, needed = best.saved.usd, best.needed_later
+    if usd is None:
+        said = f"saves {quantity(Saving, 'percent').written(best.saved.percent)} of the tokens"
+    elif needed is None or not needed.calls:
+        said = f"saves {IN_TEXT.dollars(usd)}"
+    else:
+        said = saved_words(usd, needed.saved_at_least_usd, IN_TEXT)
+    return [(label, f"{best.name} {said}; inspector export writes it")]
 
 
 def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:

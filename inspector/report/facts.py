@@ -45,6 +45,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
+from inspector.strategies.plan import Plan, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,6 +64,14 @@ if TYPE_CHECKING:
     from inspector.report.options import ReportOptions
 
 Measured = TypeVar("Measured", bound=Struct)
+
+
+def plan_of_facts(facts: PlanFacts) -> Plan | None:
+    """The plan itself; None where it has no strategy, or was made by another version of the program."""
+    try:
+        return Plan.from_specs(facts.strategies) if facts.strategies else None
+    except PlanError:
+        return None
 
 
 def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, options: ReportOptions) -> PlanFacts:

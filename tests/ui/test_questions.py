@@ -261,6 +261,19 @@ async def test_what_another_limit_saves_when_it_acts_and_which_plan_is_better(ru
         await shows(run, "▶", "★")
 
 
+@answers("Which of these plans can my agent apply")
+async def test_what_the_agent_can_apply_and_what_that_saves(running) -> None:
+    async with running(SAMPLE, size=NARROW) as run:
+        await run.tap("c")
+        await run.until_open("compare")
+        only = Plan.of(strategy_for("trim-at-insertion", open_session(SAMPLE)))
+        saved = replayed(Plan()).figures.cost_usd.value - replayed(only).figures.cost_usd.value
+        await shows(run, f"✓ Claude Code can apply: trim-at-insertion ${saved:.2f}")
+        await shows(run, "✓trim-at-insertion", f"${saved:.2f}")
+        await run.tap("escape", "1", "w", "e")
+        await shows(run, "Claude Code cannot apply it")
+
+
 @answers("What exactly was pruned", "What do I tell my agent", "How do I show this", "What does the raw message")
 async def test_what_was_cut_why_and_what_the_record_is(running, sample, tiered, counter, tmp_path) -> None:
     replay, end = replayed(tiered), len(sample.calls)

@@ -9,10 +9,11 @@ from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.report.belief import BELIEF
 from inspector.report.catalogue import HOW_KNOWN, legend
 from inspector.report.export import TITLES, WAYS, ExportError, export_plan
+from inspector.report.facts import plan_of_facts
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Code, Line, Section
-from inspector.report.pages.session_sections import plan_of_facts, plan_title
+from inspector.report.pages.session_sections import plan_title
 from inspector.report.tables import Cell, FigureCells, Table, pointer, word
 from inspector.report.text import input_text
 from inspector.report.totals import marks_used, plan_letter

@@ -21,6 +21,7 @@ from inspector.report.catalogue import (
 from inspector.report.charts.specifications import downsample
 from inspector.report.document import SessionFacts
 from inspector.report.export import answer_for
+from inspector.report.facts import plan_of_facts
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (
     bands_of,
@@ -38,7 +39,6 @@ from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
 from inspector.report.totals import carried_title, columns_of, cost_parts, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
-from inspector.strategies.plan import Plan, PlanError
 from inspector.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
@@ -65,14 +65,6 @@ def plan_title(report: Report, index: int) -> str:
 def plan_name(plan: PlanFacts | SavingPlanFacts) -> str:
     """What a plan is called in a sentence: by its name, or by its strategies."""
     return plain(plan.name or " + ".join(_strategies(plan)))
-
-
-def plan_of_facts(facts: PlanFacts) -> Plan | None:
-    """The plan itself; None where it has no strategy, or was made by another version of the program."""
-    try:
-        return Plan.from_specs(facts.strategies) if facts.strategies else None
-    except PlanError:
-        return None
 
 
 def _strategies(plan: PlanFacts | SavingPlanFacts) -> list[str]:

@@ -106,7 +106,7 @@ COMPARE: Table = (
         "asterisk",
         "screen.best",
         "best",
-        "To the plan that saves most, net of getting needed text back",
+        "To the plan that saves most net, then to the safer one and the best that the agent can apply",
         is_shown=True,
         rank=5,
     ),

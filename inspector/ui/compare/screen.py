@@ -94,10 +94,12 @@ class PlansTable(FigureTable):
     which no other saves more and is needed less, from the most careful one to the boldest, each with a bar of what it
     saves, net and before recoveries. ★ is the plan that saves most net, ◆ a safer one: the fewest later calls needed
     what it cut, of those that save half as much where there are any. Both keep every user and assistant message; plans
-    that do not have a ✗. Changed is calls whose prompt differs from the one before it ahead of its end, and is cached
-    anew. Applied is the first call a plan changes something at. Risks counts the kinds of things to look at. Breaks
-    even is the call from which on a plan has cost less in all. What never applied is one row, which can be unfolded.
-    What is left of cut texts is counted to within a few tokens; `inspector compare` reads and counts it, in a row for
+    that do not have a ✗. ✓ are plans that the agent of this session can apply by itself, through settings of its own or
+    the hook; what it can apply of another plan is among them where that saves most. Changed is calls whose prompt
+    differs from the one before it ahead of its end, and is cached anew. Applied is the first call a plan changes
+    something at. Risks counts the kinds of things to look at. Breaks even is the call from which on a plan has cost
+    less in all. What never applied is one row, which can be unfolded. What is left of cut texts is counted to within a
+    few tokens; `inspector compare` reads and counts it, in a row for
     each."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(COMPARE)
