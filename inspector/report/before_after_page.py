@@ -12,7 +12,7 @@ from inspector.report.catalogue import LEAST, FigureSet, legend, quantity
 from inspector.report.difference_words import headline, written
 from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT, NOTHING
-from inspector.report.pages.model import Line, PageContent, Section
+from inspector.report.pages.model import Line, PageContent, Section, Tile
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, pointer, word
 from inspector.safe_text import clip_cells
 
@@ -77,7 +77,7 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
         title=_title(report),
         about=ABOUT,
         lead=tuple(Line((Cell(f"{_capital(line)}."),)) for line in _answers(report)),
-        figures=_large(report),
+        tiles=_tiles(report),
         sections=(
             _compared(report),
             *_models(report, figures),
@@ -113,12 +113,12 @@ def _answers(report: BeforeAfterReport) -> list[str]:
     return answers
 
 
-def _large(report: BeforeAfterReport) -> tuple[tuple[str, Cell], ...]:
+def _tiles(report: BeforeAfterReport) -> tuple[Tile, ...]:
     cost, steps = report.overall.measures[0], ("overall", "measures", 0)
-    found = [("cost of a call before", _value(cost, steps, "before")), ("after", _value(cost, steps, "after"))]
+    found = [Tile(f"cost of a call {name}", _value(cost, steps, name)) for name in SETS]
     if cost.told in ("less", "more"):
-        found.append(("change", _change(cost, steps)))
-    return tuple((title, cell) for title, cell in found if cell.value is not None)
+        found.append(Tile("change of the cost of a call", _change(cost, steps)))
+    return tuple(tile for tile in found if tile.cell.value is not None)
 
 
 def _value(measure: MeasureFacts, steps: Sequence[Step], name: str) -> Cell:

@@ -26,7 +26,7 @@ from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
 from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.model import Chart, Line, PageContent, Section
+from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
 from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
 from inspector.report.totals import plan_letter
@@ -68,7 +68,7 @@ def folder_content(report: FolderReport) -> PageContent:
         title=plain(f"{IN_TEXT.plural(len(report.sessions), 'session')} in {report.path}"),
         about=ABOUT,
         lead=_lead(report, figures),
-        figures=_large(report, figures),
+        tiles=_tiles(report, figures),
         sections=(
             _totals(report, figures),
             *_beside(report),
@@ -125,18 +125,18 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
     return (Cell(f" {said[:1].upper()}{said[1:]}."),)
 
 
-def _large(report: FolderReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    found = [("cost without a plan", figures.cell("baseline", "cost_usd"))]
+def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
+    sessions = IN_TEXT.plural(len(report.sessions), "session")
+    of_all = (Cell(f"of {sessions}, at list price"),)
+    found = [Tile("cost without a plan", figures.cell("baseline", "cost_usd"), note=of_all)]
     if report.plans:
+        plan, share = report.plans[0], figures.cell("plans", 0, "saved", "percent")
+        of = " of the cost" if plan.saved.percent_of == "cost_usd" else " of all prompt tokens"
         found += [
-            (
-                "saved with plan A" if len(report.plans) > 1 else "saved",
-                figures.cell("plans", 0, "saved", "usd"),
-            ),
-            ("of the total", figures.cell("plans", 0, "saved", "percent")),
-            ("sessions it costs more on", figures.cell("plans", 0, "worse")),
+            Tile("saved with plan A", figures.cell("plans", 0, "saved", "usd"), note=(share, Cell(of))),
+            Tile("plan A costs more on", figures.cell("plans", 0, "worse"), f"of {sessions}"),
         ]
-    return tuple((title, cell) for title, cell in found if cell.value is not None)
+    return tuple(tile for tile in found if tile.cell.value is not None)
 
 
 def _totals(report: FolderReport, figures: FigureCells) -> Section:

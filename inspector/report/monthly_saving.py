@@ -80,6 +80,10 @@ def monthly_saving(month: Band, numbers: NumberFormat, *, is_most: bool = False)
     more = " more" if month.middle < 0 else ""
     shown = _positive(month)
     spread = between(shown, numbers)
+    if month.middle < 0 < month.high:
+        # An amount below zero of what is called a loss would have to be thought about.
+        worst, best = (rounded_to(end, shown, numbers, math.ceil) for end in (-month.low, month.high))
+        spread = f"{worst} more to {best} less"
     middle = about(shown, numbers)
     nearness = _nearness(is_most=is_most and not more)
     return f"{nearness} {middle}{more} a month{'' if spread == middle else f', {spread}'}"
@@ -89,9 +93,21 @@ def _nearness(*, is_most: bool) -> str:
     return "up to" if is_most else "about"
 
 
+def at_best(month: Band, numbers: NumberFormat) -> str:
+    """The best end of that range, as it is written there: `$1,600`, or `$140 more` of what costs more even then."""
+    if month.high < 0:
+        return f"{rounded_to(-month.high, month, numbers, math.floor)} more"
+    return rounded_to(month.high, month, numbers, math.ceil) + (" less" if month.middle < 0 else "")
+
+
 def _positive(band: Band) -> Band:
     """A loss as what it costs more."""
-    return band if band.middle >= 0 else Band(-band.high, -band.middle, -band.low)
+    return band if band.middle >= 0 else as_loss(band)
+
+
+def as_loss(band: Band) -> Band:
+    """A saving as what it costs more."""
+    return Band(-band.high, -band.middle, -band.low)
 
 
 def bands_of(found: ProjectionFacts) -> tuple[Band, Band]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MASK = "[{kind} masked]"
+
+_MASKS = re.compile(r"\[[^\[\]]{1,80} masked\]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -18,6 +21,11 @@ class Found:
     start: int
     stop: int
     kind: str
+
+
+def says_something(text: str) -> bool:
+    """Whether a text holds a letter or a digit beside its masks."""
+    return any(character.isalnum() for character in _MASKS.sub("", text))
 
 
 def apart(found: Iterable[Found]) -> list[Found]:

@@ -19,6 +19,7 @@ from inspector.report.catalogue import (
 )
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
+from inspector.report.secret_masks import says_something
 from inspector.report.tables import Cell
 
 if TYPE_CHECKING:
@@ -56,9 +57,12 @@ class TotalsRow:
 
 
 def session_heading(session: SessionFacts) -> str:
-    """What a report is headed with: the session's name where texts were asked for, else what kind of session it is."""
+    """What a report is headed with: the session's name where texts were asked for, else what kind of session it is.
+
+    So it is, too, where nothing but masks is left of the name.
+    """
     told = f"Session of {IN_TEXT.plural(session.calls, 'call')}, {session.agent or session.format}"
-    return plain(session.title or told)
+    return plain(session.title if says_something(session.title) else told)
 
 
 def carried_title(report: Report) -> str:

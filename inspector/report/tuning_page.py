@@ -31,7 +31,7 @@ from inspector.report.layout import (
     plain,
 )
 from inspector.report.numbers import ABOUT, IN_TEXT
-from inspector.report.pages.model import Chart, Code, Line, PageContent, Section
+from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
 
@@ -74,7 +74,7 @@ def tune_content(report: TuneReport, plan_file: str = "") -> PageContent:
             *(Line(_lead(report, figures, at)) for at in range(len(report.groups))),
             *compaction_lead(report, figures),
         ),
-        figures=_large(report, figures),
+        tiles=_tiles(report, figures),
         sections=(
             *(
                 section
@@ -108,7 +108,7 @@ def _lead(report: TuneReport, figures: FigureCells, at: int) -> tuple[Cell, ...]
     )
 
 
-def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
+def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
     """What stands large at the top: of the one plan there is; of several each is told in a line of its own."""
     with_plans = [at for at, group in enumerate(report.groups) if group.plan is not None]
     if len(with_plans) != 1:
@@ -116,10 +116,16 @@ def _large(report: TuneReport, figures: FigureCells) -> tuple[tuple[str, Cell], 
     (at,) = with_plans
     steps = ("groups", at, "plan")
     return (
-        ("cost without a plan", figures.cell("groups", at, "cost_usd")),
-        ("saved after recoveries", figures.cell(*steps, "net_usd")),
-        ("of the cost", figures.cell(*steps, "net_percent")),
-        ("needed later", figures.cell(*steps, "needed")),
+        Tile("cost without a plan", figures.cell("groups", at, "cost_usd"), note=(Cell("at list price"),)),
+        Tile(
+            "saved after recoveries",
+            figures.cell(*steps, "net_usd"),
+            note=(
+                figures.cell(*steps, "net_percent"),
+                Cell(" of the cost: less what getting back what was cut and needed would cost"),
+            ),
+        ),
+        Tile("needed later", figures.cell(*steps, "needed"), "calls", (Cell("that used text the plan cuts"),)),
     )
 
 

@@ -65,6 +65,19 @@ def test_it_is_shown_whole_without_a_request_or_a_complaint(chromium: Browser, p
         assert (background == "rgb(255, 255, 255)") == (scheme == "light")
 
 
+@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_first_screenful_shows_every_tile_whole(chromium: Browser, page_file: Path, window):
+    with visiting(chromium, page_file.as_uri(), viewport=window) as visit:
+        tiles = visit.page.evaluate(
+            "[...document.querySelectorAll('.large div')].map(each =>"
+            "  [each.getBoundingClientRect().bottom, each.scrollWidth - each.clientWidth])"
+        )
+
+    assert len(tiles) == 4
+    assert max(bottom for bottom, _ in tiles) <= window["height"]
+    assert max(beyond for _, beyond in tiles) <= 0
+
+
 @pytest.mark.parametrize(("window", "scheme"), [(DESK, "light"), (PHONE, "dark")], ids=["desk", "phone"])
 @pytest.mark.long
 def test_axe_finds_nothing_serious(chromium: Browser, page_file: Path, window, scheme: str):

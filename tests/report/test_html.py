@@ -22,7 +22,15 @@ from inspector.report.catalogue import ProjectionFacts
 from inspector.report.charts.palette import PAGE
 from inspector.report.charts.specifications import HEIGHT, WORDS_HEIGHT, report_charts
 from inspector.report.document import BestPlanFacts, SavingPlanFacts
-from inspector.report.monthly_saving import bands_of, daily_saving, monthly_range, monthly_saving, rounded_to
+from inspector.report.monthly_saving import (
+    about,
+    at_best,
+    bands_of,
+    daily_saving,
+    monthly_range,
+    monthly_saving,
+    rounded_to,
+)
 from inspector.report.numbers import IN_TEXT
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
@@ -131,7 +139,7 @@ def test_a_page_without_its_script_is_small_and_lets_none_run(tmp_path: Path):
     assert not [tag for tag, _ in page.elements if tag == "script"]
     assert [tag for tag, _ in page.elements].count("svg") == 5
     assert "script-src 'none'" in text.replace("&#39;", "'")
-    assert len(text) < 330_000
+    assert len(text) < 335_000
 
 
 def test_the_page_points_nowhere_but_into_itself(sample_page: Callable[[], str]):
@@ -346,16 +354,19 @@ def test_the_months_range_and_the_saving_stand_at_the_top() -> None:
     by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
     said = ["".join(cell.text for cell in line.cells) for line in content.lead]
     needed = report.plans[0].needed_later
-    assert said[1].startswith(f"Its risk, as far as can be told: {needed.calls} later calls needed cut text, ~$")
-    assert f" saves {IN_TEXT.dollars(report.plans[0].saved.usd)}, net ~$" in said[1]
+    assert said[1].startswith(f"Its risk, as far as can be told: {needed.calls} later calls needed text that it cuts;")
+    assert f" leave ~{IN_TEXT.dollars(needed.saved_at_least_usd)} of the saving, net; " in said[1]
     assert said[1].endswith(" such calls cancel the saving.")
-    assert (
-        said[2]
-        == f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}."
+    assert said[2] == (
+        f"At 24 runs a day, as set, it {daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}: {HOLDS}. The "
+        f"best of it, {at_best(month, IN_TEXT)}, is if nothing that it cuts is needed; the middle and the worst are "
+        "net: less what getting back needed text costs."
     )
-    assert ("saved a month at 24 runs a day, as set", by_month) in [
-        (title, cell.text) for title, cell in content.figures
-    ]
+    tile = next(tile for tile in content.tiles if tile.title == "saved a month at 24 runs a day, as set")
+    assert tile.cell.text == by_month
+    assert "".join(cell.shown for cell in tile.note).startswith(
+        f"about {about(month, IN_TEXT)}; this and the lower end "
+    )
 
 
 def test_a_month_of_runs_that_nobody_counted_is_said_to_be_one_wherever_it_stands() -> None:
@@ -364,7 +375,7 @@ def test_a_month_of_runs_that_nobody_counted_is_said_to_be_one_wherever_it_stand
     projection = structs.replace(plan.projection, runs_are_assumed=True)
     content = page_content(structs.replace(report, plans=[structs.replace(plan, projection=projection)]))
 
-    assert any(title == "saved a month at 24 runs a day, assumed" for title, _ in content.figures)
+    assert any(tile.title == "saved a month at 24 runs a day, assumed" for tile in content.tiles)
     assert "At 24 runs a day, assumed, it saves" in "".join(cell.text for cell in content.lead[2].cells)
     below = next(section for section in content.sections if section.title == "Projection").parts[-1]
     assert "24 are assumed" in "".join(cell.text for cell in below.cells)

@@ -39,16 +39,20 @@ def test_the_total_cost_and_why_come_first_and_the_best_plan_with_what_it_does_a
     total, part, plan, risk, verdict = said(suggested)
 
     assert total == (
-        "This session cost $1.75. 51.9 % is cache writes: 34 calls sent 1,425,050 prompt tokens, the largest prompt "
-        "76,938. 1 cache miss cost $0.30 more than cache reads would have."
+        "This session cost $1.75. 51.9 % of that is cache writes: what is sent for the first time, or again after the "
+        "provider forgot it. Its 34 calls to the model sent 1,425,050 prompt tokens in all, the largest prompt 76,938 "
+        "tokens, of the model's 200k window. 1 cache miss (the provider had to take in again what it had been sent "
+        "before) cost $0.30 more than cache reads would have."
     )
     costliest = max(suggested.carried, key=lambda row: row.usd or 0.0)
-    assert part.startswith(f"Costs most to resend: {part_label(costliest.kind, costliest.tool)}, $")
+    named = f"{costliest.tool} results" if costliest.tool else part_label(costliest.kind, "")
+    assert part.startswith(f"What cost most to send again and again: {named}")
+    assert " of all prompt tokens; then " in part
     assert plan == (
         "The best plan found, plan A (cozempic-trim), saves $0.31 (17.6 % of the cost). What it does: keep head and "
         "tail of results with too many lines or bytes."
     )
-    assert risk.startswith("Its risk, as far as can be told: 1 later call needed cut text, ~$")
+    assert risk.startswith("Its risk, as far as can be told: 1 later call needed text that it cuts; to get that back ")
     assert verdict == "Claude Code cannot apply it; code of your own can."
 
 
@@ -69,12 +73,13 @@ def test_what_an_earlier_session_was_billed_for_is_said_with_the_cost(
 
 
 def test_every_large_figure_says_whose_it_is(suggested: Report) -> None:
-    tiles = {title: cell.value for title, cell in page_content(suggested).figures}
+    tiles = {tile.title: tile for tile in page_content(suggested).tiles}
 
-    assert tiles["largest prompt, as recorded"] == suggested.baseline.peak_prompt_tokens
-    assert tiles["largest prompt with plan A"] == suggested.plans[0].figures.peak_prompt_tokens
-    assert tiles["cost"] == suggested.baseline.cost_usd
-    assert "the best plan, plan A, would save" in tiles
+    largest = tiles["largest prompt with plan A"]
+    assert largest.cell.value == suggested.plans[0].figures.peak_prompt_tokens
+    assert largest.note[1].value == suggested.baseline.peak_prompt_tokens
+    assert tiles["cost without a plan"].cell.value == suggested.baseline.cost_usd
+    assert "the best plan (cozempic-trim), plan A, would save" in tiles
 
 
 def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_said_to_be_its(suggested: Report) -> None:
@@ -82,7 +87,7 @@ def test_a_plan_that_was_chosen_comes_first_and_its_largest_prompt_is_said_to_be
     chosen = report_of(inputs, [Plan.from_specs(["cozempic-trim"])], ReportOptions())
 
     assert said(chosen)[0].startswith("Plan A (cozempic-trim) saves $0.31")
-    assert "largest prompt with plan A" in dict(page_content(chosen).figures)
+    assert "saved with plan A (cozempic-trim)" in [tile.title for tile in page_content(chosen).tiles]
     assert '"is_suggestion":true' in written(suggested, "json").replace(" ", "")
 
 
@@ -92,6 +97,6 @@ def test_a_page_on_no_plan_names_the_best_one_that_was_found_and_what_it_risks()
 
     _, _, plan, risk = said(found)
     assert plan.startswith("The best plan found, cozempic-trim, saves $0.31 (17.6 % of the cost). What it does: ")
-    assert ", net ~$0.28" in risk
-    tiles = {title: cell.value for title, cell in page_content(found).figures}
-    assert tiles["the best plan would save"] == found.best_plan.best.saved.usd
+    assert " and leave ~$0.28 of the saving, net;" in risk
+    tiles = {tile.title: tile.cell.value for tile in page_content(found).tiles}
+    assert tiles["the best plan (cozempic-trim) would save"] == found.best_plan.best.saved.usd

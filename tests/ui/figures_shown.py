@@ -265,11 +265,19 @@ def _from_why(figures: Figures, report: Report) -> None:
 
 
 def _from_page(figures: Figures, report: Report) -> None:
-    for title, cell in page_content(report).figures:
-        names = {"of the cost": "of the total", "of all prompts": "of the total"}
-        name = "" if title.startswith("saved a month at ") else names.get(title, title)
-        if name:
-            figures.add(PLAN, {"prompt tokens less": "saved tokens"}.get(name, name), cell.shown, "html, large")
+    named = {
+        "/baseline/cost_usd": (SESSION, "cost"),
+        "/baseline/peak_prompt_tokens": (SESSION, "largest prompt"),
+        "/plans/0/figures/peak_prompt_tokens": (PLAN, "largest prompt"),
+        "/plans/0/saved/usd": (PLAN, "saved"),
+        "/plans/0/saved/tokens": (PLAN, "saved tokens"),
+        "/plans/0/saved/percent": (PLAN, "of the total"),
+    }
+    for tile in page_content(report).tiles:
+        for cell in (tile.cell, *tile.note):
+            if cell.pointer:
+                of, name = named[cell.pointer]
+                figures.add(of, name, cell.shown, "html, large")
 
 
 def _from_csv(figures: Figures, text: str) -> None:

@@ -12,14 +12,13 @@ from inspector.report.pages.method_sections import (
     reproduce_section,
 )
 from inspector.report.pages.model import PageContent, Section
+from inspector.report.pages.opening import identity, lead, legend_of, tiles
 from inspector.report.pages.plan_sections import comparison_section, plan_sections, risks_section
 from inspector.report.pages.session_sections import (
     calls_sections,
     composition_section,
     facts_table,
     heaviest_section,
-    large_figures,
-    lead,
     projection_section,
     totals_section,
 )
@@ -30,8 +29,11 @@ if TYPE_CHECKING:
     from inspector.report.document import Report
 
 
-ABOUT = "What filled this agent session's context, and what it cost."
-ABOUT_PLANS = "What filled this agent session's context, what it cost, and what a plan would change."
+ABOUT = "What filled its context, and what that cost."
+ABOUT_PLANS = (
+    "What filled its context, what that cost, and what a plan would change: rules that leave out old parts of the "
+    "conversation when it is sent again."
+)
 
 
 def page_content(report: Report) -> PageContent:
@@ -55,10 +57,13 @@ def page_content(report: Report) -> PageContent:
         *explanation_sections(report, figures),
         method_section(report),
     )
+    large, said = tiles(report, figures), lead(report, figures)
     return PageContent(
         title=session_heading(report.session),
+        identity=identity(report),
         about=ABOUT_PLANS if report.plans else ABOUT,
-        lead=lead(report, figures),
-        figures=tuple((title, cell) for title, cell in large_figures(report, figures) if cell.value is not None),
+        lead=said,
+        tiles=large,
+        legend=legend_of(large, said),
         sections=tuple(section for section in sections if section is not None),
     )

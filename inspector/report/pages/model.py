@@ -13,19 +13,40 @@ class PageContent:
 
     Attributes:
         title: The page's heading.
-        about: What the page is, in a sentence.
+        about: What the page is of, in a sentence or two.
         lead: What matters most, in a sentence or two.
-        figures: The figures to show large, each with what it is of.
+        tiles: The figures to show large.
         sections: In order.
         is_sheet: It is to be printed on one sheet of paper.
+        identity: Which session it is of, where it is of one.
+        legend: What the marks before the numbers at the top mean; empty where there are none.
     """
 
     title: str
     about: str
     lead: tuple[Line, ...]
-    figures: tuple[tuple[str, Cell], ...]
+    tiles: tuple[Tile, ...]
     sections: tuple[Section, ...]
     is_sheet: bool = False
+    identity: str = ""
+    legend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A figure that is shown large.
+
+    Attributes:
+        title: What it is.
+        cell: The figure.
+        unit: What it is counted in; empty where the figure says so itself, as dollars and shares do.
+        note: What else has to be known of it, in small letters below.
+    """
+
+    title: str
+    cell: Cell
+    unit: str = ""
+    note: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The session on a page: what matters most, the totals, every call, what takes up its prompts, what it may come to."""
+"""The session on a page: the totals, every call, what takes up its prompts, what it may come to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.breakdown import part_label
-from inspector.report.belief import HOLDS
 from inspector.report.catalogue import (
     CarriedBlockFacts,
     CarriedFacts,
-    CostParts,
-    FigureSet,
     Output,
     ProjectionFacts,
     quantities,
@@ -20,37 +17,25 @@ from inspector.report.catalogue import (
 )
 from inspector.report.charts.specifications import downsample
 from inspector.report.document import SessionFacts
-from inspector.report.export import answer_for
-from inspector.report.facts import plan_of_facts
 from inspector.report.layout import plain
 from inspector.report.monthly_saving import (
     bands_of,
-    daily_saving,
-    monthly_range,
-    monthly_saving,
     rounded_to,
-    runs_a_day,
     runs_of,
 )
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
-from inspector.report.recovery_words import recovery_words
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
-from inspector.report.totals import carried_title, columns_of, cost_parts, plan_letter, series_names, totals_rows
+from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
-from inspector.strategies.registry import STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from inspector.report.catalogue import NeededLaterFacts, PlanFacts
+    from inspector.report.catalogue import PlanFacts
     from inspector.report.document import Ledger, Report, SavingPlanFacts
     from inspector.report.pages.model import Part
-    from inspector.report.tables import Step
-
-MOST_DESCRIBED = 2
-"""Strategies of a plan that the lead describes."""
 
 MOST_ROWS = 200
 """Rows of the table behind a chart over calls; more calls than that share rows."""
@@ -64,220 +49,12 @@ def plan_title(report: Report, index: int) -> str:
 
 def plan_name(plan: PlanFacts | SavingPlanFacts) -> str:
     """What a plan is called in a sentence: by its name, or by its strategies."""
-    return plain(plan.name or " + ".join(_strategies(plan)))
+    return plain(plan.name or " + ".join(strategies_of(plan)))
 
 
-def _strategies(plan: PlanFacts | SavingPlanFacts) -> list[str]:
+def strategies_of(plan: PlanFacts | SavingPlanFacts) -> list[str]:
+    """The names of a plan's strategies, in order."""
     return [spec.partition(":")[0] for spec in plan.strategies]
-
-
-def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
-    """What matters most, a line each: what the money went to, what fills the context, a plan, and what it risks.
-
-    A plan that somebody chose comes first; else the best one that is known comes last.
-    """
-    spent = (_spent(report, figures), *_costliest_part(report, figures))
-    plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
-    if plans and not is_suggested(report):
-        return (*plans, *spent)
-    return (*spent, *(plans or _best_plan_lines(report, figures)))
-
-
-def is_suggested(report: Report) -> bool:
-    """Whether nobody chose the plans of a report: what the session cost comes first then."""
-    return any(plan.is_suggestion for plan in report.plans)
-
-
-def _spent(report: Report, figures: FigureCells) -> Line:
-    """What the session cost in all, of what that is made most, and what cache misses added to it."""
-    if not report.session.calls:
-        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
-    calls = IN_TEXT.plural(report.session.calls, "call")
-    tokens, peak = (figures.cell("baseline", name) for name in ("prompt_tokens", "peak_prompt_tokens"))
-    sent = (Cell(f"{calls} sent "), tokens, Cell(" prompt tokens, the largest prompt "), peak, Cell("."))
-    cost = figures.cell("baseline", "cost_usd")
-    if cost.value is None:
-        return Line(sent)
-    cells = [Cell("This session cost "), cost, Cell(f"{_billed_before(report)}. ")]
-    if made_of := _most_of_the_cost(report):
-        cells.append(Cell(f"{made_of}: "))
-    return Line((*cells, *sent, *_missed(report, figures)))
-
-
-def _billed_before(report: Report) -> str:
-    """That an earlier session was billed for some of the cost, or all of it; empty where none was."""
-    copied, calls = report.session.copied_calls, report.session.calls
-    if not copied:
-        return ""
-    if copied == calls:
-        return ", all of it billed in an earlier session that it was copied from"
-    return f", of which an earlier session was billed for {IN_TEXT.plural(copied, 'call')} that it shares"
-
-
-def _most_of_the_cost(report: Report) -> str:
-    """`65 % is cache reads`; empty where that is not known."""
-    parts = cost_parts(report) if report.baseline.cost_usd else []
-    if not parts:
-        return ""
-    name, share = max(parts, key=lambda part: getattr(report.cost, part[0]))
-    return f"{share} is {quantity(CostParts, name).label}"
-
-
-def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
-    """What cache misses added; nothing where there is none, or no price."""
-    misses = report.cache_misses
-    if misses is None or not misses.calls or misses.extra_usd is None:
-        return ()
-    words = IN_TEXT.plural(misses.calls, "cache miss")
-    return (
-        Cell(f" {words} cost "),
-        figures.cell("cache_misses", "extra_usd"),
-        Cell(" more than cache reads would have."),
-    )
-
-
-def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
-    """The two parts of the context that cost most to resend, or were sent most where there is no price."""
-    rows = report.carried
-    order = sorted(range(len(rows)), key=lambda at: (-(rows[at].usd or 0), -(rows[at].sent_tokens or 0)))[:2]
-    cells: list[Cell] = []
-    for at in order:
-        share = figures.cell("carried", at, "share")
-        named = plain(part_label(rows[at].kind, rows[at].tool))
-        cells.append(Cell(f"then {named}, " if cells else f"Costs most to resend: {named}, "))
-        if rows[at].usd is not None:
-            cells += [figures.cell("carried", at, "usd"), Cell(" and ")]
-        cells += [share, Cell(" of all prompts" if at == order[0] else ""), Cell("; ")]
-    if cells:
-        yield Line((*cells[:-1], Cell(".")))
-
-
-def _tried(report: Report) -> str:
-    """Why a page is on no plan."""
-    found = report.best_plan
-    if found is None or not found.is_complete:
-        return "No plan was tried on it."
-    return f"None of {found.tried:,} plans saves for sure."
-
-
-def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Line]:
-    """What a plan of the report saves and does, what was needed of what it cuts, and what it comes to a month."""
-    plan, letter = report.plans[index], plan_letter(index)
-    name = plan_name(plan)
-    said = f"Plan {letter} ({name})" if name else f"Plan {letter}"
-    if plan.is_suggestion:
-        said = f"The best plan found, plan {letter} ({name}),"
-    if not report.session.calls:
-        return
-    if plan.edits == 0 and not plan.saved.tokens:
-        yield Line((Cell(f"{said.removesuffix(',')} changes nothing in this session."),))
-    else:
-        yield _saving(plan, said, figures, ("plans", index))
-    if plan.edits and plan.needed_later is not None:
-        yield _risk(plan.needed_later, plan.saved.usd)
-    monthly = _monthly_saving(report, index)
-    if monthly is not None:
-        yield monthly
-    if plan.edits and (chosen := plan_of_facts(plan)) is not None:
-        yield Line((Cell(answer_for(report.session.format, chosen).sentence),))
-
-
-def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
-    """The best plan that is known, where the report is on none."""
-    if not report.session.calls:
-        return
-    found = None if report.best_plan is None else report.best_plan.best
-    if found is None:
-        yield Line((Cell(_tried(report)),))
-        return
-    yield _saving(found, f"The best plan found, {plan_name(found)},", figures, ("best_plan", "best"))
-    yield _risk(found.needed_later, found.saved.usd)
-
-
-def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
-    """What a plan's saving costs beside dollars: the later calls that needed what it cut."""
-    saving = (saved, needed.saved_at_least_usd)
-    said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return Line((Cell(f"Its risk, as far as can be told: {said}."),))
-
-
-def _monthly_saving(report: Report, index: int) -> Line | None:
-    """What a plan's saving comes to a month, as a range; None where nobody asked for it."""
-    found = report.plans[index].projection
-    if found is None:
-        return None
-    day, month = bands_of(found)
-    said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
-    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}: {HOLDS}."),))
-
-
-def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
-    """What a plan saves, and what it does.
-
-    Args:
-        plan: The plan.
-        said: What it is called here.
-        figures: The report's figures.
-        steps: Where the plan stands in the report.
-    """
-    name = "tokens" if plan.saved.usd is None else "usd"
-    amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
-    unit = " prompt tokens" if name == "tokens" else ""
-    of = "of the cost" if plan.saved.percent_of == "cost_usd" else "of all prompts"
-    share = replace(share, text=share.text.removeprefix("-"), is_loss=False)
-    word, more = "saves", ""
-    if (amount.value or 0) < 0:
-        amount = replace(amount, text=amount.text.removeprefix("-"), is_loss=True)
-        word, more = "costs", " more"
-    return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, Cell(f" {of}).{_does(plan)}")))
-
-
-def _does(plan: PlanFacts | SavingPlanFacts) -> str:
-    """What a plan does to the context, in the words of its strategies; empty for strategies that are not known."""
-    known = [STRATEGIES[name].summary for name in _strategies(plan) if name in STRATEGIES]
-    said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
-    more = len(known) - MOST_DESCRIBED
-    return f" What it does: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
-
-
-def large_figures(report: Report, figures: FigureCells) -> tuple[tuple[str, Cell], ...]:
-    """The figures to show large: those of the first plan, or of the session."""
-    peak = quantity(FigureSet, "peak_prompt_tokens").label
-    if not report.plans:
-        names = ["cost_usd", "prompt_tokens", "peak_prompt_tokens", "calls"]
-        shown = [(quantity(FigureSet, name).label, figures.cell("baseline", name)) for name in names]
-        best = figures.cell("best_plan", "best", "saved", "usd")
-        if best.value is not None:
-            shown[1:] = [("the best plan would save", best), *shown[1:3]]
-        return tuple(shown)
-    saved: tuple[Step, ...] = ("plans", 0, "saved")
-    if is_suggested(report):
-        return (
-            (quantity(FigureSet, "cost_usd").label, figures.cell("baseline", "cost_usd")),
-            (f"{peak}, as recorded", figures.cell("baseline", "peak_prompt_tokens")),
-            ("the best plan, plan A, would save", figures.cell(*saved, "usd")),
-            (f"{peak} with plan A", figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
-        )
-    first = "saved with plan A" if len(report.plans) > 1 else "saved"
-    of = "of the cost" if report.plans[0].saved.percent_of == "cost_usd" else "of all prompts"
-    found = report.plans[0].projection
-    if found is None:
-        tokens = figures.cell(*saved, "tokens")
-        word = "less" if (tokens.value or 0) >= 0 else "more"
-        last = (f"prompt tokens {word}", replace(tokens, text=tokens.text.removeprefix("-")))
-    else:
-        by_month = monthly_range(found.usd_per_month_low, found.usd_per_month_high, IN_TEXT)
-        is_loss = found.usd_per_month_high < 0
-        last = (
-            f"saved a month at {runs_a_day(runs_of(found))}",
-            Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss),
-        )
-    return (
-        (first, figures.cell(*saved, "usd")),
-        (of, figures.cell(*saved, "percent")),
-        last,
-        (f"{peak} with plan A", figures.cell("plans", 0, "figures", "peak_prompt_tokens")),
-    )
 
 
 def totals_section(report: Report, figures: FigureCells) -> Section:

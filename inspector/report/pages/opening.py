@@ -1,0 +1,385 @@
+"""What a page on a session begins with: which session it is, what stands large, and what matters most in sentences.
+
+Whoever reads no further, and has never seen the program, is to understand it: words of the field are explained where
+they stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from inspector.replay.analysis.breakdown import part_label
+from inspector.report.belief import HOLDS
+from inspector.report.cache_text import when_text
+from inspector.report.catalogue import LEAST, CostParts, legend, quantity
+from inspector.report.export import answer_for
+from inspector.report.facts import plan_of_facts
+from inspector.report.layout import plain
+from inspector.report.monthly_saving import (
+    about,
+    as_loss,
+    at_best,
+    bands_of,
+    between,
+    daily_saving,
+    monthly_saving,
+    runs_a_day,
+    runs_of,
+)
+from inspector.report.numbers import ABOUT, IN_TEXT, window_size
+from inspector.report.pages.model import Line, Tile
+from inspector.report.pages.session_sections import plan_name, strategies_of
+from inspector.report.recovery_words import net_words
+from inspector.report.tables import Cell
+from inspector.report.text import models_named
+from inspector.report.totals import cost_parts, plan_letter
+from inspector.safe_text import clip_cells
+from inspector.strategies.registry import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.replay.figure import Band
+    from inspector.report.catalogue import CarriedFacts, NeededLaterFacts, PlanFacts, ProjectionFacts
+    from inspector.report.document import Report, SavingPlanFacts
+    from inspector.report.tables import FigureCells, Step
+
+MOST_DESCRIBED: Final = 2
+"""Strategies of a plan that the lead describes."""
+
+LONGEST_NAME: Final = 32
+"""Cells of a plan's name in a tile."""
+
+LIST_PRICE: Final = "at list price"
+
+_MEANS: Final = {
+    "cache_read_usd": "what was sent before and is sent again with every call, at the provider's lower price for it",
+    "cache_write_usd": "what is sent for the first time, or again after the provider forgot it",
+    "uncached_usd": "what is sent without the provider's prompt cache",
+    "output_usd": "what the model answers",
+}
+"""What the parts of a cost are for, after their names."""
+
+
+def identity(report: Report) -> str:
+    """Which session a page is about: its id, what recorded it, its models, and when it was."""
+    session = report.session
+    recorded_by = f"recorded by {session.agent}" if session.agent else f"format {session.format}"
+    told = (f"Session {session.id}", recorded_by, models_named(report), when_text(session))
+    return plain(" · ".join(filter(None, told)))
+
+
+def lead(report: Report, figures: FigureCells) -> tuple[Line, ...]:
+    """What matters most, a line each: what the money went to, what fills the context, a plan, and what it risks.
+
+    A plan that somebody chose comes first; else the best one that is known comes last.
+    """
+    spent = (_spent(report, figures), *_costliest_part(report, figures))
+    plans = [line for index in range(len(report.plans)) for line in _plan_lines(report, figures, index)]
+    if plans and not is_suggested(report):
+        return (*plans, *spent)
+    return (*spent, *(plans or _best_plan_lines(report, figures)))
+
+
+def is_suggested(report: Report) -> bool:
+    """Whether nobody chose the plans of a report: what the session cost comes first then."""
+    return any(plan.is_suggestion for plan in report.plans)
+
+
+def _spent(report: Report, figures: FigureCells) -> Line:
+    """What the session cost in all, of what that is made most, and what cache misses added to it."""
+    if not report.session.calls:
+        return Line((Cell("The session holds no call to a model: there is nothing to replay."),))
+    calls = IN_TEXT.plural(report.session.calls, "call")
+    tokens, peak = (figures.cell("baseline", name) for name in ("prompt_tokens", "peak_prompt_tokens"))
+    sent = (
+        Cell(f"Its {calls} to the model sent "),
+        tokens,
+        Cell(" prompt tokens in all, the largest prompt "),
+        peak,
+        Cell(f" tokens{_of_window(report)}."),
+    )
+    cost = figures.cell("baseline", "cost_usd")
+    if cost.value is None:
+        return Line(sent)
+    cells = [Cell("This session cost "), cost, Cell(f"{_billed_before(report)}. ")]
+    if made_of := _most_of_the_cost(report):
+        cells.append(Cell(f"{made_of}. "))
+    return Line((*cells, *sent, *_missed(report, figures)))
+
+
+def _of_window(report: Report) -> str:
+    """`, of the model's 200k window`; empty where nothing says how much the model's context holds."""
+    window = report.session.window
+    return f", of the model's {window_size(window)} window" if window else ""
+
+
+def _billed_before(report: Report) -> str:
+    """That an earlier session was billed for some of the cost, or all of it; empty where none was."""
+    copied, calls = report.session.copied_calls, report.session.calls
+    if not copied:
+        return ""
+    if copied == calls:
+        return ", all of it billed in an earlier session that it was copied from"
+    return f", of which an earlier session was billed for {IN_TEXT.plural(copied, 'call')} that it shares"
+
+
+def _most_of_the_cost(report: Report) -> str:
+    """`65 % of that is cache reads: what was sent before …`; empty where it is not known."""
+    parts = cost_parts(report) if report.baseline.cost_usd else []
+    if not parts:
+        return ""
+    name, share = max(parts, key=lambda part: getattr(report.cost, part[0]))
+    means = f": {_MEANS[name]}" if name in _MEANS else ""
+    return f"{share} of that is {quantity(CostParts, name).label}{means}"
+
+
+def _missed(report: Report, figures: FigureCells) -> tuple[Cell, ...]:
+    """What cache misses added; nothing where there is none, or no price."""
+    misses = report.cache_misses
+    if misses is None or not misses.calls or misses.extra_usd is None:
+        return ()
+    words = IN_TEXT.plural(misses.calls, "cache miss")
+    return (
+        Cell(f" {words} (the provider had to take in again what it had been sent before) cost "),
+        figures.cell("cache_misses", "extra_usd"),
+        Cell(" more than cache reads would have."),
+    )
+
+
+def _costliest_part(report: Report, figures: FigureCells) -> Iterator[Line]:
+    """The two parts of the context that cost most to resend, or were sent most where there is no price."""
+    rows = report.carried
+    order = sorted(range(len(rows)), key=lambda at: (-(rows[at].usd or 0), -(rows[at].sent_tokens or 0)))[:2]
+    cells: list[Cell] = []
+    for at in order:
+        named = _part_words(rows[at])
+        cells.append(Cell(f"then {named}, " if cells else f"What cost most to send again and again: {named}, "))
+        if rows[at].usd is not None:
+            cells += [figures.cell("carried", at, "usd"), Cell(" and ")]
+        of = " of all prompt tokens" if at == order[0] else ""
+        cells += [figures.cell("carried", at, "share"), Cell(of), Cell("; ")]
+    if cells:
+        yield Line((*cells[:-1], Cell(".")))
+
+
+def _part_words(row: CarriedFacts) -> str:
+    """What people read for a part of the context in a sentence: `Read results`, `tool calls`."""
+    if row.tool:
+        return plain(f"{row.tool} results")
+    label = plain(part_label(row.kind, ""))
+    return f"{label}s" if label in ("tool call", "tool result") else label
+
+
+def _tried(report: Report) -> str:
+    """Why a page is on no plan."""
+    found = report.best_plan
+    if found is None or not found.is_complete:
+        return "No plan was tried on it."
+    return f"None of {found.tried:,} plans saves for sure."
+
+
+def _plan_lines(report: Report, figures: FigureCells, index: int) -> Iterator[Line]:
+    """What a plan of the report saves and does, what was needed of what it cuts, and what it comes to a month."""
+    plan, letter = report.plans[index], plan_letter(index)
+    name = plan_name(plan)
+    said = f"Plan {letter} ({name})" if name else f"Plan {letter}"
+    if plan.is_suggestion:
+        said = f"The best plan found, plan {letter} ({name}),"
+    if not report.session.calls:
+        return
+    if plan.edits == 0 and not plan.saved.tokens:
+        yield Line((Cell(f"{said.removesuffix(',')} changes nothing in this session."),))
+    else:
+        yield _saving(plan, said, figures, ("plans", index))
+    if plan.edits and plan.needed_later is not None:
+        yield _risk(plan.needed_later, plan.saved.usd)
+    monthly = _monthly_saving(plan)
+    if monthly is not None:
+        yield monthly
+    if plan.edits and (chosen := plan_of_facts(plan)) is not None:
+        yield Line((Cell(answer_for(report.session.format, chosen).sentence),))
+
+
+def _best_plan_lines(report: Report, figures: FigureCells) -> Iterator[Line]:
+    """The best plan that is known, where the report is on none."""
+    if not report.session.calls:
+        return
+    found = None if report.best_plan is None else report.best_plan.best
+    if found is None:
+        yield Line((Cell(_tried(report)),))
+        return
+    yield _saving(found, f"The best plan found, {plan_name(found)},", figures, ("best_plan", "best"))
+    yield _risk(found.needed_later, found.saved.usd)
+
+
+def _risk(needed: NeededLaterFacts, saved: float | None) -> Line:
+    """What a plan's saving costs beside dollars: the later calls that needed what it cut."""
+    calls, each, net = needed.calls, needed.cost_each_usd, needed.saved_at_least_usd
+    if not calls:
+        return Line((Cell("Its risk, as far as can be told: no later call needed text that it cuts."),))
+    said = f"Its risk, as far as can be told: {IN_TEXT.plural(calls, 'later call')} needed text that it cuts"
+    if each is not None:
+        said += f"; to get that back would cost {_estimated(each)} a call"
+    if net is not None and saved is not None and saved > 0:
+        left = f"{_estimated(net)} of the saving" if net >= 0 else f"a loss of {_estimated(-net)}"
+        said += f", and leave {left}, net"
+    if many := needed.break_even_recoveries:
+        cancel = "cancels" if many == 1 else "cancel"
+        said += f"; {IN_TEXT.plural(many, 'such call')} {cancel} the saving"
+    return Line((Cell(f"{said}."),))
+
+
+def _estimated(usd: float) -> str:
+    return IN_TEXT.marked(IN_TEXT.dollars(usd), "estimated")
+
+
+def _monthly_saving(plan: PlanFacts) -> Line | None:
+    """What a plan's saving comes to a month, as a range, and what its ends are; None where nobody asked for it."""
+    found = plan.projection
+    if found is None:
+        return None
+    day, month = bands_of(found)
+    said = f"{daily_saving(day, IN_TEXT)}, {monthly_saving(month, IN_TEXT)}"
+    return Line((Cell(f"At {runs_a_day(runs_of(found))}, it {said}: {HOLDS}.{_about_ends(plan, month)}"),))
+
+
+def _about_ends(plan: PlanFacts, month: Band) -> str:
+    """What the ends of a month's range stand for; empty where they stand for nothing but chance."""
+    if plan.needed_later is None or not plan.needed_later.calls:
+        return ""
+    return (
+        f" The best of it, {at_best(month, IN_TEXT)}, is if nothing that it cuts is needed; the middle and the worst "
+        "are net: less what getting back needed text costs."
+    )
+
+
+def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, steps: tuple[Step, ...]) -> Line:
+    """What a plan saves, and what it does.
+
+    Args:
+        plan: The plan.
+        said: What it is called here.
+        figures: The report's figures.
+        steps: Where the plan stands in the report.
+    """
+    name = "tokens" if plan.saved.usd is None else "usd"
+    amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
+    unit = " prompt tokens" if name == "tokens" else ""
+    share = replace(share, text=share.text.removeprefix("-"), is_loss=False)
+    word, more = "saves", ""
+    if (amount.value or 0) < 0:
+        amount = replace(amount, text=amount.text.removeprefix("-"), is_loss=True)
+        word, more = "costs", " more"
+    of = Cell(f" {_of_what(plan)}).{_does(plan)}")
+    return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
+
+
+def _of_what(plan: PlanFacts | SavingPlanFacts) -> str:
+    """What a saving is a share of."""
+    return "of the cost" if plan.saved.percent_of == "cost_usd" else "of all prompt tokens"
+
+
+def _does(plan: PlanFacts | SavingPlanFacts) -> str:
+    """What a plan does to the context, in the words of its strategies; empty for strategies that are not known."""
+    known = [STRATEGIES[name].summary for name in strategies_of(plan) if name in STRATEGIES]
+    said = "; then ".join(f"{words[:1].lower()}{words[1:].removesuffix('.')}" for words in known[:MOST_DESCRIBED])
+    more = len(known) - MOST_DESCRIBED
+    return f" What it does: {said}{f'; and {more} more' if more > 0 else ''}." if said else ""
+
+
+def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
+    """What stands large: what was saved with the first plan, and what that is of; without one what the session cost."""
+    calls = IN_TEXT.plural(report.session.calls, "call")
+    cost = Tile(
+        "cost without a plan" if report.plans else "cost",
+        figures.cell("baseline", "cost_usd"),
+        note=(Cell(f"of {calls} to the model, {LIST_PRICE}"),),
+    )
+    if report.plans:
+        shown = [cost, *_plan_tiles(report, figures)]
+    else:
+        sent = Tile(
+            "prompt tokens",
+            figures.cell("baseline", "prompt_tokens"),
+            "tokens",
+            (Cell(f"in all: sent with {calls}"),),
+        )
+        window = (Cell(_of_window(report).removeprefix(", ")),)
+        peak = Tile("largest prompt", figures.cell("baseline", "peak_prompt_tokens"), "tokens", window)
+        shown = [cost, *_best_tile(report, figures), sent, peak]
+    return tuple(tile for tile in shown if tile.cell.value is not None)
+
+
+def legend_of(shown: tuple[Tile, ...], said: tuple[Line, ...]) -> str:
+    """What the marks before their numbers mean, in one line; empty where there is none."""
+    cells = [cell for tile in shown for cell in (tile.cell, *tile.note)] + [
+        cell for line in said for cell in line.cells
+    ]
+    marks = {LEAST if cell.is_least else cell.known for cell in cells if cell.mark}
+    # Sentences hold estimates that are no cells of their own.
+    if any(ABOUT in cell.text for cell in cells):
+        marks.add("estimated")
+    return legend(marks)
+
+
+def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
+    """What the best plan would save, where one is known."""
+    best = None if report.best_plan is None else report.best_plan.best
+    if best is not None:
+        title = f"the best plan ({clip_cells(plan_name(best), LONGEST_NAME)}) would save"
+        yield _saved_tile(best, title, figures, ("best_plan", "best"))
+
+
+def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
+    """What the first plan saves of the session, what that comes to a month, and its largest prompt."""
+    plan = report.plans[0]
+    is_loss = (plan.saved.usd if plan.saved.usd is not None else plan.saved.tokens or 0) < 0
+    name = clip_cells(plan_name(plan), LONGEST_NAME)
+    named = f" ({name})" if name else ""
+    title = f"the best plan{named}, plan A, would save" if plan.is_suggestion else f"saved with plan A{named}"
+    title = f"costs more with plan A{named}" if is_loss else title
+    yield _saved_tile(plan, title, figures, ("plans", 0))
+    if plan.projection is not None:
+        yield _month_tile(plan, plan.projection)
+    peak, before = (figures.cell(*steps, "peak_prompt_tokens") for steps in (("plans", 0, "figures"), ("baseline",)))
+    window = _of_window(report).removeprefix(", ")
+    note = (Cell(f"{window}; " if window else ""), before, Cell(" without a plan"))
+    yield Tile("largest prompt with plan A", peak, "tokens", note)
+
+
+def _saved_tile(plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCells, steps: tuple[Step, ...]) -> Tile:
+    """What a plan saves, in tokens where there is no price, what share that is, and what is left of it net."""
+    priced = plan.saved.usd is not None
+    amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
+    needed = plan.needed_later
+    net = None if needed is None or not needed.calls else needed.saved_at_least_usd
+    is_netted = net is not None and (amount.value or 0) > 0
+    left = f"; {net_words(net, IN_TEXT)} with needed text got back" if is_netted else ""
+    note = (
+        replace(share, text=share.text.removeprefix("-"), is_loss=False),
+        Cell(f" {_of_what(plan)}{left}"),
+    )
+    unit = "" if priced else "tokens"
+    return Tile(title, replace(amount, text=amount.text.removeprefix("-")), unit, note)
+
+
+def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:
+    """What it comes to a month at so many runs a day, from where to where, and what these ends are."""
+    _, month = bands_of(found)
+    runs, is_loss = runs_a_day(runs_of(found)), month.high < 0
+    by_month = between(as_loss(month) if is_loss else month, IN_TEXT)
+    title = f"{'costs more' if is_loss else 'saved'} a month at {runs}"
+    middle = f"about {about(as_loss(month) if is_loss else month, IN_TEXT)}"
+    needed = plan.needed_later
+    ends = (
+        f"{middle}; this and the lower end are net, less what getting back needed text costs; the upper end is if "
+        "nothing cut is needed"
+    )
+    if is_loss:
+        ends = f"{middle}; this and the upper end are with needed text got back, the lower end if nothing is needed"
+    if needed is None or not needed.calls:
+        ends = f"{middle}; no later call needed what it cuts" if needed is not None else middle
+    cell = Cell(by_month, value=found.usd_per_month, known="projected", is_loss=is_loss)
+    return Tile(title, cell, note=(Cell(ends),))

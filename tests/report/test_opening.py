@@ -1,0 +1,108 @@
+"""What a page on a session begins with says which session it is, and of every figure what it is and counted in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec import structs
+
+from inspector.replay.figure import Band
+from inspector.replay.projection_terms import RunsPerDay
+from inspector.replay.sessions import replay_session
+from inspector.report.monthly_saving import at_best, monthly_saving
+from inspector.report.numbers import IN_TEXT
+from inspector.report.options import ReportOptions
+from inspector.report.pages.content import page_content
+from inspector.report.secret_masks import MASK, says_something
+from inspector.report.session_report import report_of
+from inspector.session.open import open_session
+from inspector.strategies.plan import Plan
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from inspector.report.document import Report
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+
+@pytest.fixture(scope="module")
+def planned() -> Report:
+    inputs = replay_session(open_session(SAMPLE), Plan()).inputs
+    return report_of(inputs, [Plan.from_specs(["tiered-stale"])], ReportOptions(RunsPerDay(1)))
+
+
+def notes(report: Report) -> dict[str, str]:
+    return {tile.title: "".join(cell.shown for cell in tile.note) for tile in page_content(report).tiles}
+
+
+def test_the_page_says_first_which_session_it_is_by_whom_with_which_model_and_when(planned: Report) -> None:
+    session, told = planned.session, page_content(planned).identity
+
+    assert told.startswith(f"Session {session.id} · recorded by {session.agent} · {session.models[0]}")
+    assert f" · {session.started[:10]} {session.started[11:16]} to " in told
+
+
+def test_every_tile_says_what_its_figure_is_counted_in(planned: Report) -> None:
+    for report in (planned, structs.replace(planned, plans=[])):
+        for tile in page_content(report).tiles:
+            assert tile.unit == ("" if "$" in tile.cell.text else "tokens")
+
+
+def test_the_largest_prompt_stands_beside_the_window_and_what_it_was_without_the_plan(planned: Report) -> None:
+    before = IN_TEXT.whole(planned.baseline.peak_prompt_tokens)
+    assert notes(planned)["largest prompt with plan A"] == f"of the model's 200k window; {before} without a plan"
+
+
+def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Report) -> None:
+    plan = planned.plans[0]
+    share, net = IN_TEXT.percent(plan.saved.percent), IN_TEXT.dollars(plan.needed_later.saved_at_least_usd)
+    assert notes(planned)["saved with plan A (tiered-stale)"] == (
+        f"{share} of the cost; net ~{net} with needed text got back"
+    )
+
+
+def test_the_ends_of_a_month_are_explained_where_they_stand(planned: Report) -> None:
+    note = notes(planned)["saved a month at 1 run a day, as set"]
+    assert note.startswith("about $")
+    assert "this and the lower end are net, less what getting back needed text costs" in note
+    assert note.endswith("the upper end is if nothing cut is needed")
+    unneeded = structs.replace(planned.plans[0].needed_later, calls=0)
+    plan = structs.replace(planned.plans[0], needed_later=unneeded)
+    told = notes(structs.replace(planned, plans=[plan]))
+    assert told["saved a month at 1 run a day, as set"].endswith("; no later call needed what it cuts")
+
+
+def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned: Report) -> None:
+    plan = planned.plans[0]
+    lost = structs.replace(plan.saved, usd=-2.5, percent=-12.0)
+    month = structs.replace(plan.projection, usd_per_month=-75.0, usd_per_month_low=-90.0, usd_per_month_high=-60.0)
+    report = structs.replace(planned, plans=[structs.replace(plan, saved=lost, projection=month)])
+
+    tiles = {tile.title: tile for tile in page_content(report).tiles}
+    assert tiles["costs more with plan A (tiered-stale)"].cell.text == "$2.50"
+    assert notes(report)["costs more with plan A (tiered-stale)"] == "12.0 % of the cost"
+    assert tiles["costs more a month at 1 run a day, as set"].cell.text == "$60 to $90"
+
+
+def test_what_the_marks_at_the_top_mean_stands_below_the_tiles(planned: Report) -> None:
+    assert page_content(planned).legend == "~ estimated or projected"
+
+
+def test_a_loss_that_may_be_a_saving_is_said_without_a_sign() -> None:
+    month = Band(-170.0, -30.0, 190.0)
+    assert monthly_saving(month, IN_TEXT) == "about $30 more a month, $170 more to $190 less"
+    assert at_best(month, IN_TEXT) == "$190 less"
+    assert at_best(Band(50.0, 260.0, 480.0), IN_TEXT) == "$480"
+    assert at_best(Band(-90.0, -75.0, -60.0), IN_TEXT) == "$60 more"
+
+
+def test_a_name_of_which_only_masks_are_left_does_not_head_a_page(planned: Report) -> None:
+    def headed(title: str) -> str:
+        return page_content(structs.replace(planned, session=structs.replace(planned.session, title=title))).title
+
+    mask = MASK.format(kind="API key")
+    assert says_something(f"deploy with {mask}")
+    assert headed(f"deploy with {mask}") == f"deploy with {mask}"
+    assert headed(f"{mask}: {mask}") == headed("")
+    assert headed("").startswith("Session of 34 calls, Claude Code")
