@@ -12,7 +12,7 @@ import pytest
 
 from inspector.session.errors import SessionError
 from inspector.session.follow import Follower
-from inspector.session.model import BlockKind
+from inspector.session.model import BlockKind, RecordedMark
 from inspector.session.open import open_session
 from inspector.session.registry import detect
 from tests.session import run_files
@@ -146,6 +146,22 @@ def test_the_database_of_a_running_evaluation_opens_by_itself(tmp_path: Path, ho
     assert (session.format, session.identifier, len(session.calls)) == ("inspect", "7_epoch_1", 2)
     assert results(session) == ["file0"]
     assert {path: path.read_bytes() for path in running.path.parent.iterdir()} == before, "nothing is written there"
+
+
+def test_cache_marks_of_a_running_evaluation_are_those_of_the_requests_its_database_keeps_once(home: Path) -> None:
+    running = Running(home / "anything.sqlite", TABLES + POOL + POOL.replace("message_pool", "call_pool"))
+    sample = run_files.inspect_sample(1, 7)
+    mark = {"type": "text", "text": "a long question", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    for text in ("not this one", {"role": "user", "content": [mark]}):
+        running.write(
+            "INSERT INTO call_pool (sample_id, sample_epoch, data) VALUES (?, ?, ?)", "7", 1, json.dumps(text)
+        )
+    running.begin(sample)
+    call = {"request": {"model": "claude-sonnet-4-5"}, "call_refs": [[1, 2]], "call_key": "messages"}
+    for number, event in enumerate(sample["events"]):
+        running.log(sample, {**event, "call": call}, f"e{number}")
+    (made,) = open_session(running.path).calls
+    assert made.marks == (RecordedMark(1, "1h"),)
 
 
 def test_a_log_that_has_no_sample_yet_is_read_from_its_database_in_either_form(tmp_path: Path, home: Path) -> None:

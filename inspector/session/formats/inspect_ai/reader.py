@@ -21,13 +21,23 @@ from inspector.session.formats.inspect_ai.samples import (
     nodes_of_samples,
     title_of,
 )
-from inspector.session.formats.plain.reader import PlainMessage, RequestLog
+from inspector.session.formats.inspect_ai.sent_requests import CallPool, marks_of_request
+from inspector.session.formats.plain.reader import PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import PlainConversation
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import FileNode
 from inspector.session.json.values import count, count_or_none, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.json_reader import JsonReader
-from inspector.session.model import Block, Compaction, ContextCause, Origin, Role, TextUnavailableError, Usage
+from inspector.session.model import (
+    Block,
+    Compaction,
+    ContextCause,
+    Origin,
+    RecordedMark,
+    Role,
+    TextUnavailableError,
+    Usage,
+)
 from inspector.session.reader import DocumentInterpreter, FileChange, ReadingProgress
 from inspector.session.sniff import Sample
 from inspector.session.texts import CachedTexts
@@ -152,6 +162,34 @@ class SampleLog(RequestLog):
         """
         super().__init__(builder)
         self._attachments = attachments
+        self._call: Fields | None = None
+        self._calls = CallPool(())
+
+    def use_calls(self, calls: CallPool) -> None:
+        """Take the messages that requests, as they were sent, refer to."""
+        self._calls = calls
+
+    def add_event(self, request: PlainConversation, call: Fields) -> None:
+        """Add a request.
+
+        Args:
+            request: What it was made of, and what answered it.
+            call: It as it was sent; empty where that is not recorded.
+        """
+        self._call = call
+        self.add_request(request)
+        self._call = None
+
+    def _marks_of(
+        self,
+        thread: RequestThread,
+        messages: Sequence[PlainMessage],  # noqa: ARG002  # marks stand in the request as it was sent
+        request: PlainConversation,  # noqa: ARG002  # the same
+    ) -> tuple[RecordedMark, ...] | None:
+        if self._call is None:
+            return None
+        members = (self._builder.messages[index].blocks for index in thread.members)
+        return marks_of_request(self._call, self._calls, [block for blocks in members for block in blocks])
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
         """What a message adds; nothing where it is none."""
@@ -213,6 +251,7 @@ def interpret_sample(
     attachments.use(moved.fields() if moved is not None else {})
     conversation = SampleLog(builder, attachments)
     pool = _pool(fields)
+    conversation.use_calls(CallPool(fields.items_of("call_pool") or fields.fields_of("events_data").items_of("calls")))
     compacted: Mapping[str, Any] | None = None
     events = fields.get("events") or transcript.get("events")
     for item in events.items() if events is not None else ():
@@ -223,7 +262,7 @@ def interpret_sample(
             compacted = mapping(item.value())
         if kind == "model":
             contexts, first = len(builder.contexts), len(builder.messages)
-            conversation.add_request(_request(event, pool))
+            conversation.add_event(_request(event, pool), event.fields_of("call"))
             if compacted is not None and len(builder.contexts) > contexts:
                 _note_compaction(builder, compacted, first)
                 compacted = None

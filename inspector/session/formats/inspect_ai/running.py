@@ -31,6 +31,9 @@ TABLES = {
 }
 """The tables, and columns of them, by which such a database is told."""
 
+POOLS = ("message_pool", "call_pool")
+"""Tables of what events refer to by its place: messages, and those of requests as they were sent."""
+
 ENDING = ".db"
 
 OF_SAMPLE = "WHERE sample_id = ? AND sample_epoch = ? ORDER BY id"
@@ -101,7 +104,7 @@ class Buffer:
                 events = selector.rows("events", ("id", "event_id", "data"), OF_SAMPLE, *key)
                 # One text of several samples is kept once, with the first of them, in early versions.
                 attachments = selector.rows("attachments", ("hash", "content"), "ORDER BY id")
-                pool = selector.rows("message_pool", ("id", "data"), OF_SAMPLE, *key)
+                pool, calls = (selector.rows(name, ("id", "data"), OF_SAMPLE, *key) for name in POOLS)
         except DatabaseUnreadableError as error:
             raise unreadable_error(self.path, error) from error
         # An event that is written again, a request once it was answered, takes the place of what it was.
@@ -115,6 +118,7 @@ class Buffer:
             "events": list(latest.values()),
             "attachments": {string(row.get("hash")): string(row.get("content")) for row in attachments},
             "message_pool": [json_in(string(row.get("data"))) for row in pool],
+            "call_pool": [json_in(string(row.get("data"))) for row in calls],
         }
         return compact_json(sample_of_log).encode(errors="replace")
 

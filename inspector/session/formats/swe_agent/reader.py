@@ -6,15 +6,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
+from inspector.session.formats.cache_control import lifetime_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
 from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
-from inspector.session.model import Compaction, Origin, Role
+from inspector.session.model import Compaction, Origin, RecordedMark, Role
 from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
@@ -56,7 +59,9 @@ def has_call(parts: Sequence[object]) -> bool:
 ELIDED = re.compile(r"\s*Old environment output: \(\d+ lines? omitted\)")
 """What history processors leave of an observation (`sweagent/agent/history_processors.py`, LastNObservations)."""
 
-PROMPTS = ("query", "messages")
+QUERY = "query"
+
+PROMPTS = (QUERY, "messages")
 """Fields in which a step has the prompt it answered; early versions wrote its answer into it too."""
 
 
@@ -85,12 +90,20 @@ def swe_chat_messages(entry: Mapping[str, Any], *, is_result: bool = False, call
             content = [{"type": "text", "text": content}] if content else []
         value["content"] = [*thought, *sequence(content)]
         return [ChatMessage(value, is_call=True)]
-    content = value["content"] = "" if value["content"] is None else value["content"]
+    content = value["content"] = _plain(value["content"])
     if role == "tool" or (is_result and isinstance(content, str)):
         named = [name for name in sequence(entry.get("tool_call_ids")) if isinstance(name, str)]
         identifier = string(entry.get("tool_call_id")) or (named[0] if named else call)
         return [ChatMessage({"role": "tool", "tool_call_id": identifier, "content": content})]
     return [ChatMessage(value)]
+
+
+def _plain(content: Any) -> Any:
+    """A message's content: its text where that stands in a part of its own, as it does once that had a cache mark."""
+    parts = objects(content)
+    if isinstance(content, list) and len(content) == len(parts) == 1 and parts[0].get("type") == "text":
+        return string(parts[0].get("text"))
+    return "" if content is None else content
 
 
 class SweInterpreter(DocumentInterpreter):
@@ -108,7 +121,7 @@ class SweInterpreter(DocumentInterpreter):
         for item in history or steps:
             run.add(item)
         if history:
-            run.note_elisions(steps)
+            run.note_prompts(steps)
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -130,12 +143,14 @@ class _Run:
         self._calls = 0
         self._awaits = ""
         self._call_at: list[str] = []
+        self._message_at: list[int | None] = []
         self._responses: list[int] = []
 
     def add(self, item: Node) -> None:
         """Add an entry. Demonstrations are counted and left out."""
         entry = item.value()
         self._call_at.append("")
+        self._message_at.append(None)
         if not isinstance(entry, dict):
             self._builder.diagnose("not a message", 0, max(item.offset, 0), skipped=True)
             return
@@ -152,6 +167,7 @@ class _Run:
         said = [replace(one, model=self._model) if one.is_call else one for one in said]
         added = self._chat.say(said, Origin(item.offset, item.length))
         self._awaits = ""
+        self._message_at[-1] = added[0] if added else None
         for one, index in zip(said, added, strict=True):
             if one.is_call:
                 self._responses.append(index)
@@ -160,15 +176,17 @@ class _Run:
             elif one.role is Role.TOOL:
                 self._call_at[-1] = string(one.value.get("tool_call_id"))
 
-    def note_elisions(self, steps: list[Node]) -> None:
-        """Find in each step's prompt what history processors had cut out of it by then."""
+    def note_prompts(self, steps: list[Node]) -> None:
+        """Find in each step's prompt what history processors had cut out of it by then, and its cache marks."""
         gone: set[str] = set()
+        places = {index: place for place, index in enumerate(self._message_at) if index is not None}
+        calls = {call.response: number for number, call in enumerate(self._builder.calls)}
         for item, response in zip(steps, self._responses, strict=False):
             fields = item.fields()
-            prompt = next((fields[name].value() for name in PROMPTS if name in fields), None)
+            prompt = sequence(next((fields[name].value() for name in PROMPTS if name in fields), None))
             cut = {
                 self._call_at[place]
-                for place, entry in enumerate(sequence(prompt))
+                for place, entry in enumerate(prompt)
                 if place < len(self._call_at) and _is_elided(mapping(entry).get("content"))
             } - {""}
             if new := sorted(cut - gone):
@@ -176,6 +194,31 @@ class _Run:
                 self._builder.compactions.append(
                     Compaction(response, trigger="history processor", cleared_tool_call_ids=tuple(new))
                 )
+            # What early versions call messages was written after the answer, with marks for the next request.
+            if QUERY in fields and response in calls and len(prompt) == places.get(response):
+                call = self._builder.calls[calls[response]]
+                self._builder.calls[calls[response]] = structs.replace(call, marks=self._marks_of(prompt))
+
+    def _marks_of(self, prompt: Sequence[Any]) -> tuple[RecordedMark, ...]:
+        """Where a prompt asks for cache entries. Demonstrations, which are not shown, stand behind what is before."""
+        found: dict[int, str] = {}
+        before = 0
+        for place, entry in enumerate(prompt):
+            index = self._message_at[place]
+            count = len(self._builder.messages[index].blocks) if index is not None else 0
+            for part, lifetime in _marks_in(mapping(entry)):
+                found[before + (min(part + 1, count) if part is not None else count)] = lifetime
+            before += count
+        return tuple(RecordedMark(blocks, lifetime) for blocks, lifetime in sorted(found.items()) if blocks)
+
+
+def _marks_in(entry: Mapping[str, Any]) -> Iterator[tuple[int | None, str]]:
+    """The marks of an entry: the part they stand on, None for the whole of it, and how long they ask to keep it."""
+    for part, content in enumerate(sequence(entry.get("content"))):
+        if (lifetime := lifetime_of(content)) is not None:
+            yield part, lifetime
+    if (lifetime := lifetime_of(entry)) is not None:
+        yield None, lifetime
 
 
 def _is_elided(content: Any) -> bool:
