@@ -166,3 +166,9 @@ async def test_that_prompts_are_estimates_is_said_where_the_chart_has_a_frame_an
         await run.until(
             lambda: "Timeline, largest first ─" in run.text() and "calls: ~15k · prompts ~ estimated" in run.text()
         )
+
+
+async def test_a_next_prompt_over_the_window_says_so_in_the_frame(running, session_file) -> None:
+    session_file.say("a line of a log\n" * 60_000)
+    async with running(session_file.path, size=(120, 36)) as run:
+        await run.until_shown(" of ~200k, over the window ─")
