@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,7 @@ def run(options: Namespace) -> int:
     others = [sample.path for sample in samples() if sample != first]
     with ExitStack() as stack:
         # Old records would be taken for those of a finished session, which is not followed.
-        growing = FakeAgent(first.path, now=datetime.now(UTC)) if first.grows else None
+        growing = FakeAgent(first.path, makes_anew=True) if first.grows else None
         shown = first.path if growing is None else stack.enter_context(growing).path
         return open_screen([shown], listed=others)
 

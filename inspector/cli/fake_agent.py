@@ -59,7 +59,8 @@ class FakeAgent:
         beginning: Share of its lines copied before the context is entered.
         seconds: Roughly how long the other lines take.
         seed: Makes the pauses irregular in the same way every time.
-        now: When the last record is made; None for the times that were recorded.
+        makes_anew: Records get the times at which they are written, those that are there from the start earlier ones at
+            the distances that were recorded; otherwise they keep their own.
     """
 
     def __init__(
@@ -68,14 +69,15 @@ class FakeAgent:
         beginning: float = BEGINNING,
         seconds: float = SECONDS,
         seed: int = 1,
-        now: datetime | None = None,
+        *,
+        makes_anew: bool = False,
     ) -> None:
-        lines = source.read_bytes().splitlines(keepends=True)
-        self._lines = lines if now is None else made_at(lines, now)
+        self._lines = source.read_bytes().splitlines(keepends=True)
         self._first = max(1, round(len(self._lines) * beginning))
         self._pauses = random.Random(seed)  # noqa: S311  nothing here is secret
         self._mean = seconds / max(1, len(self._lines) - self._first)
         self._source = source
+        self._makes_anew = makes_anew
         self._folder = ExitStack()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._grow, name="growing sample", daemon=True)
@@ -85,7 +87,7 @@ class FakeAgent:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self.path = stack.enter_context(temporary_folder()) / self._source.name
-            self.path.write_bytes(b"".join(self._lines[: self._first]))
+            self.path.write_bytes(b"".join(self._written(self._lines[: self._first])))
             self._folder = stack.pop_all()
         self._thread.start()
         return self
@@ -97,12 +99,15 @@ class FakeAgent:
         self._thread.join()
         self._folder.close()
 
+    def _written(self, lines: list[bytes]) -> list[bytes]:
+        return made_at(lines, datetime.now(UTC)) if self._makes_anew else lines
+
     def _grow(self) -> None:
         try:
             with self.path.open("ab", buffering=0) as copy:
                 for line in self._lines[self._first :]:
                     if self._stop.wait(min(self._pauses.expovariate(1 / self._mean), LONGEST_PAUSE)):
                         return
-                    copy.write(line)
+                    copy.write(b"".join(self._written([line])))
         except OSError:
             return  # the folder is gone: whoever removed it does not want it to grow
