@@ -120,7 +120,8 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
         return AgentsAnswer(f"{agent} can apply it", by, whole, agent, plan.strategies, is_whole=True)
     if made:
         name, exported = next(iter(made.items()))
-        by = f"By {TITLES[name]}."
+        only = ", ".join(strategy.name for strategy in exported.applied)
+        by = f"By {TITLES[name]}: {only}, which compare (c) shows alone."
         return AgentsAnswer(f"{agent} can apply a part of it", by, tuple(made), agent, exported.applied)
     takes = f"{WAYS[HOOK].takes}: {CUT_AT_ONCE}" if HOOK in names else ", ".join(TARGETS[names[0]].takes)
     advice = f"It can be given {takes}. {own_code}"

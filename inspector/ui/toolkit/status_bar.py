@@ -143,7 +143,7 @@ class StatusBar(Widget):
             parts.append(LinePiece(Content.styled(pill, style), 2, right=True, shorter=Content.styled(shorter, style)))
         parts += [
             LinePiece(follow if standing.follows else Content(""), 1, right=True),
-            LinePiece(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 3, right=True),
+            LinePiece(Content.styled(f"rows {ON_SCREEN.whole(standing.rows)}", faint), 6, right=True),
             LinePiece(
                 Content.styled(
                     f"hidden {ON_SCREEN.whole(standing.hidden)}", faint + Style.from_meta({ACTION: "show_all"})
