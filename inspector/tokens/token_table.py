@@ -55,10 +55,19 @@ class TokenTable:
     text_columns: TextColumns
 
     @classmethod
-    def estimated(cls, session: Session, counter: Counter | None = None) -> TokenTable:
-        """The table of a session of which nothing was counted yet."""
-        texts = CountedTexts(counter or EstimateCounter())
-        return cls.of(session, BlockColumns.of(session, texts, BlockColumns.empty()), texts)
+    def estimated(
+        cls, session: Session, counter: Counter | None = None, previous: TokenTable | None = None
+    ) -> TokenTable:
+        """The table of a session of which nothing was counted yet.
+
+        Args:
+            session: The session.
+            counter: What its texts will be counted with, if anything.
+            previous: Such a table of an earlier state of it. Unchanged messages are not looked at again.
+        """
+        texts = CountedTexts(counter or EstimateCounter()) if previous is None else previous.texts
+        earlier = BlockColumns.empty() if previous is None else previous.block_columns
+        return cls.of(session, BlockColumns.of(session, texts, earlier), texts)
 
     @classmethod
     def of(cls, session: Session, blocks: BlockColumns, texts: CountedTexts) -> TokenTable:

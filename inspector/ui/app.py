@@ -127,6 +127,12 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         """The screen of `START`."""
         return StartScreen()
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether the session on the screen is being read or counted."""
+        screen = self.screen_stack[0] if self.screen_stack else None
+        return isinstance(screen, InspectScreen) and screen.controller.is_opening
+
     def _styled_first_screen(self) -> Screen[None]:
         screen = self._first_screen()
         # Textual would parse all styles, which it has just parsed, twice more before the first paint.

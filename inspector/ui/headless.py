@@ -63,7 +63,7 @@ async def settled(pilot: Pilot[None]) -> None:
         session = screen.controller
         if session.state in ("failed", "waiting"):
             raise SessionError(session.failure)
-        if session.outcome is None or session.table is None or session.is_counting:
+        if session.outcome is None or session.table is None or session.counting.is_under_way:
             continue
         is_assessed = not session.outcome.plan.strategies or (
             session.risks is not None and session.risks.needed is not None

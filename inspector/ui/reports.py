@@ -264,7 +264,7 @@ class ReportWriter:
         return self._controller.outcome if self.is_writing else None
 
     def _waits(self) -> bool:
-        return self.is_writing and (self._controller.is_counting or self._controller.is_replaying)
+        return self.is_writing and (self._controller.counting.is_under_way or self._controller.replays.is_under_way)
 
     def stop(self) -> None:
         """Call off the report that is being worked out."""

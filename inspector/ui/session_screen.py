@@ -197,7 +197,7 @@ def how_tokens_are_known(controller: SessionController) -> str:
     table, outcome = controller.table, controller.outcome
     if table is None:
         return ""
-    if controller.is_counting:
+    if controller.counting.is_under_way:
         return "tokens estimated so far"
     if not table.counter.is_exact_tokenizer:
         return "tokens estimated"

@@ -23,7 +23,7 @@ from inspector.strategies.plan import Plan
 from inspector.tokens.counter import load_counter
 from inspector.tokens.token_table import TokenTable, count_session
 from inspector.tokens.typical_ratios import tokenizer_family, typical_coefficients
-from inspector.ui.controller.jobs import replay_plan
+from inspector.ui.controller.replaying import replay_plan
 from inspector.ui.session_screen import scale_words
 from tests.session.claude_lines import SESSION, Script
 from tests.session.codex_lines import Rollout

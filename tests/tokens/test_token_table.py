@@ -223,6 +223,14 @@ def test_estimates_need_no_text_and_are_marked(counter):
     assert table.text_tokens("1234567") == 2
 
 
+def test_an_estimate_of_a_session_that_grew_is_that_of_all_of_it():
+    before = session_of(["x" * 35, "y" * 8])
+    after = session_of(["z" * 70], messages=before.messages, offset=2)
+    grown = TokenTable.estimated(after, previous=TokenTable.estimated(before))
+    assert grown.session is after
+    assert grown.tokens.tolist() == [10, 3, 20]
+
+
 def test_counts_of_another_encoding_are_not_taken_over(counter, counter_of):
     session = session_of(["汉字" * 50])
     table = counted(session, counter)

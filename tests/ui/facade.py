@@ -36,7 +36,8 @@ from textual.worker import Worker, WorkerState
 
 from inspector.ui.actions.registry import BY_NAME
 from inspector.ui.app import InspectorApp
-from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded, TokensCounted
+from inspector.ui.controller.counting import TokensCounted
+from inspector.ui.controller.jobs import FileChanged, SessionAppended, SessionLoaded
 from inspector.ui.main.screen import InspectScreen
 from inspector.ui.outcome import Outcome
 from inspector.ui.plan.slider import MARGIN, TRACK
@@ -976,7 +977,7 @@ class Running:
 
     @property
     def is_counting(self) -> bool:
-        return self._controller.is_counting
+        return self._controller.counting.is_under_way
 
     @property
     def tokens_known(self) -> str:

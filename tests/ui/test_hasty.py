@@ -10,7 +10,7 @@ import pytest
 from textual.events import MouseDown, MouseUp
 from textual.widgets import Input, Static
 
-from inspector.ui.controller import jobs
+from inspector.ui.controller import replaying
 from inspector.ui.dialogs import dialog, picker
 from inspector.ui.dialogs.choice import DialogChoice
 from inspector.ui.toolkit.answered_screen import open_over, run_dialog
@@ -243,13 +243,13 @@ async def test_sizes_that_are_told_late_lay_screens_out_no_more_than_once_each(
 async def test_a_study_asked_for_before_the_first_replay_opens_after_it_unless_another_key_was_pressed(
     running: Callable[..., Any], session_file: Recording, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
-    may_replay, replay_plan = Event(), jobs.replay_plan
+    may_replay, replay_plan = Event(), replaying.replay_plan
 
     def late(*given: Any) -> None:
         may_replay.wait()
         replay_plan(*given)
 
-    monkeypatch.setattr(jobs, "replay_plan", late)
+    monkeypatch.setattr(replaying, "replay_plan", late)
     async with running(session_file.path, ready=False) as run:
         try:
             await run.until(lambda: run.has_rows_pane)
@@ -269,7 +269,7 @@ async def test_a_strategy_whose_key_came_before_there_was_a_plan_is_switched_onc
 ) -> None:
     may_go_on = Event()
 
-    def late(_host: object, _is_cancelled: object) -> None:
+    def late(_host: object) -> None:
         may_go_on.wait(60)
 
     monkeypatch.setattr("inspector.ui.main.screen_host.ScreenHost.warm_up_rest", late)

@@ -69,6 +69,18 @@ async def test_what_holds_itself_goes_when_no_key_was_pressed_for_a_while(switch
         assert await until(pilot, lambda: garbage() is None)
 
 
+class Opening(CollectingApp):
+    is_opening = True
+
+
+async def test_what_is_made_while_a_session_is_opened_is_not_looked_through(switched_off, clock):
+    async with Opening().run_test() as pilot:
+        garbage = weakref.ref(Cycle())
+        clock.now += 100
+        assert await until(pilot, lambda: gc.get_freeze_count() > 0)
+        assert garbage() is not None
+
+
 async def test_what_was_there_at_a_full_collection_goes_at_the_next_one(switched_off, clock, monkeypatch):
     monkeypatch.setattr(memory, "SECONDS_TO_FIRST_FULL", 0)
     async with CollectingApp().run_test() as pilot:

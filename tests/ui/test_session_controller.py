@@ -16,14 +16,17 @@ from inspector.session import jsonl_reader
 from inspector.session.follow import Follower
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.ui.controller import jobs
+from inspector.tokens.token_table import TokenTable
+from inspector.ui.controller import counting, jobs, replaying
 from inspector.ui.controller.changes import Change
+from inspector.ui.controller.counting import CountingStage, TokensCounted
 from inspector.ui.controller.jobs import (
-    Counting,
     FileChanged,
     LoadProgress,
     SessionAppended,
     SessionLoaded,
+    SessionReady,
+    offered_plan,
     read_session,
 )
 from inspector.ui.controller.session import SessionController
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
-    from inspector.ui.controller.host_protocols import IsCancelled
 
 STALE = Plan.from_specs(["tiered-stale"])
 
@@ -84,7 +86,7 @@ class Bench:
 
     def warm_up(self) -> None: ...
 
-    def warm_up_rest(self, is_cancelled: IsCancelled) -> None: ...
+    def warm_up_rest(self) -> None: ...
 
     async def make_rows(self) -> None: ...
 
@@ -100,10 +102,14 @@ class Bench:
             if isawaitable(taken):
                 await taken
 
-    async def work_once(self) -> None:
-        """Do what waits to be done, but for following, which never ends."""
+    async def work_once(self, *groups: str) -> None:
+        """Do what waits to be done, in some groups or in all but following, which never ends."""
         waiting, self.work = self.work, []
-        for group, work, take, failed, description in waiting:
+        for each in waiting:
+            group, work, take, failed, description = each
+            if groups and group not in groups:
+                self.work.append(each)
+                continue
             if group == "follow":
                 continue
             results: list[object] = []
@@ -143,6 +149,13 @@ class Opened:
         for change in Change:
             self.controller.changes.listen({change: lambda change=change: self.changes.append(change)})  # type: ignore[misc]  # bound as it is
 
+    async def to_ready(self) -> None:
+        """Open it, and read it whole; what is worked out from it is still to be done."""
+        self.controller.open()
+        while Change.READY not in self.changes:
+            await self.bench.pass_time()
+            await self.bench.work_once("open")
+
     @classmethod
     async def ready(cls, path: Path, plan: Plan | None = None) -> Opened:
         opened = cls(path, plan)
@@ -161,18 +174,17 @@ async def test_a_session_is_read_then_counted_then_replayed(session_file) -> Non
     opened = Opened(session_file.path)
     controller = opened.controller
 
-    controller.open()
-    await opened.bench.work_once()
+    await opened.to_ready()
 
     assert controller.session is not None
     assert controller.outcome is None
-    assert controller.counting is Counting.AWAITING
+    assert controller.counting.stage is CountingStage.AWAITING
     assert opened.changes.index(Change.SESSION) < opened.changes.index(Change.PLAN) < opened.changes.index(Change.READY)
 
     await opened.bench.settle()
 
     assert controller.state == "live"
-    assert not controller.is_counting
+    assert not controller.counting.is_under_way
     assert controller.outcome is not None
     assert controller.outcome.plan == controller.plan
     assert controller.table is controller.outcome.replay.table
@@ -182,24 +194,14 @@ async def test_rows_are_shown_before_anything_else_of_a_session_is_made(session_
     opened = Opened(session_file.path)
     done: list[str] = []
     bench, changes = opened.bench, opened.controller.changes
-    bench.warm_up_rest = lambda is_cancelled: done.append("imported")  # type: ignore[method-assign]  # noted
+    bench.warm_up_rest = lambda: done.append("imported")  # type: ignore[method-assign]  # noted
     bench.make_rows = partial(noting, done, "rows made")  # type: ignore[method-assign]  # noted
     bench.make_room = partial(noting, done, "room made")  # type: ignore[method-assign]  # noted
     changes.listen({Change.SESSION: lambda: done.append("shown"), Change.READY: lambda: done.append("ready")})
 
-    opened.controller.open()
-    await bench.settle()
+    await opened.to_ready()
 
-    # The bench hands over what was found when all of the work is done: what is imported comes first there alone.
-    assert done[: done.index("ready") + 1] == [
-        "imported",
-        "rows made",
-        "shown",
-        "rows made",
-        "room made",
-        "shown",
-        "ready",
-    ]
+    assert done[: done.index("ready") + 1] == ["rows made", "shown", "imported", "room made", "shown", "ready"]
 
 
 async def noting(done: list[str], what: str) -> None:
@@ -208,22 +210,13 @@ async def noting(done: list[str], what: str) -> None:
 
 
 def test_a_short_session_is_read_whole_before_its_rows_are_shown_and_without_a_word_on_the_way(session_file) -> None:
-    found: list[object] = []
+    first, last = filter(None, read_session(session_file.path, None, takes_up=False))
 
-    def between(_: IsCancelled) -> None:
-        found.append("rows")
-
-    read_session(session_file.path, None, found.append, lambda: False, takes_up=False, between=between)
-
-    first, rows, last = found
     assert isinstance(first, SessionLoaded)
     assert first.is_first
-    assert first.plan is None
-    assert rows == "rows"
-    assert isinstance(last, SessionLoaded)
-    assert not last.is_first
-    assert last.plan is not None
-    assert last.session is first.session
+    assert first.is_whole
+    assert isinstance(last, SessionReady)
+    assert last.plan == offered_plan(first.session)
 
 
 def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_file_is_read(
@@ -235,9 +228,8 @@ def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_f
     monkeypatch.setattr(jsonl_reader, "SLICE_BYTES", 1 << 11)
     monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
     looks = sum(1 for _ in Follower(session_file.path, load=False).load())
-    found: list[object] = []
 
-    read_session(session_file.path, None, found.append, lambda: False, takes_up=False)
+    found = [*read_session(session_file.path, None, takes_up=False)]
 
     seconds = next(clock)
     told = [each for each in found if isinstance(each, LoadProgress)]
@@ -245,16 +237,53 @@ def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_f
     assert looks > 2 * len(told)
 
 
+async def test_counts_are_replayed_on_the_way_where_counting_takes_ten_times_as_long_as_a_replay(
+    session_file, monkeypatch
+) -> None:
+    opened = Opened(session_file.path)
+    controller, bench = opened.controller, opened.bench
+    clock = [100.0]
+    for module in (counting, replaying):
+        monkeypatch.setattr(module, "monotonic", lambda: clock[0])
+    await opened.to_ready()
+    await bench.work_once("replay")
+    clock[0] += 0.3
+    await bench.pass_time()
+    assert controller.session is not None
+    so_far = TokensCounted(controller.session, TokenTable.estimated(controller.session), 0.5, is_final=False)
+    replays = []
+    for seconds in (0.7, 1.9, 0.2):
+        clock[0] += seconds
+        await bench.give("count", so_far)
+        replays.append(sum(group == "replay" for group, *_ in bench.work))
+
+    assert replays == [0, 0, 1]
+
+
+async def test_nothing_is_added_up_twice_while_tokens_are_counted(session_file) -> None:
+    opened = Opened(session_file.path)
+    answers, bench = opened.controller.answers, opened.bench
+    await opened.to_ready()
+
+    await bench.work_once("replay")
+    assert opened.controller.outcome is not None
+    assert not {"spending", "cache misses"} & {group for group, *_ in bench.work}
+    await bench.work_once("count")
+    await bench.settle()
+
+    assert answers.spending is not None
+    assert answers.spending.replay is opened.controller.outcome.baseline
+
+
 async def test_a_session_whose_counting_is_stopped_before_it_began_is_replayed_with_estimates(session_file) -> None:
     opened = Opened(session_file.path)
     controller = opened.controller
-    controller.open()
-    await opened.bench.work_once()
+    await opened.to_ready()
 
-    controller.stop_counting()
+    controller.counting.stop()
     await opened.bench.settle()
 
-    assert not controller.is_counting
+    assert not controller.counting.is_under_way
     assert controller.table is not None
     assert not controller.table.block_columns.counted().all()
     assert controller.outcome is not None
@@ -271,7 +300,7 @@ async def test_a_session_that_grew_is_replayed_where_counting_what_is_new_is_sto
     await bench.give("follow", appended)
     await bench.pass_time()
 
-    controller.stop_counting()
+    controller.counting.stop()
     await bench.settle()
 
     assert controller.outcome is not None
@@ -454,12 +483,12 @@ async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file
         raise ArithmeticError
 
     with monkeypatch.context() as broken:
-        broken.setattr("inspector.ui.controller.jobs.replay_plan", fail)
+        broken.setattr("inspector.ui.controller.replaying.replay_plan", fail)
         controller.set_value(0, "confirmation", 10)
         await opened.bench.settle()
 
     assert "could not replay the plan" in opened.bench.told
-    assert not controller.is_replaying
+    assert not controller.replays.is_under_way
     controller.set_value(0, "confirmation", 20)
     await opened.bench.settle()
     assert controller.outcome is not None
@@ -469,8 +498,7 @@ async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file
 async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_anew_when_it_is(session_file) -> None:
     opened = Opened(session_file.path)
     controller, bench = opened.controller, opened.bench
-    controller.open()
-    await bench.work_once()
+    await opened.to_ready()
     counting = [each for each in bench.work if each[0] == "count"]
     session_file.turn()
     session = Follower(session_file.path).session
@@ -480,10 +508,10 @@ async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_ane
     await bench.give("follow", appended)
 
     assert appended.shown.is_set()
-    assert controller.counting is Counting.OUTDATED
+    assert controller.counting.stage is CountingStage.OUTDATED
     assert [each for each in bench.work if each[0] == "count"] == counting
     await bench.settle()
-    assert controller.counting is Counting.NONE
+    assert controller.counting.stage is CountingStage.NONE
     assert controller.table is not None
     assert controller.table.session is session
 
@@ -491,9 +519,8 @@ async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_ane
 async def test_a_session_that_grows_right_after_it_was_written_anew_is_counted_and_replayed(session_file) -> None:
     opened = Opened(session_file.path)
     controller, bench = opened.controller, opened.bench
-    controller.open()
-    await bench.work_once()
-    assert controller.counting is Counting.AWAITING
+    await opened.to_ready()
+    assert controller.counting.stage is CountingStage.AWAITING
     session_file.path.unlink()
     anew = recording(session_file.path, turns=2)
 
@@ -508,7 +535,7 @@ async def test_a_session_that_grows_right_after_it_was_written_anew_is_counted_a
     history = await append(history, is_new=False)
     await bench.settle()
 
-    assert not controller.is_counting
+    assert not controller.counting.is_under_way
     assert controller.outcome is not None
     assert controller.outcome.replay.history is history
 

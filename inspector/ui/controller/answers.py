@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SECONDS_TO_REST = 0.2
 """A session that grows is added up anew once it has not for so long."""
+SECONDS_UNCOUNTED = 2.0
+"""While tokens are counted, nothing is added up for so long: mostly they are by then, and it would be done twice."""
 SECONDS_TO_IDLE = 1.0
 """Plans are tried once nothing was replayed for so long."""
 LONGEST_PAUSE = 0.25
@@ -151,19 +153,20 @@ class SpendingAnswers:
             is_counted: No better token counts are to be expected.
         """
         self.give_way()
+        rest = SECONDS_TO_REST if is_counted else SECONDS_UNCOUNTED
         recorded = self.recorded_cache
         if recorded is not None and recorded.outcome.replay is outcome.replay:
             self._take_cache(recorded)
-        elif self.cache is None:
+        elif self.cache is None and is_counted:
             self._explain_cache(outcome)
-        elif self.cache.outcome.replay is not outcome.replay:
-            self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._explain_cache, outcome)))
+        elif self.cache is None or self.cache.outcome.replay is not outcome.replay:
+            self._timers.append(self._host.later(rest, partial(self._explain_cache, outcome)))
         if outcome.plan.strategies:
             return
-        if self.spending is None:
+        if self.spending is None and is_counted:
             self._add_up(outcome)
-        elif self.spending.replay is not outcome.baseline:
-            self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._add_up, outcome)))
+        elif self.spending is None or self.spending.replay is not outcome.baseline:
+            self._timers.append(self._host.later(rest, partial(self._add_up, outcome)))
         if outcome.replay.history.call_count:
             self._ask_for_best(outcome, is_counted=is_counted)
 

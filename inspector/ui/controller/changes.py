@@ -28,7 +28,7 @@ class Change(Enum):
     EDITED = auto()
     """`plans`: by the user, who should find it so the next time."""
     REPLAYING = auto()
-    """`is_replaying_long`."""
+    """`replays.is_long`."""
     OUTCOME = auto()
     """`outcome`: a replay came back."""
     CALL = auto()

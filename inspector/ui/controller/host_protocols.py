@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
+    from inspector.replay.assumptions import Assumptions
+    from inspector.session.model import Session
+    from inspector.strategies.history.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.token_table import TokenTable
+    from inspector.ui.controller.changes import ChangeListeners
+    from inspector.ui.outcome import Outcome
+
 Result = TypeVar("Result")
 
 Post = Callable[[Result], object]
@@ -72,12 +80,8 @@ class Host(Jobs, Protocol):
     def warm_up(self) -> None:
         """Import what will show rows; called in the thread that reads a session, so that nobody waits for it."""
 
-    def warm_up_rest(self, is_cancelled: IsCancelled) -> None:
-        """Import what will show the rest of a session, once its first rows are on the screen; called in that thread.
-
-        Args:
-            is_cancelled: True when nobody waits for it any more.
-        """
+    def warm_up_rest(self) -> None:
+        """Import what will show the rest of a session; called in that thread, once its first rows are painted."""
 
     async def make_rows(self) -> None:
         """Make what shows rows, before there are any."""
@@ -93,3 +97,27 @@ class Host(Jobs, Protocol):
             is_problem: It went wrong.
             is_over: The problem told before it is one no longer.
         """
+
+
+class OpenSession(Protocol):
+    """The open session as who works on it sees it; attributes as of `SessionController`."""
+
+    host: Host
+    changes: ChangeListeners
+    session: Session | None
+    history: History | None
+    table: TokenTable | None
+    outcome: Outcome | None
+    call: int | None
+    given_terms: Assumptions | None
+    is_opening: bool
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan on the screen; None before there is one."""
+
+    def tell_progress(self, what: str, fraction: float | None, stop: str = "") -> None:
+        """Show how far some work has come, 0 to 1, None for done, and how to stop it."""
+
+    def request_replay(self) -> None:
+        """Have the plan replayed."""

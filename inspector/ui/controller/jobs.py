@@ -6,7 +6,6 @@ Heavy modules are imported within the functions, so that the first paint waits f
 from __future__ import annotations
 
 import asyncio
-from enum import Enum, auto
 from threading import Event
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar
@@ -16,14 +15,12 @@ from msgspec import Struct, field
 from inspector.session.files import is_folder, time_of_writing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.reuse import ReuseScan
     from inspector.replay.assumptions import Assumptions
-    from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.engine.replay import Replay
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.session.follow import Follower, Update
     from inspector.session.model import Session
@@ -71,22 +68,34 @@ class SessionLoaded(JobFound, frozen=True):
         history: Its columns.
         rows: Its rows.
         table: Its tokens, estimated.
-        plan: The plan to begin with; None with a part of a session.
-        follower: Reads what is added; None with a part of a session.
-        kept: How the session was left the last time; None with a part of a session.
-        changed: When it was last written to, as far as is known, seconds since the epoch; None while unknown.
         is_first: The first part: its rows are shown before anything else.
+        is_whole: There is nothing more to read.
+        shows_rest: Reading takes so long that chart, detail and plan are shown meanwhile, not the rows alone.
     """
 
     session: Session
     history: History
     rows: Rows
     table: TokenTable
-    plan: Plan | None = None
-    follower: Follower | None = None
-    kept: SessionState | None = None
-    changed: float | None = None
     is_first: bool = False
+    is_whole: bool = False
+    shows_rest: bool = False
+
+
+class SessionReady(JobFound, frozen=True):
+    """What there is besides a session that was read whole.
+
+    Attributes:
+        plan: The plan to begin with.
+        follower: Reads what is added.
+        kept: How the session was left the last time.
+        changed: When it was last written to, as far as is known, seconds since the epoch; None while unknown.
+    """
+
+    plan: Plan
+    follower: Follower
+    kept: SessionState
+    changed: float | None
 
 
 class SessionAwaited(JobFound, frozen=True):
@@ -109,22 +118,6 @@ class LoadFailed(JobFound, frozen=True):
 
     reason: str
     is_folder: bool = False
-
-
-class TokensCounted(JobFound, frozen=True):
-    """Tokens as far as they have been counted.
-
-    Attributes:
-        session: Whose tokens.
-        table: The counts.
-        fraction: How much of the text was counted.
-        is_final: Nothing is left to count, or counting was stopped.
-    """
-
-    session: Session
-    table: TokenTable
-    fraction: float
-    is_final: bool
 
 
 class ProjectionReady(JobFound, frozen=True):
@@ -169,7 +162,7 @@ class FileChanged(JobFound, frozen=True):
     notice: str = ""
 
 
-Reading = LoadProgress | SessionLoaded | SessionAwaited | LoadFailed
+Reading = LoadProgress | SessionLoaded | SessionReady | SessionAwaited | LoadFailed
 Following = SessionAppended | FileChanged
 
 SECONDS_TO_SHOW = 0.005
@@ -187,24 +180,19 @@ SHARE_OF_PARTS = 20
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
 
-def read_session(
-    path: Path,
-    plan: Plan | None,
-    post: Post[Reading],
-    is_cancelled: IsCancelled,
-    *,
-    takes_up: bool = True,
-    between: Callable[[IsCancelled], object] = lambda _: None,
-) -> None:
-    """Read a file and post it: progress, then what has been read so far, then all of it with a plan to begin with.
+SECONDS_OF_ROWS_ALONE = 1.0
+"""Reading that takes longer is held up for the rest of the screen, which else comes after the last row."""
+
+
+def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Iterator[Reading | None]:
+    """Read a file: progress, what has been read so far, then all of it, and a plan to begin with.
+
+    Whoever reads may stop, or pause, at whatever is found; None, often, is nothing new.
 
     Args:
         path: What to read.
         plan: The plan to begin with; None for the one last used on this session, or the one that fits it.
-        post: Takes what is found.
-        is_cancelled: True when nobody waits for the result any more.
         takes_up: How it was left the last time is looked up.
-        between: Called between the first rows and the rest, with `is_cancelled`.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
@@ -215,53 +203,46 @@ def read_session(
 
     history: History | None = None
     rows: Rows | None = None
+    table: TokenTable | None = None
     try:
-        if not _appears(path, post, is_cancelled):
-            return
+        yield from _awaited(path)
         follower = Follower(path, load=False)
-        next_part = next_word = monotonic() + SECONDS_UNTOLD
+        opened = monotonic()
+        next_part = next_word = opened + SECONDS_UNTOLD
         for loading in follower.load():
-            if is_cancelled():
-                return
             session = loading.session
             began = monotonic()
             if began >= next_word:
                 next_word = began + SECONDS_UNTOLD
-                post(LoadProgress(loading.done, loading.total))
+                yield LoadProgress(loading.done, loading.total)
             if session is None or (began < next_part and not loading.is_complete):
+                yield None
                 continue
             is_first = rows is None
             history = History.of(session, history)
             rows = Rows.of(history, rows)
-            table = TokenTable.estimated(session)
-            # The rows need not wait for the strategies to be imported.
-            post(SessionLoaded(session, history, rows, table, is_first=is_first))
+            table = TokenTable.estimated(session, previous=table)
             next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
-            if is_first:
-                between(is_cancelled)
-            if loading.is_complete:
-                kept = load_state(path) if takes_up else SessionState()
-                begin = plan or kept.plan or offered_plan(session)
-                changed = follower.time_of_change()
-                written = None if changed is None else time_of_writing(changed, session.last_recorded)
-                post(SessionLoaded(session, history, rows, table, begin, follower, kept, written))
+            shows_rest = not (is_first or loading.is_complete) and began > opened + SECONDS_OF_ROWS_ALONE
+            yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest)
+        # The rows need not wait for the strategies to be imported.
+        kept = load_state(path) if takes_up else SessionState()
+        changed = follower.time_of_change()
+        written = None if changed is None else time_of_writing(changed, follower.session.last_recorded)
+        yield SessionReady(plan or kept.plan or offered_plan(follower.session), follower, kept, written)
     except SessionError as error:
-        post(LoadFailed(error.message, is_folder=is_folder(path)))
+        yield LoadFailed(error.message, is_folder=is_folder(path))
 
 
-def _appears(path: Path, post: Post[Reading], is_cancelled: IsCancelled) -> bool:
-    """Wait where there is no session at the path yet; False where nobody waits for it any more."""
+def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
+    """Wait until there is a session at the path, and say why there is none."""
     from inspector.session.awaiting import is_awaited, why_still_awaited
 
     said = ""
     while (said or is_awaited(path)) and (reason := why_still_awaited(path)):
-        if is_cancelled():
-            return False
-        if reason != said:
-            post(SessionAwaited(reason))
-            said = reason
+        yield SessionAwaited(reason) if reason != said else None
+        said = reason
         sleep(SECONDS_TO_LOOK_AGAIN)
-    return True
 
 
 def offered_plan(session: Session) -> Plan:
@@ -270,98 +251,6 @@ def offered_plan(session: Session) -> Plan:
     from inspector.strategies.registry import strategy_for
 
     return Plan((PlanEntry(strategy_for("tiered-stale", session), enabled=False),))
-
-
-class Counting(Enum):
-    """Whether tokens are being counted, and what is waited for."""
-
-    NONE = auto()
-    """Everything is counted, or the rest stays estimated."""
-    AWAITING = auto()
-    """The tokenizer is not there yet."""
-    OUTDATED = auto()
-    """The tokenizer is not there yet, and the session has grown since: as soon as it is, counting begins anew."""
-    UNDER_WAY = auto()
-    """The tokenizer is there, and texts are being counted."""
-
-    @property
-    def awaits_tokenizer(self) -> bool:
-        """Whether the tokenizer is not there yet, so that counting called off now would have to build it again."""
-        return self in (Counting.AWAITING, Counting.OUTDATED)
-
-
-def count_tokens(
-    session: Session, previous: TokenTable | None, post: Post[TokensCounted], is_cancelled: IsCancelled
-) -> None:
-    """Count what was not counted before, and post the table as it fills."""
-    from inspector.tokens.counter import load_counter
-    from inspector.tokens.token_table import count_session
-
-    counter = previous.counter if previous is not None and previous.counter.is_exact_tokenizer else load_counter()
-    fraction = 0.0
-    table = None
-
-    def progress(done: int, total: int) -> None:
-        nonlocal fraction
-        fraction = done / total if total else 1.0
-
-    for newer in count_session(session, counter, previous=previous, progress=progress, cancelled=is_cancelled):
-        if table is not None:
-            post(TokensCounted(session, table, fraction, is_final=False))
-        table = newer
-    if table is not None:
-        post(TokensCounted(session, table, 1.0, is_final=True))
-
-
-def take_known_counts(
-    session: Session | None,
-    previous: TokenTable | None,
-    post: Post[TokensCounted],
-    is_cancelled: IsCancelled,  # noqa: ARG001  soon done
-) -> None:
-    """Count no more, and post a table of what is known; the rest is estimated."""
-    if session is not None:
-        count_tokens(session, previous, post, lambda: True)
-
-
-def replay_plan(
-    history: History,
-    table: TokenTable,
-    plan: Plan,
-    call: int | None,
-    earlier: Outcome | None,
-    terms: Assumptions | None,
-    post: Post[Outcome],
-    is_cancelled: IsCancelled,  # noqa: ARG001  a replay is done before anybody could call it off
-) -> None:
-    """Replay a plan and post what it comes to.
-
-    Args:
-        history: The session's columns.
-        table: Its tokens.
-        plan: The plan.
-        call: The call looked at; None for the next one, not yet made.
-        earlier: An earlier outcome. Where it is of the same session and tokens, all it was worked out from stands.
-        terms: What calls are priced and served as; None for as they were recorded.
-        post: Takes what is found.
-        is_cancelled: Not asked.
-    """
-    from inspector.replay.analysis.comparison import first_firing
-    from inspector.replay.analysis.plan_outcome import plan_outcome
-    from inspector.replay.engine.replay import replay
-    from inspector.strategies.plan import Plan
-    from inspector.ui.outcome import Outcome
-
-    inputs, baseline = _start(history, table, earlier, terms)
-    baseline = baseline or replay(inputs, Plan())
-    outcome = replay(inputs, plan) if plan.strategies else baseline
-    looked_at = history.call_count if call is None else min(call, history.call_count)
-    # Asked for here, because it is remembered and the screen asks for it again.
-    _ = outcome.groups
-    totals = plan_outcome(baseline, outcome)
-    first_change = first_firing(outcome)
-    state = outcome.state(looked_at)
-    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms))
 
 
 def measure(
@@ -434,23 +323,6 @@ def assess(
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
     post(ProjectionReady(project_runs(*costs, runs_per_day, days, found.cost_at, spread)))
     post(Risks(session, hazards, found))
-
-
-def _start(
-    history: History, table: TokenTable, earlier: Outcome | None, terms: Assumptions | None
-) -> tuple[ReplayInputs, Replay | None]:
-    from inspector.replay.assumptions import Assumptions
-    from inspector.replay.engine.inputs import ReplayInputs
-    from inspector.replay.lenders import lender_of
-
-    wanted = terms or Assumptions()
-    same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
-    if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
-        return earlier.inputs, earlier.baseline
-    pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
-    lender = lender_of(history, table)
-    made = ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, lender=lender)
-    return made, None
 
 
 def follow_session(

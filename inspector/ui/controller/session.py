@@ -7,7 +7,7 @@ shows any of it listens for what has become something else, and looks at the att
 from __future__ import annotations
 
 from functools import partial
-from time import monotonic, time
+from time import time
 from typing import TYPE_CHECKING
 
 from inspector.replay.projection_terms import RunsPerDay
@@ -15,19 +15,22 @@ from inspector.session.files import is_live
 from inspector.ui.controller import jobs
 from inspector.ui.controller.answers import SpendingAnswers
 from inspector.ui.controller.changes import Change, ChangeListeners
+from inspector.ui.controller.counting import Counting
 from inspector.ui.controller.jobs import (
-    Counting,
     LoadFailed,
     LoadProgress,
     SessionAppended,
     SessionAwaited,
     SessionLoaded,
+    SessionReady,
 )
+from inspector.ui.controller.replaying import Replaying
 from inspector.ui.controller.subagents import Subagents
 from inspector.ui.plan.saved_plans import PlanNames
 from inspector.ui.plan.undo import Plans
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from inspector.replay.analysis.forecast import RunProjection
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.host_protocols import Host, IsCancelled, Post, Stoppable
-    from inspector.ui.controller.jobs import Following, ProjectionReady, Reading, TokensCounted
+    from inspector.ui.controller.jobs import Following, ProjectionReady, Reading
     from inspector.ui.controller.saved_state import SessionState
     from inspector.ui.outcome import Outcome
     from inspector.ui.plan.difference import Rival
@@ -48,15 +51,8 @@ if TYPE_CHECKING:
     from inspector.ui.plan.sizes import PlanSizes
     from inspector.ui.timeline.rows import Rows
 
-SECONDS_BETWEEN_REPLAYS = 1 / 60
-"""A frame."""
-SECONDS_UNTOLD = 0.15
-"""A replay that takes longer is told."""
 SECONDS_TO_SETTLE = 1.0
 """Key presses on one control with no longer pause between them are one change to take back."""
-SECONDS_TO_STAND = 0.06
-"""A plan that lasts as long is assessed; the next of many changes comes sooner, and would be held up."""
-SECONDS_BETWEEN_COUNTED_REPLAYS = 0.5
 
 
 class SessionController:
@@ -90,10 +86,10 @@ class SessionController:
         is_folder: Why there is none: the path is a folder, whose sessions can be listed.
         changed: Seconds since the epoch of the last time it was written to, None while unknown.
         kept: How the session was left the last time; None while unknown.
-        counting: How far counting its tokens has come.
+        is_opening: It is being read, or counted for the first time.
+        counting: Counts its tokens.
         progress: What is being done, how much of it, 0 to 1, and how to stop it; None for nothing that takes long.
-        is_replaying: Whether what is shown is of an earlier plan.
-        is_replaying_long: The same for so long that it should be told.
+        replays: Replays the plan.
     """
 
     def __init__(
@@ -116,16 +112,17 @@ class SessionController:
         self.reason = self.failure = ""
         self.is_folder = False
         self._given_plan = plan
-        self._wanted = self._shown = 0
-        self._replay_started = 0.0
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
         self.answers = SpendingAnswers(host, self.changes, self.search_for_uses)
+        self.replays = Replaying(self, self._take_outcome, self._assess)
+        self.counting = Counting(self, self.replays)
         self._know_nothing(path)
 
     def _know_nothing(self, path: Path) -> None:
         self.path = path
+        self._reading: Iterator[Reading | None] | None = None
         self.session: Session | None = None
         self.plans: Plans | None = None
         self.sizes: PlanSizes | None = None
@@ -141,21 +138,19 @@ class SessionController:
         self.state = "loading"
         self.changed: float | None = None
         self.kept: SessionState | None = None
-        self.counting = Counting.NONE
-        self.is_replaying = self.is_replaying_long = False
-        self._replayed: Outcome | None = None
+        self.is_opening = False
+        self.counting.forget()
+        self.replays.forget()
         self._uses_search: ReuseScan | None = None
-        self._is_advised = False
-        self._shown = self._wanted
 
     def _forget_figures(self) -> None:
         """Know nothing of what was worked out, and work on nothing: the session has other blocks and calls now."""
         for group in ("replay", "assess", "measure", "explain"):
             self.host.stop(group)
-        self.outcome = self._replayed = self._uses_search = None
+        self.outcome = self._uses_search = None
         self.projection = self.risks = self.rival = self.call = None
         self.answers.forget()
-        self.is_replaying = False
+        self.replays.forget()
 
     def forget(self, path: Path) -> None:
         """Know nothing any more, and of another file."""
@@ -172,13 +167,27 @@ class SessionController:
         for group in ("count", "follow"):
             self.host.stop(group)
         self.state = "loading"
-        path, plan = self.path, self._given_plan
+        self.is_opening = True
+        self._read_on(jobs.read_session(self.path, self._given_plan, takes_up=self.keeps_state))
 
-        def work(post: Post[Reading], is_cancelled: IsCancelled) -> None:
-            self.host.warm_up()
-            jobs.read_session(path, plan, post, is_cancelled, takes_up=self.keeps_state, between=self.host.warm_up_rest)
-
+    def _read_on(self, reading: Iterator[Reading | None]) -> None:
+        self._reading = reading
+        work = partial(self._read, reading)
         self.host.run(work, self._take_reading, group="open", description=f"read {self.path.name}")
+
+    def _read(self, reading: Iterator[Reading | None], post: Post[Reading], is_cancelled: IsCancelled) -> None:
+        """Read, in a thread: until there are rows whose frame should be held up by nothing that is done beside."""
+        self.host.warm_up()
+        for found in reading:
+            if is_cancelled():
+                return
+            if found is None:
+                continue
+            if isinstance(found, SessionReady) or (isinstance(found, SessionLoaded) and found.shows_rest):
+                self.host.warm_up_rest()
+            post(found)
+            if isinstance(found, SessionLoaded) and (found.is_first or found.is_whole):
+                return
 
     async def _take_reading(self, result: Reading) -> None:
         match result:
@@ -186,37 +195,49 @@ class SessionController:
                 self.tell_progress("reading", done / total if total else 0.0)
             case SessionAwaited(reason=reason):
                 self.tell_progress("reading", None)
+                self.is_opening = False
                 self.state, self.reason, self.failure = "waiting", reason, f"{self.path}: {reason}"
                 self.changes.publish(Change.STATE)
             case LoadFailed(reason=reason, is_folder=is_folder):
                 self.tell_progress("reading", None)
+                self.is_opening = False
                 self.state, self.reason, self.failure, self.is_folder = "failed", reason, reason, is_folder
                 self.changes.publish(Change.STATE)
             case SessionLoaded():
                 await self._take_session(result)
+            case SessionReady():
+                await self._take_ready(result)
 
     async def _take_session(self, loaded: SessionLoaded) -> None:
         self.session, self.history, self.rows, self.table = loaded.session, loaded.history, loaded.rows, loaded.table
-        if loaded.plan is not None and self.plans is None:
-            self.plans = Plans.begin(loaded.plan)
         await self.host.make_rows()
-        if not loaded.is_first:
+        if loaded.shows_rest:
             await self.host.make_room()
-        if loaded.follower is None:
-            self.changes.publish(Change.SESSION)
-            self.changes.publish(Change.PLAN)
-            return
+        self.changes.publish(Change.SESSION)
+        if self._reading is not None and (loaded.is_first or loaded.is_whole):
+            self.host.after_frame(partial(self._go_on, self._reading, loaded))
+
+    def _go_on(self, reading: Iterator[Reading | None], loaded: SessionLoaded) -> None:
+        """The rows are painted. Tokens are counted beside all that is still to be imported and made."""
+        if self._reading is reading:
+            if loaded.is_whole:
+                self.counting.begin()
+            self._read_on(reading)
+
+    async def _take_ready(self, ready: SessionReady) -> None:
+        if self.plans is None:
+            self.plans = Plans.begin(ready.plan)
+        await self.host.make_room()
         self.tell_progress("reading", None)
-        self.state, self.changed, self.kept = loaded.follower.state, loaded.changed, loaded.kept
-        kept = loaded.kept
-        if kept is not None and kept.other is not None and self.plans is not None and kept.plan == self.plans.plan:
+        self.state, self.changed, self.kept = ready.follower.state, ready.changed, ready.kept
+        kept = ready.kept
+        if kept.other is not None and kept.plan == self.plans.plan:
             self.plans = self.plans.beside(kept.letter, kept.other)
         self.changes.publish(Change.SESSION)
         self.changes.publish(Change.PLAN)
         self.changes.publish(Change.READY)
-        self.count_tokens()
         self.request_replay()
-        self._follow(loaded.follower)
+        self._follow(ready.follower)
 
     @property
     def is_unopened(self) -> bool:
@@ -232,47 +253,6 @@ class SessionController:
         """Show how far some work has come, 0 to 1, None for done, and how to stop it."""
         self.progress = None if fraction is None else (what, fraction, stop)
         self.changes.publish(Change.PROGRESS)
-
-    def count_tokens(self) -> None:
-        """Count what was not counted yet."""
-        if self.session is None:
-            return
-        self.counting = Counting.AWAITING
-        work = partial(jobs.count_tokens, self.session, self.table)
-        self.host.run(work, self._take_counts, group="count", description="count tokens", failed=self._forget_counting)
-
-    def stop_counting(self) -> None:
-        """Leave the rest of the session estimated."""
-        self._forget_counting()
-        # All of it, where nothing was counted yet: without a table nothing can be replayed.
-        work = partial(jobs.take_known_counts, self.session, self.table)
-        self.host.run(work, self._take_counts, group="count", description="estimate tokens")
-
-    def _forget_counting(self) -> None:
-        self.counting = Counting.NONE
-        self.tell_progress("counting", None)
-
-    @property
-    def is_counting(self) -> bool:
-        """Whether tokens are being counted."""
-        return self.counting is not Counting.NONE
-
-    def _take_counts(self, counted: TokensCounted) -> None:
-        if counted.session is not self.session:
-            if self.counting is Counting.OUTDATED:
-                self.table = counted.table
-                self.count_tokens()
-            return
-        self.table = counted.table
-        self.counting = Counting.NONE if counted.is_final else Counting.UNDER_WAY
-        self.tell_progress("counting", None if counted.is_final else counted.fraction, "esc stops")
-        advice = counted.table.counter.advice
-        if counted.is_final and advice and not self._is_advised:
-            self._is_advised = True
-            self.host.tell(advice)
-        if counted.is_final or monotonic() - self._replay_started > SECONDS_BETWEEN_COUNTED_REPLAYS:
-            self.changes.publish(Change.SESSION)
-            self.request_replay()
 
     @property
     def plan(self) -> Plan | None:
@@ -355,74 +335,18 @@ class SessionController:
             self.request_replay()
 
     def request_replay(self) -> None:
-        """Have the plan replayed: at once, or when the one under way is on the screen; at most once a frame."""
-        self._wanted += 1
+        """Have the plan replayed."""
         self.answers.give_way()
-        self._replay_newest()
+        self.replays.request()
 
-    def _replay_newest(self) -> None:
-        if not self.is_replaying:
-            self.is_replaying = True
-            wait = SECONDS_BETWEEN_REPLAYS - (monotonic() - self._replay_started)
-            if wait > 0:
-                self.host.later(wait, self._start_replay)
-            else:
-                self._start_replay()
-
-    def _start_replay(self) -> None:
-        history, table, plan = self.history, self.table, self.plan
-        if history is None or table is None or plan is None or table.session is not history.session:
-            self.is_replaying = False
-            return
-        self._replay_started = monotonic()
-        request = self._wanted
-        self.host.run(
-            partial(jobs.replay_plan, history, table, plan, self.call, self._replayed, self.given_terms),
-            partial(self._take_outcome, request, self.call),
-            group="replay",
-            description="replay the plan",
-            failed=self._replay_failed,
-        )
-        self.host.later(SECONDS_UNTOLD, partial(self._tell_replay, request))
-
-    def _tell_replay(self, request: int) -> None:
-        if self.is_replaying and request > self._shown:
-            self.is_replaying_long = True
-            self.changes.publish(Change.REPLAYING)
-
-    def _tell_replayed(self) -> None:
-        self.is_replaying_long = False
-        self.changes.publish(Change.REPLAYING)
-
-    def _replay_failed(self) -> None:
-        self.is_replaying = False
-        self._tell_replayed()
-
-    async def _take_outcome(self, request: int, asked_at: int | None, outcome: Outcome) -> None:
-        if self.call != asked_at:
-            outcome = outcome.at(self.call)
-        self._replayed = outcome
-        async with self.host.one_frame():
-            self._tell_replayed()
-            if request > self._shown:
-                self._shown = request
-                self.outcome, self.projection, self.risks = outcome, None, None
-                self.changes.publish(Change.OUTCOME)
-                self._answer()
-        # Threads that take turns hold each other up: what is next is worked out once this is painted.
-        self.host.after_frame(partial(self._outcome_painted, request))
-        if request == self._wanted:
-            self.host.later(SECONDS_TO_STAND, partial(self._assess_newest, outcome))
-
-    async def _outcome_painted(self, request: int) -> None:
-        await self.host.take_newest_move()
-        self.is_replaying = False
-        if request != self._wanted:
-            self._replay_newest()
+    def _take_outcome(self, outcome: Outcome) -> None:
+        self.outcome, self.projection, self.risks = outcome, None, None
+        self.changes.publish(Change.OUTCOME)
+        self._answer()
 
     def _answer(self) -> None:
         if self.outcome is not None:
-            self.answers.take(self.outcome, is_counted=not self.is_counting)
+            self.answers.take(self.outcome, is_counted=not self.counting.is_under_way)
 
     def look_at(self, call: int | None) -> None:
         """Show everything at a call; None for the next one, not yet made, and for one of a session that was longer."""
@@ -442,10 +366,6 @@ class SessionController:
         if self.outcome is not None:
             count = self.outcome.replay.history.call_count
             self.look_at_place((count if self.call is None else self.call) + step)
-
-    def _assess_newest(self, outcome: Outcome) -> None:
-        if self.outcome is outcome and not self.is_replaying:
-            self._assess(outcome)
 
     def _assess(self, outcome: Outcome) -> None:
         """Find out what a plan that stands for the moment is about, and what it may lead to."""
@@ -542,19 +462,10 @@ class SessionController:
         self.session, self.changed = appended.session, appended.changed
         self.history, self.rows = now, appended.rows
         if appended.is_new:
-            self.host.stop("count")  # what comes of it is of the session before, and must not be waited for
-            self.table, self.counting = None, Counting.UNDER_WAY
+            self.counting.begin_anew()
         if appended.is_new or is_shorter:
             self._forget_figures()
         async with self.host.one_frame():
             self.changes.publish(Change.SESSION)
         appended.shown.set()
-        # A session that grows quickly would call every count off before its tokenizer is there.
-        if self.counting.awaits_tokenizer and not appended.is_new:
-            self.counting = Counting.OUTDATED
-        else:
-            self.host.after_frame(partial(self._count_newest, appended.session))
-
-    def _count_newest(self, session: Session) -> None:
-        if self.session is session:
-            self.count_tokens()
+        self.counting.go_on(appended.session)

@@ -143,7 +143,7 @@ class CostPane(CostBar, FailingPart):
         self.refresh()
 
     def _show_replaying(self) -> None:
-        subtitle(self, "replaying…" if self.controller.is_replaying_long else "")
+        subtitle(self, "replaying…" if self.controller.replays.is_long else "")
 
     def to_carried(self, step: int = 1) -> None:
         """To another of the tool results that cost most to resend under the plan, the costliest first, and around.

@@ -89,7 +89,7 @@ class RowJumps:
         none = "the plan changes no row of this prompt"
         if self._controller.plan is not None and not self._controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
-        none = "the plan is still being replayed" if self._controller.is_replaying else none
+        none = "the plan is still being replayed" if self._controller.replays.is_under_way else none
         if self._pane.view is not None:
             self._jump("cut", self._pane.view.changed_rows, step, none)
 

@@ -350,8 +350,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """Stop what can be stopped, or go back to the rows."""
         self._awaited_study = None
         find_bar = self.timeline.find_bar
-        if self.controller.is_counting:
-            self.controller.stop_counting()
+        if self.controller.counting.is_under_way:
+            self.controller.counting.stop()
             self.tell("counting stopped: the rest of the session stays estimated")
         elif self._reports is not None and self._reports.is_writing:
             self._reports.stop()
@@ -468,8 +468,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             title = f"Turn {entry.strategy.name} {'off' if entry.enabled else 'on'}"
             switch, key = partial(self.plan.switch, index), str(index + 1) if index < NUMBERED else ""
             yield PaletteCommand(title, entry.strategy.title, switch, key, ABOUT_STRATEGIES)
-        if self.controller.is_counting:
-            stop = self.controller.stop_counting
+        if self.controller.counting.is_under_way:
+            stop = self.controller.counting.stop
             yield PaletteCommand("Stop counting tokens", "The rest stays estimated", stop, "esc")
         yield PaletteCommand(
             "Read the session again", "From the beginning of its file", self.controller.open, also="reload"

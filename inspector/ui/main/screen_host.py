@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from threading import Event
 from typing import TYPE_CHECKING
 
-from inspector.ui.controller.jobs import SECONDS_TO_NOTICE_CANCELLING
 from inspector.ui.performance.frame_batching import after_frame, hold_painting, in_one_frame
 from inspector.ui.performance.mouse_throttle import take_newest_move
 from inspector.ui.toolkit.screen_jobs import ScreenJobs
@@ -17,8 +15,6 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
     from textual.timer import Timer
-
-    from inspector.ui.controller.host_protocols import IsCancelled
 
 
 class ScreenHost(ScreenJobs):
@@ -42,7 +38,6 @@ class ScreenHost(ScreenJobs):
         super().__init__(screen)
         self._make_rows = make_rows
         self._make_room = make_room
-        self._rows_shown = Event()
         self._tell = tell
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
@@ -52,8 +47,6 @@ class ScreenHost(ScreenJobs):
     async def make_rows(self) -> None:
         """Make what shows rows, before there are any."""
         await self._make_rows()
-        if not self._rows_shown.is_set():
-            self.after_frame(self._rows_shown.set)
 
     async def make_room(self) -> None:
         """Make what shows the rest of a session, before it is shown."""
@@ -83,14 +76,8 @@ class ScreenHost(ScreenJobs):
         """Import what will show rows."""
         import inspector.ui.timeline.widget  # noqa: F401  imported for the screen
 
-    def warm_up_rest(self, is_cancelled: IsCancelled) -> None:
-        """Import what will show the rest of a session, once its first rows are on the screen: they would wait for it.
-
-        Args:
-            is_cancelled: True when nobody waits for it any more.
-        """
-        while not (self._rows_shown.wait(SECONDS_TO_NOTICE_CANCELLING) or is_cancelled()):
-            pass
+    def warm_up_rest(self) -> None:
+        """Import what will show the rest of a session."""
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.answers

@@ -89,7 +89,16 @@ class CollectingApp(App[None]):
         """Collect everything at the next idle moment: something large is held by nothing but itself any more."""
         self._next_full = monotonic()
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether something large is being read or worked out that mostly stays, and is waited for."""
+        return False
+
     def _collect_when_idle(self) -> None:
+        if self.is_opening:
+            # To look through it for the first time would hold all threads up for a tenth of a second.
+            gc.freeze()
+            return
         now = monotonic()
         is_idle = now - self._last_input > SECONDS_OF_IDLENESS
         if now - self._last_input > SECONDS_OF_ABSENCE and now > self._next_full:

@@ -1,0 +1,195 @@
+"""Replaying the plan on the screen: in a thread, one replay at a time, the newest plan next, at most once a frame.
+
+Heavy modules are imported within the functions, so that the first paint waits for none of them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from inspector.ui.controller.changes import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.engine.replay import Replay
+    from inspector.strategies.history.history import History
+    from inspector.strategies.plan import Plan
+    from inspector.tokens.token_table import TokenTable
+    from inspector.ui.controller.host_protocols import IsCancelled, OpenSession, Post
+    from inspector.ui.outcome import Outcome
+
+SECONDS_BETWEEN_REPLAYS = 1 / 60
+"""A frame."""
+SECONDS_UNTOLD = 0.15
+"""A replay that takes longer is told."""
+SECONDS_TO_STAND = 0.06
+"""An outcome that lasts as long stands; the next of many changes comes sooner, and would be held up."""
+
+
+class Replaying:
+    """Replays the plan of an open session whenever that is asked for.
+
+    Attributes:
+        is_under_way: What is shown is of an earlier plan.
+        is_long: The same for so long that it should be told.
+        began: When the newest replay was begun, as `monotonic` tells the time.
+        took: Seconds from when the one before was begun until it was painted.
+    """
+
+    def __init__(
+        self,
+        opened: OpenSession,
+        take: Callable[[Outcome], object],
+        stands: Callable[[Outcome], object],
+    ) -> None:
+        """Replay nothing yet.
+
+        Args:
+            opened: The session, its plan and the call looked at.
+            take: Takes a newer outcome, and what is shown of it is painted in one frame.
+            stands: Told of an outcome once no newer one was asked for in a moment.
+        """
+        self._opened = opened
+        self._take = take
+        self._stands = stands
+        self._wanted = 0
+        self.began = self.took = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Know nothing of what was replayed, of which nothing more comes."""
+        self._shown = self._wanted
+        self._newest: Outcome | None = None
+        self.is_under_way = self.is_long = False
+
+    def request(self) -> None:
+        """Have the plan replayed: at once, or when the replay under way is on the screen; at most once a frame."""
+        self._wanted += 1
+        self._replay_newest()
+
+    def _replay_newest(self) -> None:
+        if not self.is_under_way:
+            self.is_under_way = True
+            wait = SECONDS_BETWEEN_REPLAYS - (monotonic() - self.began)
+            if wait > 0:
+                self._opened.host.later(wait, self._begin)
+            else:
+                self._begin()
+
+    def _begin(self) -> None:
+        opened = self._opened
+        history, table, plan = opened.history, opened.table, opened.plan
+        if history is None or table is None or plan is None or table.session is not history.session:
+            self.is_under_way = False
+            return
+        self.began = monotonic()
+        request = self._wanted
+        opened.host.run(
+            partial(replay_plan, history, table, plan, opened.call, self._newest, opened.given_terms),
+            partial(self._take_outcome, request, opened.call),
+            group="replay",
+            description="replay the plan",
+            failed=self._fail,
+        )
+        opened.host.later(SECONDS_UNTOLD, partial(self._tell, request))
+
+    def _tell(self, request: int) -> None:
+        if self.is_under_way and request > self._shown:
+            self.is_long = True
+            self._opened.changes.publish(Change.REPLAYING)
+
+    def _tell_done(self) -> None:
+        self.is_long = False
+        self._opened.changes.publish(Change.REPLAYING)
+
+    def _fail(self) -> None:
+        self.is_under_way = False
+        self._tell_done()
+
+    async def _take_outcome(self, request: int, asked_at: int | None, outcome: Outcome) -> None:
+        opened = self._opened
+        if opened.call != asked_at:
+            outcome = outcome.at(opened.call)
+        self._newest = outcome
+        async with opened.host.one_frame():
+            self._tell_done()
+            if request > self._shown:
+                self._shown = request
+                self._take(outcome)
+        # Threads that take turns hold each other up: what is next is worked out once this is painted.
+        opened.host.after_frame(partial(self._painted, request))
+        if request == self._wanted:
+            opened.host.later(SECONDS_TO_STAND, partial(self._stand, outcome))
+
+    async def _painted(self, request: int) -> None:
+        await self._opened.host.take_newest_move()
+        self.is_under_way = False
+        self.took = monotonic() - self.began
+        if request != self._wanted:
+            self._replay_newest()
+
+    def _stand(self, outcome: Outcome) -> None:
+        if self._opened.outcome is outcome and not self.is_under_way:
+            self._stands(outcome)
+
+
+def replay_plan(
+    history: History,
+    table: TokenTable,
+    plan: Plan,
+    call: int | None,
+    earlier: Outcome | None,
+    terms: Assumptions | None,
+    post: Post[Outcome],
+    is_cancelled: IsCancelled,  # noqa: ARG001  a replay is done before anybody could call it off
+) -> None:
+    """Replay a plan and post what it comes to.
+
+    Args:
+        history: The session's columns.
+        table: Its tokens.
+        plan: The plan.
+        call: The call looked at; None for the next one, not yet made.
+        earlier: An earlier outcome. Where it is of the same session and tokens, all it was worked out from stands.
+        terms: What calls are priced and served as; None for as they were recorded.
+        post: Takes what is found.
+        is_cancelled: Not asked.
+    """
+    from inspector.replay.analysis.comparison import first_firing
+    from inspector.replay.analysis.plan_outcome import plan_outcome
+    from inspector.replay.engine.replay import replay
+    from inspector.strategies.plan import Plan
+    from inspector.ui.outcome import Outcome
+
+    inputs, baseline = _start(history, table, earlier, terms)
+    baseline = baseline or replay(inputs, Plan())
+    outcome = replay(inputs, plan) if plan.strategies else baseline
+    looked_at = history.call_count if call is None else min(call, history.call_count)
+    # Asked for here, because it is remembered and the screen asks for it again.
+    _ = outcome.groups
+    totals = plan_outcome(baseline, outcome)
+    first_change = first_firing(outcome)
+    state = outcome.state(looked_at)
+    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms))
+
+
+def _start(
+    history: History, table: TokenTable, earlier: Outcome | None, terms: Assumptions | None
+) -> tuple[ReplayInputs, Replay | None]:
+    from inspector.replay.assumptions import Assumptions
+    from inspector.replay.engine.inputs import ReplayInputs
+    from inspector.replay.lenders import lender_of
+
+    wanted = terms or Assumptions()
+    same_terms = earlier is not None and wanted.replays_as(earlier.terms or Assumptions())
+    if earlier is not None and same_terms and earlier.inputs.history is history and earlier.inputs.table is table:
+        return earlier.inputs, earlier.baseline
+    pricing = earlier.inputs.pricing if earlier is not None and same_terms else wanted.pricing()
+    lender = lender_of(history, table)
+    made = ReplayInputs.of(history, table, pricing=pricing, cache=wanted.cache, window=wanted.window, lender=lender)
+    return made, None
