@@ -17,8 +17,12 @@ from strategy_pictures import picture
 
 from inspector.cli.commands import COMMANDS
 from inspector.cli.variables import VARIABLES
-from inspector.session.registry import all_formats
-from inspector.strategies.registry import STRATEGIES
+from inspector.hook.compiled import left_out
+from inspector.report.export import TARGETS, TITLES
+from inspector.report.export.ways import HOOK, OF_AGENTS
+from inspector.session.registry import all_formats, format_named
+from inspector.strategies.plan import Plan
+from inspector.strategies.registry import STRATEGIES, strategy
 from inspector.ui.actions.main_screen import MAIN
 from inspector.ui.actions.menus import MENUS
 from inspector.ui.help.key_listing import menu_keys
@@ -163,7 +167,24 @@ def cache_cases() -> str:
     return table(HEAD, rows())
 
 
+def agents() -> str:
+    """What each agent can be given of a plan."""
+    rows = []
+    for name, ways in OF_AGENTS.items():
+        known = format_named(name)
+        for way in ways:
+            takes = (
+                [each for each in STRATEGIES if not left_out(Plan.of(strategy(each)))]
+                if way == HOOK
+                else TARGETS[way].takes
+            )
+            listed = ", ".join(f"[`{each}`](strategies.md#{each})" for each in takes)
+            rows.append((name if known is None else known.title, f"{TITLES[way]}: `--to {way}`", listed))
+    return table(("agent", "by", "strategies"), rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
+    "agents": agents,
     "cache-cases": cache_cases,
     "commands": commands,
     "settings": settings,
@@ -179,6 +200,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 FILES = (
     ROOT / "README.md",
+    ROOT / "docs" / "apply.md",
     ROOT / "docs" / "cache-and-cost.md",
     ROOT / "docs" / "formats.md",
     ROOT / "docs" / "keys.md",

@@ -110,7 +110,7 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     known = format_named(name)
     agent = name if known is None else known.title
     names = OF_AGENTS.get(name)
-    own_code = "Code of your own applies any plan."
+    own_code = "Code of your own applies any plan: inspector help apply."
     if names is None:
         return AgentsAnswer("whether this agent can apply it is not known here", own_code, (OWN_CODE,), agent, None)
     made = {each: exported for each in names if (exported := _exported(plan, each)) is not None}
