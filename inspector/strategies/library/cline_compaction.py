@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.strategies.core import javascript
@@ -41,10 +42,10 @@ from inspector.strategies.library.cline_basic import ClineMessage, compact, toke
 from inspector.strategies.library.summarize import stand_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from inspector.strategies.core.strategy import Choice, Moment
-    from inspector.strategies.history.conversation_items import Event
+    from inspector.strategies.history.conversation_items import ConversationItem
     from inspector.strategies.history.history import History
 
 _OPENING = "Context summary:\n\n"
@@ -188,6 +189,31 @@ class _Task:
         return max(place, sent.start)
 
 
+class _Speaker(Enum):
+    """Whose message something is, as Cline puts them together."""
+
+    USER = "the user's words"
+    MODEL = "what the model said"
+    TOOLS = "results of tools that came together"
+
+
+def _arrived(history: History, items: Iterable[ConversationItem]) -> Iterator[tuple[_Speaker, list[int]]]:
+    """What arrived as messages of Cline's, each with its blocks: results that follow one another are one."""
+    batch: list[int] = []
+    for item in items:
+        if item.is_result:
+            batch += item.blocks
+            continue
+        if batch:
+            yield _Speaker.TOOLS, batch
+            batch = []
+        for event in messages_in(history, item):
+            is_typed = history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA)
+            yield _Speaker.USER if is_typed else _Speaker.MODEL, list(event.blocks)
+    if batch:
+        yield _Speaker.TOOLS, batch
+
+
 class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
     """The compacting at work on one session.
 
@@ -207,30 +233,13 @@ class ClineCompactionRun(ThreadRun[ClineCompaction, _Task]):
 
     def decide(self, state: _Task, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then compact if the request would nearly fill the window."""
-        batch: list[int] = []
-        for item in self.items(arrived):
-            if item.is_result:
-                batch += item.blocks
-                continue
-            self._add_batch(state, batch, moment)
-            for event in messages_in(self.history, item):
-                self._add(state, event, moment)
-        self._add_batch(state, batch, moment)
+        for speaker, blocks in _arrived(self.history, self.items(arrived)):
+            if speaker is _Speaker.USER:
+                state.questions.append(len(state.sent.messages))
+            message = _Message(tuple(blocks), may_begin=speaker is not _Speaker.TOOLS)
+            state.sent.add(message, tokens_of(message_characters(moment, blocks)))
         tokens = max(state.sent.all_tokens, moment.prompt_tokens)
         return self._compact(state, moment, tokens) if state.sent.messages and tokens >= self.trigger else ()
-
-    def _add_batch(self, state: _Task, batch: list[int], moment: Moment) -> None:
-        if batch:
-            self._take(state, _Message(tuple(batch), may_begin=False), moment)
-            batch.clear()
-
-    def _add(self, state: _Task, event: Event, moment: Moment) -> None:
-        if self.history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA):
-            state.questions.append(len(state.sent.messages))
-        self._take(state, _Message(event.blocks, may_begin=True), moment)
-
-    def _take(self, state: _Task, message: _Message, moment: Moment) -> None:
-        state.sent.add(message, tokens_of(message_characters(moment, message.blocks)))
 
     def _target(self, state: _Task) -> int:
         """What a request is to come to, which bounds what stays."""
@@ -282,16 +291,10 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
 
     def decide(self, state: _Talk, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then compact if the request would nearly fill the window."""
-        batch: list[int] = []
-        for item in self.items(arrived):
-            if item.is_result:
-                batch += item.blocks
-                continue
-            self._add_batch(state, batch, moment)
-            for event in messages_in(self.history, item):
-                is_typed = self.history.kind_bytes[event.blocks[0]] in (USER_TEXT, *MEDIA)
-                self._add(state, ClineMessage(list(event.blocks), is_typed, is_answer=not is_typed), moment)
-        self._add_batch(state, batch, moment)
+        for speaker, blocks in _arrived(self.history, self.items(arrived)):
+            is_answer = speaker is _Speaker.MODEL
+            state.messages.append(ClineMessage(blocks, speaker is _Speaker.USER, is_answer=is_answer))
+            state.total += tokens_of(message_characters(moment, blocks, is_answer=is_answer))
         tokens = max(state.total, moment.prompt_tokens)
         if not state.messages or tokens < self.trigger:
             return ()
@@ -306,13 +309,3 @@ class ClineBasicRun(ThreadRun[ClineCompaction, _Talk]):
         made = compact(state.messages, moment, limits, length, f"compacted at {tokens:,} tokens")
         state.messages, state.total = made.messages, made.tokens if made.choices else state.total
         return made.choices
-
-    def _add_batch(self, state: _Talk, batch: list[int], moment: Moment) -> None:
-        if batch:
-            self._add(state, ClineMessage(list(batch)), moment)
-            batch.clear()
-
-    @staticmethod
-    def _add(state: _Talk, message: ClineMessage, moment: Moment) -> None:
-        state.messages.append(message)
-        state.total += tokens_of(message_characters(moment, message.blocks, is_answer=message.is_answer))
