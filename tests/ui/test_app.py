@@ -547,7 +547,7 @@ async def test_a_session_that_grows_while_the_tokenizer_is_built_waits_for_one_t
 async def test_the_detail_of_a_compaction_says_what_followed_it(running, size: tuple[int, int]) -> None:
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=size) as run:
         await run.press("home", "g", "c")
-        await run.until_shown("compaction, prompts 76,938")
+        await run.until_shown("compaction, prompt 76,938")
         await run.until_shown("removed 132 blocks")
         await run.press("enter")
         await run.until_shown("After it: 2 calls, 3 actions, ")

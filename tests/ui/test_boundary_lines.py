@@ -32,7 +32,7 @@ def _numbers(line: str) -> list[int]:
 def test_what_is_removed_and_new_leads_from_the_one_reported_prompt_to_the_other() -> None:
     baseline = replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan(), precise=False)
     (boundary,) = boundaries_of(baseline.history)
-    heading, line, why, *parts = effect_lines(boundary, baseline.inputs.table, baseline)
+    heading, stayed, line, why, *parts = effect_lines(boundary, baseline.inputs.table, baseline)
 
     assert re.fullmatch(r"prompt 76,938 \+ \S+ last answer − \S+ removed \+ \S+ new − \S+ other = 19,880", line)  # noqa: RUF001
     before, answer, removed, new, other, after = _numbers(line)
@@ -40,6 +40,15 @@ def test_what_is_removed_and_new_leads_from_the_one_reported_prompt_to_the_other
     assert why == "Other is what stands around texts, and what the file does not hold."
     assert _numbers(heading)[1] == removed == sum(_numbers(part)[1] for part in parts[: parts.index("")])
     assert "(fitted)" in heading
+    assert heading.endswith(f" · prompt {before - after:,} less (reported)")
+    assert stayed == "kept 0 blocks · new 3 blocks"
+    assert " · ".join((heading, stayed)).count(" tokens") == 1
+
+
+def test_the_row_of_a_compaction_says_that_its_two_sizes_are_of_prompts_in_tokens() -> None:
+    (boundary,) = boundaries_of(History.of(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")))
+
+    assert boundary.label.startswith("compaction, prompt 76,938 → 19,880 tokens, removed 132 blocks, kept ")
 
 
 def test_a_size_that_the_agent_noted_is_said_to_be_its_own() -> None:

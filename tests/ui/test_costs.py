@@ -141,9 +141,10 @@ async def test_the_explain_key_explains_the_row_under_the_cursor(running, sessio
     async with running(session_file.path) as run:
         await run.press("E")
         await run.until_open("explain")
-        await run.until_shown("tokens of this row")
+        await run.until_shown("tokens of this row, local estimate")
+        await run.until_shown("in the prompt, fitted to reported usage")
         await run.until_shown("o200k_base")
-        await run.press("down")
+        await run.press("down", "down")
         assert "what every call paid" in run.explanation.lower()
         await run.press("escape")
         assert run.on_top == "session"
@@ -299,7 +300,7 @@ async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goe
         await run.until_shown("prompt 76,938 + ")
         await run.tap("enter")
         await run.until(lambda: run.on_top != "costs")
-        await run.until_shown("▶── compaction, prompts 76,938 → 19,880, removed 132 blocks")
+        await run.until_shown("▶── compaction, prompt 76,938 → 19,880 tokens, removed 132 blocks")
 
 
 async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path, tmp_path: Path):

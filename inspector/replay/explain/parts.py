@@ -68,7 +68,7 @@ def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping
         row.cost.known,
         "what every call paid for the tokens of this block in its prompt, added up",
         (
-            Input("tokens as counted", int(planned.table.tokens[row.block]), "tokens"),
+            Input("local estimate", int(planned.table.tokens[row.block]), "tokens"),
             Input("tokens for one counted token", inputs.scale.calibration.ratio),
             Input("on the provider's scale", row.tokens.value, "tokens"),
             *_difference(row.block, by_difference),
@@ -76,6 +76,26 @@ def resent_explanation(row: ResentBlock, planned: Replay, by_difference: Mapping
             Input("token-calls", row.sent.value, "tokens"),
         ),
         f"{scale_source(inputs)}; {_SERVED}",
+    )
+
+
+def counted_explanation(planned: Replay, state: ContextState, block: int) -> Explanation:
+    """What a block measures as it is counted here, whole: what its row shows.
+
+    Args:
+        planned: The replay.
+        state: How every block stands at the call.
+        block: The block.
+    """
+    counter = planned.inputs.table.counter
+    by = "with the vocabulary" if counter.is_exact_tokenizer else "by"
+    return Explanation(
+        int(state.recorded[block]),
+        "tokens",
+        HowKnown.ESTIMATED,
+        "the block's texts counted here, whole: what its row shows; prompts are measured on the provider's scale",
+        (Input("as sent in this prompt", int(state.sent[block]), "tokens"),),
+        f"counted {by} {counter.name}",
     )
 
 
@@ -101,8 +121,8 @@ def block_explanation(
         weakest(inputs.scale.known, HowKnown.ESTIMATED) if unsized else inputs.scale.known,
         _block_formula(planned, state, block),
         (
-            Input("tokens as counted, whole", counted, "tokens"),
-            Input("tokens as counted, as sent", sent, "tokens"),
+            Input("local estimate, whole", counted, "tokens"),
+            Input("local estimate, as sent", sent, "tokens"),
             Input("tokens for one counted token", ratio),
             Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
             *(_unsized_inputs(unsized) if unsized else ()),

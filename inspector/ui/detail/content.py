@@ -20,6 +20,7 @@ from inspector.strategies.core.rendition import Action, Rendition, Slice
 from inspector.ui.detail.page import PageRow, Wrapped, rows_of_words, wrap
 from inspector.ui.timeline.boundaries import aftermath_lines, cleared_line, effect_lines
 from inspector.ui.timeline.previews import media_label
+from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -321,7 +322,7 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     title = " ".join(word for word in (block.kind.label, block.tool_name) if word)
     content = DetailContent(
         key=(session.path, block.origin, block.digest),
-        title=f"{title}, {ON_SCREEN.plural(tokens, 'token')}",
+        title=f"{title}, {_counted(tokens)}",
         short_title=" ".join(word for word in (block.kind.short_label, block.tool_name) if word),
         raw=partial(session.text, block),
         is_json=block.kind is BlockKind.TOOL_CALL or block.preview.lstrip().startswith(_JSON_STARTS),
@@ -335,6 +336,11 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
     return _at_call(content, outcome, index, is_error=block.is_error)
 
 
+def _counted(tokens: int) -> str:
+    """Tokens as the rows have them, which are not those of prompts, and so said to be."""
+    return f"{ON_SCREEN.plural(tokens, 'token')} ({LOCAL_ESTIMATE})"
+
+
 def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | None, blocks: range) -> DetailContent:
     """What is known of all blocks of a message, which are shown as one.
 
@@ -346,7 +352,7 @@ def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | No
     """
     parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
     tokens = int(table.tokens[blocks.start : blocks.stop].sum())
-    title = f"{ON_SCREEN.plural(len(parts), 'block')}, {ON_SCREEN.plural(tokens, 'token')}"
+    title = f"{ON_SCREEN.plural(len(parts), 'block')}, {_counted(tokens)}"
     key = ("message", *(part.key for part in parts))
     return DetailContent(key, title, str, parts=parts)
 

@@ -14,13 +14,16 @@ from inspector.replay.engine.replay import replay
 from inspector.replay.explain.parts import (
     block_explanation,
     breakdown_explanation,
+    counted_explanation,
     prompt_explanation,
     resent_explanation,
 )
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
+from inspector.replay.figure import HowKnown
 from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
+from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.reuse import ReuseScan
@@ -92,8 +95,11 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     replay, state = outcome.replay, outcome.state
     differences = results_by_difference(outcome.inputs)
     tallies = Breakdown(outcome.baseline, replay)
+    is_fitted = outcome.inputs.scale.known is HowKnown.CALIBRATED
+    scale = "fitted to reported usage" if is_fitted else "scaled to the model"
     return (
-        Explained("tokens of this row", block_explanation(replay, state, block, differences)),
+        Explained(f"tokens of this row, {LOCAL_ESTIMATE}", counted_explanation(replay, state, block)),
+        Explained(f"  in the prompt, {scale}", block_explanation(replay, state, block, differences)),
         Explained("what resending it cost", resent_explanation(tallies.block(block), replay, differences)),
         *_of_prompts(outcome),
     )

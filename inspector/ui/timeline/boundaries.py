@@ -13,6 +13,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
 from inspector.safe_text import cell_width, one_line
 from inspector.session.model import BlockKind, ContextCause
+from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
@@ -54,7 +55,7 @@ class Boundary:
 
     @cached_property
     def label(self) -> str:
-        """What happened, safe to show: `compaction, prompts 155,012 → 12,400, removed 214 blocks, kept 3, auto`."""
+        """What happened, safe to show: `compaction, prompt 155,012 → 12,400 tokens, removed 214 blocks, kept 3`."""
         happened = () if self.effect is None else _happened(self.history, self.effect)
         if self.compaction is None:
             return ", ".join((self.cause, *happened))
@@ -117,14 +118,14 @@ def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
     parts = []
     before, after = (history.session.calls[call].usage for call in (effect.before, effect.after))
     if before is not None and after is not None and before.prompt and after.prompt:
-        parts.append(f"{PROMPTS} {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)}")
+        parts.append(f"{PROMPT} {ON_SCREEN.whole(before.prompt)} → {ON_SCREEN.whole(after.prompt)} tokens")
     if len(effect.removed):
         parts.append(f"removed {ON_SCREEN.plural(len(effect.removed), 'block')}")
         parts.append(f"kept {ON_SCREEN.whole(len(effect.kept))}")
     return tuple(parts)
 
 
-PROMPTS = "prompts"
+PROMPT = "prompt"
 SUMMARY_IS_NOT_THERE = "the file does not hold the summary"
 LISTED = 8
 """Kinds of what was removed that are told one by one."""
@@ -158,11 +159,17 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     )
     again = f", {ON_SCREEN.whole(len(effect.repeated))} of them recorded once more" if len(effect.repeated) else ""
     tokens = f"{_tokens(sum(part.tokens for part in parts), how)} tokens"
-    tokens += " (local estimate)" if sizes is None else " (fitted)" if how is HowKnown.CALIBRATED else ""
+    tokens += f" ({LOCAL_ESTIMATE})" if sizes is None else " (fitted)" if how is HowKnown.CALIBRATED else ""
     lacks_summary = boundary.is_compaction and not len(effect.added)
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
+    stayed = f"kept {kept}{again} · {new}"
+    shrunk = "" if sizes is None else _shrunk(sizes)
+    # What the prompts differ by is another amount than what was removed: both are named where either is told.
+    heading = (
+        (f"removed {removed}, {tokens} · {shrunk}", stayed) if shrunk else (f"removed {removed}, {tokens} · {stayed}",)
+    )
     return (
-        f"removed {removed}, {tokens} · kept {kept}{again} · {new}",
+        *heading,
         *(() if sizes is None else _sum_lines(sizes, lacks_summary=lacks_summary)),
         *_aligned(named, how),
         *(_told_beside(each) for each in made_before(history.session, effect.after)),
@@ -170,6 +177,14 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
         *_noted_lines(boundary),
         f"Between calls {before} and {after}: g h shows call {before}, v what its prompt was made of.",
     )
+
+
+def _shrunk(sizes: CompactionSizes) -> str:
+    """What the prompts differ by, `prompt 104,352 less (reported)`; empty where they were not reported."""
+    if sizes.prompts is None:
+        return ""
+    less = sizes.prompts[0] - sizes.prompts[1]
+    return f"prompt {ON_SCREEN.whole(abs(less))} {'less' if less >= 0 else 'more'} (reported)"
 
 
 def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...]:
@@ -209,7 +224,7 @@ def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
 def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
     """What the model did after a compaction, beside what it does elsewhere; a safe line each."""
     after, other = found.after, found.elsewhere
-    until = "until the next edit or finished step" if found.reached else "and no edit or finished step"
+    until = "until it edited a file or finished a step" if found.reached else "and no file edited, no step finished"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
     again = f"; {after.rereads:g} of {reads} were of files it had had before" if after.reads else ""
     said = f"After it: {calls}, {_work(after, found)} {until}{again}."
@@ -286,7 +301,7 @@ def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> 
     parts = [_cleared(compaction) if compaction.is_partial else "compaction", *happened]
     # Where there is no room for all of it, what it did is worth more than what set it off.
     trigger = (one_line(compaction.trigger, 40),) if compaction.trigger else ()
-    if happened and happened[0].startswith(PROMPTS):
+    if happened and happened[0].startswith(PROMPT):
         return ", ".join((*parts, *trigger))
     if compaction.tokens_before is not None and compaction.tokens_after is not None:
         parts.append(f"{ON_SCREEN.whole(compaction.tokens_before)} → {ON_SCREEN.whole(compaction.tokens_after)} tokens")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from inspector.strategies.core.rendition import Action
     from inspector.tokens.token_table import TokenTable
+
+
+LOCAL_ESTIMATE: Final = "local estimate"
+"""What a row's tokens are called where others are near: those of prompts are reported, or fitted to what is."""
 
 
 class RowTokens(NamedTuple):
