@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.numbers import ON_SCREEN
 
@@ -88,4 +87,4 @@ def notes_of(miss: CacheMiss) -> tuple[str, ...]:
 
 def none_missed(found: CacheMisses) -> str:
     """What is said where there is no cache miss."""
-    return "no cache misses" if caches_at_all(found.replay).any() else "this session reports no cache usage"
+    return "no cache misses" if found.has_cache else "this session reports no cache usage"

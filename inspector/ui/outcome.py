@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from inspector.replay.analysis.plan_outcome import PlanOutcome
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.inputs import ReplayInputs
@@ -25,6 +28,9 @@ class Outcome:
         first_change: The first call the plan changes something at; None where it changes nothing.
         state: How every block stands at the call looked at.
         terms: What calls are priced and served as; None for as they were recorded.
+        missed_anyway: Per call, whether it missed the prompt cache with nothing cut, bool; None where no plan of this
+            state of the session was replayed yet.
+        missed_by_edits: The calls that miss it because of what the plan edits, rising.
     """
 
     plan: Plan
@@ -34,6 +40,8 @@ class Outcome:
     first_change: int | None
     state: ContextState
     terms: Assumptions | None = None
+    missed_anyway: NDArray[np.bool_] | None = None
+    missed_by_edits: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> ReplayInputs:

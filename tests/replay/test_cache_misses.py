@@ -13,6 +13,7 @@ from msgspec import structs
 
 from inspector.replay.analysis.cache_lifetime import lifetime_change
 from inspector.replay.analysis.cache_misses import CacheMisses, cache_misses
+from inspector.replay.analysis.cache_reads import calls_missed_by_edits, missed_calls
 from inspector.replay.analysis.next_call import next_call_cost
 from inspector.replay.analysis.plan_outcome import recaching_costs
 from inspector.replay.cache.cache_models import CACHE_MODELS
@@ -567,3 +568,12 @@ def test_what_a_plan_makes_a_call_miss_is_no_more_than_its_edits_recache_there(n
     missed = {miss.call: miss.tokens for miss in cache_misses(planned).all if miss.cause is MissCause.PLAN_EDIT}
     assert all(tokens <= recached[call] for call, tokens in missed.items()), (missed, recached)
     assert bool(missed) == (name not in ("tiered-stale", "vercel-prune"))
+
+
+@pytest.mark.parametrize("name", ["tiered-stale", "clear-old", "token-budget", "keep-recent", "prune-old"])
+def test_calls_that_miss_by_edits_are_those_whose_misses_are_explained_so(name: str) -> None:
+    session = open_session(ROOT / "sample_sessions" / "coding-agent.jsonl")
+    baseline, planned = replay_session(session, Plan()), replay_session(session, Plan.from_specs([name]))
+
+    explained = [miss.call for miss in cache_misses(planned).all if miss.cause is MissCause.PLAN_EDIT]
+    assert calls_missed_by_edits(planned, baseline, missed_calls(baseline)).tolist() == explained

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from inspector.replay.analysis import cache_reads
+from inspector.replay.engine import ledger
+from inspector.replay.engine import replay as engine
 from inspector.replay.projection_terms import ASSUMED_RUNS
 from inspector.session import jsonl_reader
 from inspector.session.follow import Follower
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
 from inspector.tokens.token_table import TokenTable
+from inspector.ui.chart.view import marked_misses
 from inspector.ui.controller import counting, jobs, replaying
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.counting import CountingStage, TokensCounted
@@ -31,6 +35,7 @@ from inspector.ui.controller.jobs import (
 )
 from inspector.ui.controller.session import SessionController
 from inspector.ui.timeline.rows import Rows
+from tests.conftest import ROOT
 from tests.ui.recordings import recording
 
 if TYPE_CHECKING:
@@ -493,6 +498,46 @@ async def test_a_replay_that_fails_is_told_and_the_next_one_is_made(session_file
     await opened.bench.settle()
     assert controller.outcome is not None
     assert controller.outcome.plan == controller.plan
+
+
+def tallied(monkeypatch: pytest.MonkeyPatch, where: tuple[Any, str], note: Callable[..., object]) -> None:
+    """Have something told of every call of a module's function, with what it is given."""
+    module, name = where
+    function = getattr(module, name)
+
+    def told(*given: object) -> object:
+        note(*given)
+        return function(*given)
+
+    monkeypatch.setattr(module, name, told)
+
+
+async def test_a_dragged_limit_asks_once_what_the_cache_missed_with_nothing_cut_and_drawing_asks_nothing(
+    monkeypatch,
+) -> None:
+    plan = Plan.from_specs(["clear-old"])
+    opened = await Opened.ready(ROOT / "sample_sessions" / "coding-agent.jsonl", plan)
+    controller, asked, served = opened.controller, Tally(), Tally()
+    tallied(monkeypatch, (cache_reads, "readable_tokens"), lambda replay: asked.update([replay]))
+    tallied(monkeypatch, (ledger, "served_usage"), lambda *_: served.update(["ledger"]))
+    tallied(monkeypatch, (engine, "served_usage"), lambda *_: served.update(["nothing put out of the cache"]))
+
+    monkeypatch.setattr(replaying, "SECONDS_BETWEEN_REPLAYS", 0.0)
+
+    outcomes = []
+    for keep in (4, 5, 6):
+        controller.set_value(0, "keep", keep)
+        await opened.bench.work_once()
+        assert controller.outcome is not None
+        assert marked_misses(controller.outcome, None)
+        outcomes.append(controller.outcome)
+        await opened.bench.pass_time()
+        # What is worked out once a plan stands is no part of the drag.
+        opened.bench.work.clear()
+
+    assert len({each.replay for each in outcomes}) == 3
+    assert asked == Tally(each.replay for each in outcomes)
+    assert served == {"ledger": 3, "nothing put out of the cache": 3}
 
 
 async def test_a_session_that_grows_before_its_tokenizer_is_there_is_counted_anew_when_it_is(session_file) -> None:

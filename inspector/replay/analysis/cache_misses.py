@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, readable_tokens
+from inspector.replay.analysis.cache_reads import caches_at_all, is_miss, missed_calls, readable_tokens
 from inspector.replay.analysis.miss_evidence import MissEvidence
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.engine.replay import replay as replay_of
@@ -140,6 +140,11 @@ class CacheMisses:
         return total_of(MissCause.UNKNOWN, self.misses)
 
     @cached_property
+    def has_cache(self) -> bool:
+        """Whether any call could have read from a cache."""
+        return bool(caches_at_all(self.replay).any())
+
+    @cached_property
     def preventable(self) -> CauseTotal:
         """Those of them of which it is known what would have prevented them; `cause` says nothing."""
         return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
@@ -178,8 +183,13 @@ def _difference(one: Figure, other: Figure) -> Figure:
     return Figure(None if one.value is None or other.value is None else one.value - other.value, known)
 
 
-def cache_misses(replay: Replay) -> CacheMisses:
-    """Explain and price every cache miss of a replay."""
+def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None) -> CacheMisses:
+    """Explain and price every cache miss of a replay.
+
+    Args:
+        replay: The replay.
+        missed_anyway: Per call, whether it missed with nothing cut, too, of `missed_calls`; None to find out.
+    """
     ledger = replay.ledger
     prompt, read = ledger.prompt_tokens, ledger.cache_read
     unread = prompt - read
@@ -188,7 +198,7 @@ def cache_misses(replay: Replay) -> CacheMisses:
     lost = np.where(compared, could_read - read, 0)
     missed = is_miss(could_read, read)
     first_unread = first & caches_at_all(replay) & (unread > 0)
-    evidence = MissEvidence(replay, _missed_anyway(replay))
+    evidence = MissEvidence(replay, _missed_anyway(replay) if missed_anyway is None else missed_anyway)
     read_rate, other_rate = replay.inputs.rates.read_and_other(replay.ledger)
     known = replay.figures.cache_read_tokens.known
 
@@ -228,8 +238,7 @@ def _missed_anyway(replay: Replay) -> NDArray[np.bool_]:
     """Per call, whether it missed the cache with nothing cut, too, bool; False for all where the plan edits nothing."""
     if not replay.edits.by_plan.any():
         return np.zeros(len(replay.ledger.cache_read), dtype=np.bool_)
-    baseline = replay_of(replay.inputs, Plan())
-    return is_miss(readable_tokens(baseline), baseline.ledger.cache_read)
+    return missed_calls(replay_of(replay.inputs, Plan()))
 
 
 _REPORTED = {

@@ -46,9 +46,8 @@ def readable_tokens(replay: Replay) -> Integers:
         # that missed as recorded, too.
         recorded = inputs.recorded
         missed = is_miss(np.minimum(recorded.prompt[previous], recorded.prompt), recorded.cache_read)
-        calls = replay.recached_calls
-        calls = calls[~missed[calls]]
-        unbroken = replay.served_unbroken(calls).cache_read
+        told = ~missed[replay.recached_calls]
+        calls, unbroken = replay.recached_calls[told], replay.served_unbroken.cache_read[told]
         could_read[calls] = np.minimum(could_read[calls], np.maximum(unbroken, ledger.cache_read[calls]))
     return np.where(known, could_read, -1).astype(np.int64)
 
@@ -65,6 +64,23 @@ def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
     is_known = inputs.caches.minimum_prefix < NO_PREFIX
     found: NDArray[np.bool_] = np.where(is_known, uses.any(), of_model[models.code] & inputs.anchored)
     return found
+
+
+def missed_calls(replay: Replay) -> NDArray[np.bool_]:
+    """Per call, whether it missed the prompt cache, bool."""
+    return is_miss(readable_tokens(replay), replay.ledger.cache_read)
+
+
+def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_anyway: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The calls that miss the prompt cache because of what a plan edits, rising.
+
+    Args:
+        replay: The plan's replay.
+        baseline: The session with nothing cut.
+        missed_anyway: Per call, whether it missed with nothing cut, too, of `missed_calls`.
+    """
+    edited = replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_anyway
+    return np.flatnonzero(edited & missed_calls(replay)) if edited.any() else np.zeros(0, dtype=np.intp)
 
 
 def is_miss(could_read: Integers, read: Integers) -> NDArray[np.bool_]:

@@ -129,7 +129,7 @@ def recaching_costs(replay: Replay) -> RecachingCosts:
     """What the edits of a replay's plan put out of the cache, call by call."""
     ledger, calls = replay.ledger, replay.recached_calls
     rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
-    return price_recaching(ledger, replay.served_unbroken(calls), calls, rates)
+    return price_recaching(ledger, replay.served_unbroken, calls, rates)
 
 
 def cache_read_share(figures: Figures) -> Figure:

@@ -18,7 +18,7 @@ from inspector.replay.engine.ledger import (
     served_usage,
 )
 from inspector.replay.engine.plan_edits import plan_edits
-from inspector.replay.engine.prompt_edits import PromptEdits, ReusablePrefix
+from inspector.replay.engine.prompt_edits import PromptEdits
 from inspector.session.model import BlockKind
 from inspector.strategies.core.rendition import Action, Rendition
 
@@ -113,15 +113,18 @@ class Replay:
     @property
     def recached_calls(self) -> NDArray[np.intp]:
         """The calls at which an edit puts something out of the cache, rising."""
-        return np.flatnonzero(self._unbroken.blocks[:-1] != self.reusable_blocks[:-1])
+        return self._recached[0]
 
-    def served_unbroken(self, calls: NDArray[np.intp]) -> ServedPrompts:
-        """How the prompts of some calls would be served from a cache that no edit puts anything out of."""
-        return served_usage(self.inputs, self._unbroken, self.ledger.prompt_tokens, calls)
+    @property
+    def served_unbroken(self) -> ServedPrompts:
+        """How the prompts of `recached_calls` would be served from a cache that no edit puts anything out of."""
+        return self._recached[1]
 
     @cached_property
-    def _unbroken(self) -> ReusablePrefix:
-        return self.prompt_edits.reusable(self.inputs.cached_blocks, unbroken=True)
+    def _recached(self) -> tuple[NDArray[np.intp], ServedPrompts]:
+        unbroken = self.prompt_edits.reusable(self.inputs.cached_blocks, unbroken=True)
+        calls = np.flatnonzero(unbroken.blocks[:-1] != self.reusable_blocks[:-1])
+        return calls, served_usage(self.inputs, unbroken, self.ledger.prompt_tokens, calls)
 
     @cached_property
     def groups(self) -> tuple[GroupEffect, ...]:

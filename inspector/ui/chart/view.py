@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis import context_blocks
-from inspector.replay.analysis.cache_reads import is_miss, readable_tokens
 from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.catalogue import legend
 from inspector.report.numbers import ON_SCREEN, window_size
@@ -187,11 +186,8 @@ def marked_misses(outcome: Outcome, known: CacheMisses | None) -> tuple[MarkedMi
     replay = outcome.replay
     if (known is not None and known.replay is replay) or replay is outcome.baseline:
         return tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT or replay is not outcome.baseline)
-    recorded = outcome.baseline
-    missed, missed_anyway = (is_miss(readable_tokens(each), each.ledger.cache_read) for each in (replay, recorded))
-    edited = replay.ledger.is_break & ~recorded.ledger.is_break & missed & ~missed_anyway
     others = tuple(miss for miss in found if miss.cause is not MissCause.PLAN_EDIT)
-    return (*others, *(MarkedMiss(call, MissCause.PLAN_EDIT) for call in np.flatnonzero(edited).tolist()))
+    return (*others, *(MarkedMiss(call, MissCause.PLAN_EDIT) for call in outcome.missed_by_edits))
 
 
 def chart_of(

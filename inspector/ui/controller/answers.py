@@ -79,11 +79,12 @@ def explain_cache(outcome: Outcome) -> CacheAnswers:
     from inspector.replay.analysis.cache_misses import cache_misses
     from inspector.replay.analysis.next_call import next_call_cost
 
-    misses, next_call = cache_misses(outcome.replay), next_call_cost(outcome.replay)
+    misses = cache_misses(outcome.replay, outcome.missed_anyway)
+    next_call = next_call_cost(outcome.replay)
     recorded = next_call if outcome.replay is outcome.baseline else next_call_cost(outcome.baseline)
     found = CacheAnswers(outcome, misses, lifetime_change(misses), next_call, recorded)
     # Worked out here, and not while something is drawn.
-    _ = found.by_block, misses.dearest, misses.causes, misses.total
+    _ = found.by_block, misses.dearest, misses.causes, misses.total, misses.has_cache
     return found
 
 

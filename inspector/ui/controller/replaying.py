@@ -160,6 +160,7 @@ def replay_plan(
         post: Takes what is found.
         is_cancelled: Not asked.
     """
+    from inspector.replay.analysis.cache_reads import calls_missed_by_edits, missed_calls
     from inspector.replay.analysis.comparison import first_firing
     from inspector.replay.analysis.plan_outcome import plan_outcome
     from inspector.replay.engine.replay import replay
@@ -175,7 +176,12 @@ def replay_plan(
     totals = plan_outcome(baseline, outcome)
     first_change = first_firing(outcome)
     state = outcome.state(looked_at)
-    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms))
+    anyway = earlier.missed_anyway if earlier is not None and earlier.baseline is baseline else None
+    by_edits: tuple[int, ...] = ()
+    if outcome is not baseline:
+        anyway = missed_calls(baseline) if anyway is None else anyway
+        by_edits = tuple(calls_missed_by_edits(outcome, baseline, anyway).tolist())
+    post(Outcome(plan, baseline, outcome, totals, first_change, state, terms, anyway, by_edits))
 
 
 def _start(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from inspector.replay.analysis.cache_reads import caches_at_all
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
@@ -170,7 +169,7 @@ def _missed(misses: CacheMisses | None) -> Line:
     if misses is None:
         return (Said(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
-        return (Said(((none_missed(misses), _TEXT),), 6),) if caches_at_all(misses.replay).any() else ()
+        return (Said(((none_missed(misses), _TEXT),), 6),) if misses.has_cache else ()
     told = misses.total
     count, cost = ON_SCREEN.plural(told.calls, "cache miss"), _cost_of(told)
     shorter = count.replace("cache ", "")
