@@ -149,7 +149,7 @@ def _session_facts(inputs: ReplayInputs, redactor: SecretRedactor | None) -> Ses
         blocks=len(session.blocks),
         tool_results=sum(block.kind is BlockKind.TOOL_RESULT for block in session.blocks),
         calls=len(session.calls),
-        copied_calls=len(session.calls) - len(session.own_calls),
+        copied_calls=session.copied_calls,
         compactions=sum(not each.is_partial for each in session.compactions),
         skipped_records=session.skipped_records,
         window=window.size,
@@ -246,7 +246,7 @@ def _no_calls(session: Session) -> str:
 
 
 def _inherited(session: Session) -> str:
-    inherited = len(session.calls) - len(session.own_calls)
+    inherited = session.copied_calls
     if not inherited:
         return ""
     total = IN_TEXT.plural(len(session.calls), "call")

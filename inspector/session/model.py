@@ -14,11 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from inspector.errors import InspectorError
+from inspector.session.snapshot_list import said_of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -479,9 +481,15 @@ class Session:
         return tuple(call for call in self.calls if not self.messages[call.response].is_inherited)
 
     @cached_property
+    def copied_calls(self) -> int:
+        """How many calls were copied from an earlier session, which was billed for them."""
+        inherits = said_of_parts(self.messages, "inherits", lambda some: any(each.is_inherited for each in some))
+        return len(self.calls) - len(self.own_calls) if any(inherits) else 0
+
+    @cached_property
     def models(self) -> tuple[str, ...]:
         """Every model that answered a call, in order of first use."""
-        return tuple(dict.fromkeys(call.model for call in self.calls if call.model))
+        return tuple(dict.fromkeys(chain.from_iterable(said_of_parts(self.calls, "models", _models_of))))
 
     @property
     def last_recorded(self) -> float | None:
@@ -495,3 +503,7 @@ class Session:
             TextUnavailableError: The file no longer holds it.
         """
         return self.texts.text(block)
+
+
+def _models_of(calls: Sequence[Call]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(call.model for call in calls if call.model))

@@ -12,10 +12,11 @@ from operator import is_not
 from typing import TYPE_CHECKING, Any, Final, Self, SupportsIndex, TypeVar, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
+Said = TypeVar("Said")
 
 CHUNK: Final = 512
 """Entries a chunk: few enough to make one anew with every state, many enough to have few of them."""
@@ -27,19 +28,31 @@ class ListSnapshot(Sequence[Item_co]):
     One entry is had more slowly than from a tuple, all of them in order as quickly.
     """
 
-    __slots__ = ("_chunks", "_count")
+    __slots__ = ("_chunks", "_count", "_said")
 
     def __init__(self, items: Iterable[Item_co]) -> None:
         entries = tuple(items)
         self._chunks = tuple(entries[start : start + CHUNK] for start in range(0, len(entries), CHUNK))
         self._count = len(entries)
+        self._said: dict[tuple[str, int], tuple[object, Any]] = {}
 
     @classmethod
-    def of_chunks(cls, chunks: Iterable[tuple[Item_co, ...]], count: int) -> ListSnapshot[Item_co]:
-        """A state of so many entries, of chunks that are full but for the last one."""
+    def of_chunks(
+        cls, chunks: Iterable[tuple[Item_co, ...]], count: int, said: dict[tuple[str, int], tuple[object, Any]]
+    ) -> ListSnapshot[Item_co]:
+        """A state of so many entries, of chunks that are full but for the last one, and what was said of chunks."""
         made = cls(())
-        made._chunks, made._count = tuple(chunks), count
+        made._chunks, made._count, made._said = tuple(chunks), count, said
         return made
+
+    def said_of_chunks(self, what: str, say: Callable[[tuple[Item_co, ...]], Said]) -> Iterator[Said]:
+        """What is said of every chunk, in order; see `said_of_parts`."""
+        for place, chunk in enumerate(self._chunks):
+            of, said = self._said.get((what, place), (None, None))
+            if of is not chunk:
+                said = say(chunk)
+                self._said[what, place] = chunk, said
+            yield said
 
     def same_until(self, other: ListSnapshot[object]) -> int:
         """How many entries at the beginning are the same objects in another state."""
@@ -100,6 +113,7 @@ class SnapshotList(list[Item]):
         super().__init__(items)
         self._chunks: list[tuple[Item, ...]] = []
         self._state: ListSnapshot[Item] = ListSnapshot(())
+        self._said: dict[tuple[str, int], tuple[object, Any]] = {}
         self._unchanged = 0
 
     @property
@@ -121,7 +135,7 @@ class SnapshotList(list[Item]):
             first = self._unchanged // CHUNK
             starts = range(first * CHUNK, len(self), CHUNK)
             self._chunks[first:] = [tuple(self[start : start + CHUNK]) for start in starts]
-            self._state, self._unchanged = ListSnapshot.of_chunks(self._chunks, len(self)), len(self)
+            self._state, self._unchanged = ListSnapshot.of_chunks(self._chunks, len(self), self._said), len(self)
         return self._state
 
     def _touch(self, place: SupportsIndex | slice) -> None:
@@ -170,6 +184,17 @@ class SnapshotList(list[Item]):
     def sort(self, **how: Any) -> None:
         """As of a list."""
         self[:] = sorted(self, **how)
+
+
+def said_of_parts(entries: Sequence[Item], what: str, say: Callable[[tuple[Item, ...]], Said]) -> Iterator[Said]:
+    """What is said of entries, part by part in order; of parts that another state shares it is said once.
+
+    Args:
+        entries: A state of a list, or any others, which are one part.
+        what: What it is called; under one name the same is always said of one list.
+        say: Says it of some entries by themselves.
+    """
+    return entries.said_of_chunks(what, say) if isinstance(entries, ListSnapshot) else iter((say(tuple(entries)),))
 
 
 def unchanged(after: Sequence[object], before: Sequence[object]) -> int:

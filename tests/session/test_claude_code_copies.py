@@ -121,6 +121,7 @@ def test_the_run_of_a_summary_inherits_all_but_its_own_question_and_answer(tmp_p
     assert [message.is_inherited for message in session.messages] == [True] * 6 + [False, False]
     assert prompt_texts(session, -1)[-1].startswith("Your task")
     assert [call.identifier for call in session.calls if not session.messages[call.response].is_inherited] == ["req_m4"]
+    assert session.copied_calls == len(session.calls) - 1
 
 
 def with_leaf(leaf: str) -> dict[str, Any]:

@@ -1,10 +1,12 @@
+from itertools import chain
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from inspector.session import snapshot_list
-from inspector.session.snapshot_list import CHUNK, ListSnapshot, SnapshotList, unchanged
+from inspector.session.snapshot_list import CHUNK, ListSnapshot, SnapshotList, said_of_parts, unchanged
 
 numbers = st.lists(st.integers(0, 5), max_size=8)
 bounds = st.none() | st.integers(-10, 10)
@@ -108,6 +110,7 @@ class Changes(RuleBasedStateMachine):
         assert self.list == self.like
         for state, wanted in self.states:
             assert list(state) == wanted
+            assert [*chain.from_iterable(said_of_parts(state, "itself", tuple))] == wanted
         if self.states:
             before = self.states[-1][1]
             kept = self.list.unchanged
@@ -142,3 +145,20 @@ def test_a_state_after_a_change_near_the_end_is_made_of_the_chunks_before_it():
 
 def test_chunks_are_large_where_none_are_tried():
     assert CHUNK >= 64
+
+
+def test_of_parts_that_another_state_shares_it_is_said_once():
+    looked_at = []
+
+    def largest(items):
+        looked_at.append(len(items))
+        return max(items)
+
+    items = SnapshotList(range(8))
+    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [2, 5, 7]
+    items.append(8)
+    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [2, 5, 8]
+    items[0] = 9
+    assert list(said_of_parts(items.snapshot(), "largest", largest)) == [9, 5, 8]
+    assert list(said_of_parts((3, 1), "largest", largest)) == [3]
+    assert looked_at[:4] == [3, 3, 2, 3]

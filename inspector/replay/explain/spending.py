@@ -101,5 +101,5 @@ def spending_of(replay: Replay) -> Spending:
         kinds=tuple(kinds),
         heaviest=breakdown.heaviest(MOST_CARRIED),
         beside=tuple(each.cost for each in beside),
-        copied_calls=len(session.calls) - len(session.own_calls),
+        copied_calls=session.copied_calls,
     )

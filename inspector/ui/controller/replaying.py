@@ -172,7 +172,7 @@ def replay_plan(
     outcome = replay(inputs, plan) if plan.strategies else baseline
     looked_at = history.call_count if call is None else min(call, history.call_count)
     # Asked for here, because it is remembered and the screen asks for it again.
-    _ = outcome.groups
+    _ = outcome.groups, history.session.copied_calls
     totals = plan_outcome(baseline, outcome)
     first_change = first_firing(outcome)
     state = outcome.state(looked_at)

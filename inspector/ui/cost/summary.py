@@ -156,7 +156,7 @@ def summarise(
         first_change=-1 if first_change is None else first_change,
         is_idle=first_change is None,
         is_on=bool(outcome.plan.strategies),
-        copied=billed_before(len(session.calls) - len(session.own_calls), len(session.calls)),
+        copied=billed_before(session.copied_calls, len(session.calls)),
         until=_until(outcome, call),
         recoveries=recoveries,
         advice="" if before.cost_usd.value is not None else _advice(inputs.pricing.lacking(models)),
