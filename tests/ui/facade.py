@@ -890,7 +890,7 @@ class Running:
 
     def hold_replays(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let nothing be replayed from now on."""
-        monkeypatch.setattr(self._controller, "_start_replay", lambda: None)
+        monkeypatch.setattr(self._controller.replays, "_begin", lambda: None)
 
     def before_showing(self, monkeypatch: pytest.MonkeyPatch, wait: Callable[[], Any]) -> None:
         """Wait for something each time before what was read of the session is shown."""
