@@ -1,4 +1,4 @@
-"""Images and documents: how large they are, read from the first bytes of their base64 form."""
+"""Images and documents: how large they are, read from the first bytes of their base64 form; pages, from all of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from inspector.session.model import Media
+from inspector.session.pdf import MOST_BYTES, pages_of_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,18 +17,29 @@ HEADER_CHARACTERS = 1 << 10
 
 JPEG_CHARACTERS = 1 << 19
 
+PDF, PDF_BASE64 = "application/pdf", b"JVBER"
+"""Its type, and how the base64 form of one begins."""
+
 JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a JPEG frame header (ITU T.81, table B.1); 0xC4, 0xC8 and 0xCC are other segments."""
 
 
-def media_of_base64(media_type: str, data: bytes) -> Media:
-    """The media that `data`, in base64, holds. Width and height stay 0 where its header does not tell."""
+def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
+    """The media that `data`, in base64, holds. Width, height and pages stay 0 where it does not tell.
+
+    Args:
+        media_type: As in `Media`.
+        data: It in base64.
+        detail: As in `Media`.
+    """
     padding = len(data) - len(data.rstrip(b"="))
     size = max(len(data) * 3 // 4 - padding, 0)
+    if media_type == PDF or data.startswith(PDF_BASE64):
+        return Media(media_type or PDF, size, pages=pages_of_pdf(_decoded(data)) if size <= MOST_BYTES else 0)
     width, height = dimensions(_decoded(data[:HEADER_CHARACTERS]))
     if not width and data.startswith(b"/9j/"):
         width, height = dimensions(_decoded(data[:JPEG_CHARACTERS]))
-    return Media(media_type, size, width, height)
+    return Media(media_type, size, width, height, detail=detail)
 
 
 def media_of_all(found: Iterable[tuple[str, str]]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
@@ -36,12 +48,12 @@ def media_of_all(found: Iterable[tuple[str, str]]) -> tuple[tuple[Media, ...], t
     return tuple(media_of_base64(*one) for one in encoded), tuple(data for _, data in encoded)
 
 
-def media_of_data_url(url: str) -> Media:
-    """The media of a `data:` URL; of any other URL only that there is one."""
+def media_of_data_url(url: str, detail: str = "") -> Media:
+    """The media of a `data:` URL; of any other URL only that there is one. `detail` is as in `Media`."""
     if not url.startswith("data:"):
-        return Media("", 0)
+        return Media("", 0, detail=detail)
     head, _, data = url[5:].partition(",")
-    return media_of_base64(head.partition(";")[0], data.encode(errors="replace"))
+    return media_of_base64(head.partition(";")[0], data.encode(errors="replace"), detail)
 
 
 def dimensions(header: bytes) -> tuple[int, int]:

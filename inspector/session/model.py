@@ -94,12 +94,17 @@ class Media(Struct, frozen=True, gc=False):
         size_bytes: Decoded size.
         width: Pixels, 0 when unknown.
         height: Pixels, 0 when unknown.
+        pages: Of a PDF, 0 when unknown.
+        detail: How closely the request has OpenAI's models look: `low`, `high`, `original`, `auto`; empty where it does
+            not say.
     """
 
     media_type: str
     size_bytes: int
     width: int = 0
     height: int = 0
+    pages: int = 0
+    detail: str = ""
 
 
 class Block(Struct, frozen=True, gc=False):

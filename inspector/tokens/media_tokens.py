@@ -1,19 +1,30 @@
 """What images and documents take of a prompt, by the rules that providers publish.
 
-Where the file holds an image, its size in pixels decides; where it does not, the image is taken for a usual one, and
-`unsized_images` says how far that may be off. Documents go by their size in bytes.
+Where the file holds an image, its size in pixels decides, with OpenAI also how closely the request asks to look
+(`detail`); where it does not, the image is taken for a usual one. A PDF takes an image and a text for every page;
+pages are counted where the file holds it. How far that may be off `uncertain_media` says. Other documents go by their
+size in bytes.
 
 | models | an image takes |
 |---|---|
 | Claude | its patches of 28 by 28 pixels, scaled down to 1,568 of them, 4,784 from 4.7 on, and to a longest edge |
-| OpenAI, small models and newer ones | its patches of 32 by 32 pixels, scaled down to a budget, times a factor |
-| OpenAI, GPT-4o, GPT-4.1, GPT-5 and reasoning models | a base, and so many tokens for every tile of 512 by 512 pixels |
+| OpenAI, small and newer models | its patches of 32 by 32 pixels, scaled down as its detail allows, times a factor |
+| OpenAI, GPT-4o, GPT-4.1, GPT-5, GPT-5.1, o1, o3 | a base, and, unless of low detail, tokens for tiles of 512 pixels |
 | Gemini until 2.5 | 258 tokens, or as many for every tile of two thirds of its shorter edge |
 | Gemini from 3 on | 1,120 tokens |
 | others | as newer models of Claude; nobody says |
 
-From Anthropic's documentation, "Vision" and "Coordinates and bounding boxes"; OpenAI's, "Images and vision", an image
-sent without a level of detail; Google's, "Image understanding" and "Media resolution", where the model chooses it.
+| models | a page of a PDF takes |
+|---|---|
+| Claude, others | some 1,590 tokens for its image, and its text, some 750, at most 3,000 |
+| OpenAI | the image of a page as the model measures it, how large is not said, and its text |
+| Gemini until 2.5, from 3 on | 258 tokens, 560 tokens; its text is not counted |
+
+From Anthropic's documentation, "Vision", "Coordinates and bounding boxes", "PDF support"; OpenAI's, "Images and vision"
+(its tables of sizing and of multipliers, as of October 2026) and "File inputs"; Google's, "Image understanding",
+"Document understanding" and "Media resolution", where the model chooses it. What a page of a PDF takes of Claude and of
+Gemini 3 was measured in https://huggingface.co/datasets/JOHNISKING/pdf-token-cost (October 2026): a page of text 2,324
+tokens to Claude where its text alone takes 728, a scanned one 1,600, and 560 to Gemini whatever is on it.
 """
 
 from __future__ import annotations
@@ -35,6 +46,9 @@ BYTES_PER_DOCUMENT_TOKEN = 4
 LARGEST_DOCUMENT_TOKENS = 300_000
 """The same, "PDF support": at most 100 pages in a window of 200,000 tokens, at most 3,000 tokens of text each."""
 
+MOST_PAGES_AT_ONCE = 100
+"""Pages of a PDF at most, the same."""
+
 USUAL_SIZE = (1456, 819)
 """Pixels of an image whose size is not known: a full screen of 1920 by 1080, scaled down as the most models need it."""
 
@@ -45,9 +59,37 @@ SMALLEST_SIZE, LARGEST_SIZE = (200, 200), (3840, 2160)
 class ImageRule(Protocol):
     """How a model measures an image."""
 
-    def tokens(self, width: int, height: int) -> int:
-        """Tokens of an image of so many pixels, both at least 1."""
+    def tokens(self, width: int, height: int, detail: str = "") -> int:
+        """Tokens of an image of so many pixels, both at least 1; `detail` is as in `Media`."""
         ...
+
+    @property
+    def page(self) -> PageTokens:
+        """What it takes a page of a PDF for."""
+        ...
+
+
+class PageTokens(NamedTuple):
+    """Tokens of a page of a PDF.
+
+    Attributes:
+        usual: Of a page of text.
+        least: Of one without a text.
+        most: Of a very full one.
+    """
+
+    usual: int
+    least: int
+    most: int
+
+
+USUAL_TEXT, MOST_TEXT = 750, 3000
+"""Tokens of the text of a page: measured, and what Anthropic's documentation gives at most."""
+
+CLAUDE_PAGE = PageTokens(1590 + USUAL_TEXT, 1590, 1590 + MOST_TEXT)
+
+PAGE_SIZE, SMALLEST_PAGE, LARGEST_PAGE = (1224, 1584), (612, 792), (1700, 2200)
+"""Pixels of the image of a page where nobody says: of a letter at 144 dots an inch, at 72, at 200."""
 
 
 class ClaudePatches(NamedTuple):
@@ -61,7 +103,7 @@ class ClaudePatches(NamedTuple):
     most: int
     edge: int
 
-    def tokens(self, width: int, height: int) -> int:
+    def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # OpenAI's
         """As `ImageRule.tokens`."""
         longer, shorter = max(width, height), min(width, height)
         low, high = 1, min(longer, self.edge)
@@ -73,59 +115,100 @@ class ClaudePatches(NamedTuple):
             low, high = (middle, high) if _patches(middle, middle * shorter / longer) <= self.most else (low, middle)
         return _patches(low, low * shorter / longer)
 
+    @property
+    def page(self) -> PageTokens:
+        """As `ImageRule.page`."""
+        return CLAUDE_PAGE
+
 
 def _patches(longer: int, shorter: float) -> int:
     return ceil(longer / 28) * ceil(max(round(shorter), 1) / 28)
 
 
-class OpenAIPatches(NamedTuple):
-    """Patches of 32 by 32 pixels of the image, scaled down to a budget of them.
+class PatchLimits(NamedTuple):
+    """What an image is scaled down to.
 
     Attributes:
         most: Patches at most; 0 for no limit.
         edge: Pixels of the longer edge at most; 0 for no limit.
-        factor: Tokens for one patch.
     """
 
     most: int
     edge: int
-    factor: float = 1.0
 
-    def tokens(self, width: int, height: int) -> int:
+
+class OpenAIPatches(NamedTuple):
+    """Patches of 32 by 32 pixels of the image, scaled down to what its level of detail allows.
+
+    Attributes:
+        factor: Tokens for one patch.
+        limits: Of an image without a level of detail, or one that the model chooses.
+        low: Of low detail.
+        high: Of high detail.
+        original: Of the original's detail; models that do not offer it have it as high.
+    """
+
+    factor: float
+    limits: PatchLimits
+    low: PatchLimits
+    high: PatchLimits
+    original: PatchLimits
+
+    def tokens(self, width: int, height: int, detail: str = "") -> int:
         """As `ImageRule.tokens`."""
-        scale = min(1.0, self.edge / max(width, height)) if self.edge else 1.0
-        wide, high = width * scale / 32, height * scale / 32
-        if self.most and ceil(wide) * ceil(high) > self.most:
-            shrink = sqrt(self.most / (wide * high))
+        limits = {"low": self.low, "high": self.high, "original": self.original}.get(detail, self.limits)
+        scale = min(1.0, limits.edge / max(width, height)) if limits.edge else 1.0
+        wide, high = (max(round(side * scale), 1) for side in (width, height))
+        if limits.most and ceil(wide / 32) * ceil(high / 32) > limits.most:
+            shrink = sqrt(32**2 * limits.most / (wide * high))
             # So that whole patches keep within the budget; of a very long image, one row of them is left.
-            whole = min(max(int(side * shrink), 1) / (side * shrink) for side in (wide, high))
-            wide, high = wide * shrink * min(whole, 1.0), high * shrink * min(whole, 1.0)
-        patches = ceil(round(wide, 6)) * ceil(round(high, 6))
-        return ceil((min(patches, self.most) if self.most else patches) * self.factor)
+            whole = min(max(int(side * shrink / 32), 1) / (side * shrink / 32) for side in (wide, high))
+            wide, high = (max(int(round(side * shrink * min(whole, 1.0), 6)), 1) for side in (wide, high))
+        patches = ceil(wide / 32) * ceil(high / 32)
+        patches = min(patches, limits.most) if limits.most else patches
+        return ceil(round(patches * self.factor, 6))
+
+    @property
+    def page(self) -> PageTokens:
+        """As `ImageRule.page`."""
+        return _page_of(self)
 
 
 class OpenAITiles(NamedTuple):
     """Tiles of 512 by 512 pixels of the image, scaled into 2,048 by 2,048 and to a shorter edge of 768.
 
     Attributes:
-        base: Tokens of any image.
+        base: Tokens of any image, and all of one of low detail.
         tile: Tokens of one tile.
     """
 
     base: int
     tile: int
 
-    def tokens(self, width: int, height: int) -> int:
+    def tokens(self, width: int, height: int, detail: str = "") -> int:
         """As `ImageRule.tokens`."""
+        if detail == "low":
+            return self.base
         scale = min(1.0, 2048 / max(width, height))
         scale *= min(1.0, 768 / (scale * min(width, height)))
         return self.base + self.tile * ceil(round(width * scale / 512, 6)) * ceil(round(height * scale / 512, 6))
+
+    @property
+    def page(self) -> PageTokens:
+        """As `ImageRule.page`."""
+        return _page_of(self)
+
+
+def _page_of(rule: OpenAIPatches | OpenAITiles) -> PageTokens:
+    """What a page takes whose image is of a size that nobody says: both its image and its text are sent."""
+    usual, least, most = rule.tokens(*PAGE_SIZE), rule.tokens(*SMALLEST_PAGE, "low"), rule.tokens(*LARGEST_PAGE)
+    return PageTokens(usual + USUAL_TEXT, min(least, usual), most + MOST_TEXT)
 
 
 class GeminiTiles(NamedTuple):
     """Tiles of two thirds of the shorter edge; an image of at most 384 by 384 pixels is one."""
 
-    def tokens(self, width: int, height: int) -> int:
+    def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # OpenAI's
         """As `ImageRule.tokens`."""
         if max(width, height) <= 384:
             return 258
@@ -133,20 +216,31 @@ class GeminiTiles(NamedTuple):
         # The formula is said to be rough; a strip of an image is not cut into thousands of tiles.
         return 258 * min(ceil(width / unit) * ceil(height / unit), 3600)
 
+    @property
+    def page(self) -> PageTokens:
+        """As `ImageRule.page`."""
+        return PageTokens(258, 258, 258)
+
 
 class SameForAll(NamedTuple):
     """An image takes what its resolution is set to, whatever its size.
 
     Attributes:
         each: Tokens of one.
+        of_page: Tokens of a page of a PDF.
     """
 
     each: int
+    of_page: int
 
-    def tokens(self, width: int, height: int) -> int:
+    def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # whatever they are
         """As `ImageRule.tokens`."""
-        del width, height
         return self.each
+
+    @property
+    def page(self) -> PageTokens:
+        """As `ImageRule.page`."""
+        return PageTokens(self.of_page, self.of_page, self.of_page)
 
 
 CLAUDE_UNTIL_4_6 = ClaudePatches(1568, 1568)
@@ -155,22 +249,41 @@ OTHERS = CLAUDE_SINCE_4_7
 
 _CLAUDE_FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
 
+_SMALL, _WIDE, _HIGH, _ORIGINAL = (
+    PatchLimits(0, 512),
+    PatchLimits(6144, 2048),
+    PatchLimits(2500, 2048),
+    PatchLimits(10_000, 6000),
+)
+_OLD = PatchLimits(1536, 2048)
+"""Of models that the table of sizes has no more, as its earlier versions gave it."""
+
+_UNLIMITED = PatchLimits(0, 65_535)
+
+
+def _same(factor: float, limits: PatchLimits) -> OpenAIPatches:
+    """The rule of a model that looks at all images alike."""
+    return OpenAIPatches(factor, limits, limits, limits, limits)
+
+
+_GPT_5_4 = OpenAIPatches(1.2, _HIGH, _WIDE, _HIGH, _ORIGINAL)
+
+_OPENAI_NEWER = OpenAIPatches(1.2, _UNLIMITED, _SMALL, PatchLimits(2500, 65_535), _UNLIMITED)
+
 _OPENAI_RULES: tuple[tuple[str, ImageRule], ...] = (
     ("gpt-4o-mini", OpenAITiles(2833, 5667)),
-    ("gpt-4.1-mini", OpenAIPatches(1536, 2048, 1.62)),
-    ("gpt-4.1-nano", OpenAIPatches(1536, 2048, 2.46)),
-    ("gpt-5-mini", OpenAIPatches(1536, 2048, 1.62)),
-    ("gpt-5-nano", OpenAIPatches(1536, 2048, 2.46)),
-    ("gpt-5.4-mini", OpenAIPatches(1536, 2048, 1.62)),
-    ("gpt-5.4-nano", OpenAIPatches(1536, 2048, 2.46)),
-    ("o4-mini", OpenAIPatches(1536, 2048, 1.72)),
-    ("gpt-5-codex-mini", OpenAIPatches(1536, 2048)),
-    ("gpt-5.1-codex-mini", OpenAIPatches(1536, 2048)),
-    ("gpt-5.2", OpenAIPatches(1536, 2048)),
-    ("gpt-5.3", OpenAIPatches(1536, 2048)),
-    ("gpt-5.4", OpenAIPatches(2500, 2048)),
-    ("gpt-5.5", OpenAIPatches(10_000, 6000)),
-    ("gpt-5.6", OpenAIPatches(0, 0)),
+    ("gpt-4.1-mini", _same(1.62, _WIDE)),
+    ("gpt-4.1-nano", _same(2.46, _OLD)),
+    ("gpt-5-mini", _same(1.2, _OLD)),
+    ("gpt-5-nano", _same(1.5, _OLD)),
+    ("o4-mini", _same(1.72, _OLD)),
+    ("gpt-5-codex-mini", _same(1.2, _OLD)),
+    ("gpt-5.1-codex-mini", _same(1.2, _OLD)),
+    ("gpt-5.2", _same(1.2, _WIDE)),
+    ("gpt-5.3", _same(1.2, _WIDE)),
+    ("gpt-5.4", _GPT_5_4),
+    ("gpt-5.5", OpenAIPatches(1.2, _ORIGINAL, _SMALL, _HIGH, _ORIGINAL)),
+    ("gpt-5.6", OpenAIPatches(1.2, _UNLIMITED, _SMALL, _HIGH, _UNLIMITED)),
     ("gpt-5", OpenAITiles(70, 140)),
     ("gpt-4", OpenAITiles(85, 170)),
     ("chatgpt-4", OpenAITiles(85, 170)),
@@ -178,8 +291,6 @@ _OPENAI_RULES: tuple[tuple[str, ImageRule], ...] = (
     ("o3", OpenAITiles(75, 150)),
 )
 """By the beginning of a name; the first that fits counts."""
-
-_OPENAI_NEWER = OpenAIPatches(0, 0)
 
 
 @lru_cache(maxsize=1024)
@@ -192,16 +303,18 @@ def image_rule(model: str) -> ImageRule:
     if is_openai(name):
         return next((rule for start, rule in _OPENAI_RULES if name.startswith(start)), _OPENAI_NEWER)
     if of_gemini := model_version(name, "gemini"):
-        return SameForAll(1120) if of_gemini >= (3, 0) else GeminiTiles()
+        return SameForAll(1120, 560) if of_gemini >= (3, 0) else GeminiTiles()
     return OTHERS
 
 
 def media_tokens(media: Media, rule: ImageRule) -> int:
     """The provider's tokens of one image or document."""
     if media.width and media.height:
-        return rule.tokens(media.width, media.height)
+        return rule.tokens(media.width, media.height, media.detail)
+    if _is_pdf(media) and (media.pages or not media.size_bytes):
+        return rule.page.usual * (media.pages or 1)
     if _is_image(media):
-        return rule.tokens(*USUAL_SIZE)
+        return rule.tokens(*USUAL_SIZE, media.detail)
     return min(-(-media.size_bytes // BYTES_PER_DOCUMENT_TOKEN), LARGEST_DOCUMENT_TOKENS)
 
 
@@ -215,28 +328,47 @@ def block_media_tokens(block: Block, rule: ImageRule) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class UnsizedImages:
-    """Images whose size the file does not tell.
+class UncertainMedia:
+    """Images or documents of which the file does not tell enough to say what they take.
 
     Attributes:
         count: How many.
-        least: Tokens such an image may well take.
+        pages: How many pages the documents have; 0 where the file does not tell that either, and for images.
+        least: Tokens such an image, or all of the documents, may well take.
         most: The same, at most.
     """
 
     count: int
+    pages: int
     least: int
     most: int
 
 
-def unsized_images(block: Block, rule: ImageRule) -> UnsizedImages | None:
-    """The images of a block whose size the file does not tell; None where there are none."""
+def unsized_images(block: Block, rule: ImageRule) -> UncertainMedia | None:
+    """The images of a block whose size the file does not tell, where it matters; None where there are none."""
     if not block_media_tokens(block, rule):
         return None
-    count = sum(_is_image(media) and not (media.width and media.height) for media in block.media)
-    count += block.kind is BlockKind.IMAGE and not block.media
-    return UnsizedImages(count, rule.tokens(*SMALLEST_SIZE), rule.tokens(*LARGEST_SIZE)) if count else None
+    details = [media.detail for media in block.media if _is_image(media) and not (media.width and media.height)]
+    details += [""] * (block.kind is BlockKind.IMAGE and not block.media)
+    least = min((rule.tokens(*SMALLEST_SIZE, detail) for detail in details), default=0)
+    most = max((rule.tokens(*LARGEST_SIZE, detail) for detail in details), default=0)
+    return UncertainMedia(len(details), 0, least, most) if least < most else None
+
+
+def uncertain_documents(block: Block, rule: ImageRule) -> UncertainMedia | None:
+    """The PDFs of a block, of which what is on their pages decides; None where there are none, or it does not."""
+    found = [media for media in block.media if _is_pdf(media)] if block_media_tokens(block, rule) else []
+    pages = sum(media.pages for media in found) if all(media.pages for media in found) else 0
+    least = sum(rule.page.least * max(media.pages, 1) for media in found)
+    most = sum(rule.page.most * (media.pages or MOST_PAGES_AT_ONCE) for media in found)
+    return UncertainMedia(len(found), pages, least, most) if least < most else None
+
+
+def _is_pdf(media: Media) -> bool:
+    return media.media_type == "application/pdf" or media.pages > 0
 
 
 def _is_image(media: Media) -> bool:
+    if _is_pdf(media):
+        return False
     return bool(media.width and media.height) or media.media_type.startswith("image/") or not media.size_bytes

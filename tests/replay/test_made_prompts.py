@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +122,7 @@ PICTURES = {
     "claude-opus-4-5": ((1920, 1080, 1560), (1000, 1000, 1296)),
     "claude-opus-4-8": ((1920, 1080, 2691), (3840, 2160, 4784)),
     "gpt-5.1": ((1024, 1024, 630), (2048, 4096, 910)),
-    "gpt-5.2": ((1024, 1024, 1024), (1800, 2400, 1452)),
+    "gpt-5.4": ((1024, 1024, 1229), (2048, 2048, 3000)),
     "gemini-2.5-pro": ((960, 540, 1548), (300, 300, 258)),
     "gemini-3-pro": ((960, 540, 1120), (3840, 2160, 1120)),
 }
@@ -158,3 +160,25 @@ def test_an_image_whose_size_the_file_does_not_tell_says_how_far_it_may_be_off(t
     assert explained[unsized].known is HowKnown.ESTIMATED
     assert explained[sized].known is HowKnown.CALIBRATED
     assert not any("such an image" in given.label for given in explained[sized].inputs)
+
+
+def test_a_pdf_says_what_it_may_take_by_what_is_on_its_pages(tmp_path: Path) -> None:
+    pages = b"".join(b"%d 0 obj<</Type/Page>>endobj " % at for at in range(3))
+    data = base64.b64encode(b"%PDF-1.4 " + pages).decode()
+    known = {"type": "base64", "media_type": "application/pdf", "data": data}
+    named = {"type": "url", "url": "https://example.com/a.pdf"}
+    said = [{"role": "user", "content": [{"type": "document", "source": source}]} for source in (known, named)]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({"model": OPUS, "messages": [*said, {"role": "assistant", "content": "read"}]}))
+    baseline = replay_session(open_session(path), Plan())
+    told = [
+        {given.label: given.value for given in block_explanation(baseline, baseline.state(0), block, {}).inputs}
+        for block in (0, 1)
+    ]
+    least, most = (f"by what is on them they may take, at {which}" for which in ("least", "most"))
+    assert (told[0]["pages of its documents"], told[0][least], told[0][most]) == (3, 4_770, 13_770)
+    assert (told[1]["documents whose pages the file does not tell"], told[1][least], told[1][most]) == (
+        1,
+        1_590,
+        459_000,
+    )

@@ -13,7 +13,7 @@ from inspector.replay.explain.explanation import Explanation, Input
 from inspector.replay.explain.totals import REPORTED, scale_inputs, scale_source
 from inspector.replay.figure import HowKnown, weakest
 from inspector.strategies.core.rendition import Action
-from inspector.tokens.media_tokens import image_rule, unsized_images
+from inspector.tokens.media_tokens import image_rule, uncertain_documents, unsized_images
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from inspector.replay.engine.replay import ContextState, Replay
     from inspector.replay.figure import Band
     from inspector.replay.pricing.context_window import ContextWindow
-    from inspector.tokens.media_tokens import UnsizedImages
+    from inspector.tokens.media_tokens import UncertainMedia
 
 _SERVED = "each call's tokens at the rate they were served at: cache reads, cache writes or uncached input"
 
@@ -114,18 +114,18 @@ def block_explanation(
     ratio = float(inputs.sizes.ratio[state.call])
     counted, sent = int(state.recorded[block]), int(state.sent[block])
     reason = planned.reason(block, state.call)
-    unsized = _unsized(inputs, block) if sent else None
+    uncertain = _uncertain(inputs, block) if sent else ()
     return Explanation(
         round(ratio * sent),
         "tokens",
-        weakest(inputs.scale.known, HowKnown.ESTIMATED) if unsized else inputs.scale.known,
+        weakest(inputs.scale.known, HowKnown.ESTIMATED) if uncertain else inputs.scale.known,
         _block_formula(planned, state, block),
         (
             Input("local estimate, whole", counted, "tokens"),
             Input("local estimate, as sent", sent, "tokens"),
             Input("tokens for one counted token", ratio),
             Input("around it", round(float(inputs.scale.beside[block])), "tokens"),
-            *(_unsized_inputs(unsized) if unsized else ()),
+            *uncertain,
             *_difference(block, by_difference),
             *([Input("rule:", reason)] if reason else []),
         ),
@@ -133,16 +133,29 @@ def block_explanation(
     )
 
 
-def _unsized(inputs: ReplayInputs, block: int) -> UnsizedImages | None:
-    """The block's images whose size the file does not tell; None where there are none."""
-    return unsized_images(inputs.history.session.blocks[block], image_rule(inputs.scale.calibration.main_model))
+def _uncertain(inputs: ReplayInputs, block: int) -> tuple[Input, ...]:
+    """How far a block's images and documents may be off where the file does not tell what decides on them."""
+    recorded = inputs.history.session.blocks[block]
+    rule = image_rule(inputs.scale.calibration.main_model)
+    images, documents = unsized_images(recorded, rule), uncertain_documents(recorded, rule)
+    return (*(_image_inputs(images) if images else ()), *(_document_inputs(documents) if documents else ()))
 
 
-def _unsized_inputs(unsized: UnsizedImages) -> tuple[Input, ...]:
+def _image_inputs(images: UncertainMedia) -> tuple[Input, ...]:
     return (
-        Input("images whose size the file does not tell", unsized.count),
-        Input("such an image may take, at least", unsized.least, "tokens"),
-        Input("such an image may take, at most", unsized.most, "tokens"),
+        Input("images whose size the file does not tell", images.count),
+        Input("such an image may take, at least", images.least, "tokens"),
+        Input("such an image may take, at most", images.most, "tokens"),
+    )
+
+
+def _document_inputs(documents: UncertainMedia) -> tuple[Input, ...]:
+    return (
+        Input("pages of its documents", documents.pages)
+        if documents.pages
+        else Input("documents whose pages the file does not tell", documents.count),
+        Input("by what is on them they may take, at least", documents.least, "tokens"),
+        Input("by what is on them they may take, at most", documents.most, "tokens"),
     )
 
 

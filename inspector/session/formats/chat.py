@@ -16,7 +16,7 @@ from inspector.session.builder import Thread
 from inspector.session.call_matching import CallMatcher
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import objects, string
-from inspector.session.media import media_of_base64, media_of_data_url
+from inspector.session.media import PDF, media_of_base64, media_of_data_url
 from inspector.session.model import BlockKind, Media, Message, Origin, ReportedMiss, Role, Usage
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ IMAGE_PARTS = frozenset({"computer_screenshot", "image", "image_url", "input_ima
 
 DOCUMENT_PARTS = frozenset({"audio", "document", "file", "input_audio", "input_file"})
 """Sound counts among documents: what is sent with it is no text either."""
+
+NAMED_AS_PDF = frozenset({"document", "file", "input_file"})
+"""Documents that are PDFs where the record only names them: APIs fetch no other kind."""
 
 SEARCH_RESULT = "search_result"
 """A part of Anthropic's API whose texts are quoted: sent as they are, with their source."""
@@ -229,16 +232,23 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
         text = _joined(source.get("content"))
         if text:
             return Media(media_type or "text/plain", len(text.encode())), b"", text
-        return Media(media_type, 0), _address(source, part), ""
+        is_pdf = str(part.get("type")) in NAMED_AS_PDF and not media_type
+        return Media(PDF if is_pdf else media_type, 0), _address(source, part), ""
     sound = part.get("input_audio")
     if isinstance(sound, dict):
         encoded = string(sound.get("data")).encode(errors="replace")
         return media_of_base64(f"audio/{string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
     url = part.get("image_url") or part.get("file_data") or part.get("file") or part.get("url")
+    # Chat completions say beside the address how closely to look, the Responses API in the part.
+    detail = part.get("detail")
     if isinstance(url, dict):
+        detail = url.get("detail") or detail
         url = url.get("url") or url.get("file_data")
     address = string(url).encode(errors="replace") or _address(part, {})
-    return media_of_data_url(string(url)), address, ""
+    media = media_of_data_url(string(url), clean_text(string(detail)))
+    if str(part.get("type")) in NAMED_AS_PDF and not media.media_type:
+        media = structs.replace(media, media_type=PDF)
+    return media, address, ""
 
 
 def _address(*places: Mapping[str, Any]) -> bytes:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.formats.claude_code.attachments import attachment_fields, attachment_text, notice_text, plain
 from inspector.session.formats.claude_code.records import ContentBlock, RecordKind, Source
 from inspector.session.json.codec import clean_text, compact_json, decode_json, lenient_json
-from inspector.session.media import media_of_all, media_of_base64
+from inspector.session.media import PDF, media_of_all, media_of_base64
 from inspector.session.model import BlockKind, Media, Origin
 
 if TYPE_CHECKING:
@@ -120,6 +122,8 @@ def _result_block(part: ContentBlock, line: bytes, origin: Origin, tool_names: M
 def _media_block(part: ContentBlock, origin: Origin) -> TextBlock:
     media, data, text = _media(part.source)
     kind = BlockKind.IMAGE if part.type == "image" else BlockKind.DOCUMENT
+    if kind is BlockKind.DOCUMENT and not media.media_type:
+        media = structs.replace(media, media_type=PDF)
     return text_block(kind, text, origin, media=(media,), media_data=(data,))
 
 

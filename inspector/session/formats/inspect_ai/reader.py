@@ -122,7 +122,7 @@ def _content(content: Any) -> Any:
     for part in content:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "image":
-            parts.append({"type": "image_url", "image_url": {"url": part.get("image")}})
+            parts.append({"type": "image_url", "image_url": {"url": part.get("image"), "detail": part.get("detail")}})
         elif kind in DATA_PARTS:
             parts.append({"type": "file", "file_data": part.get(kind)})
         else:

@@ -336,8 +336,9 @@ def _asked(value: Any, origin: Origin) -> list[TextBlock]:
         if part.get("type") in (TEXT_PART, "text"):
             made.append(text_block(BlockKind.USER_TEXT, clean_string(part.get("text")), at))
         elif part.get("type") in (IMAGE_PART, "image_url"):
-            url = string(mapping(part.get("imageUrl")).get("url"))
-            media = media_of_data_url(url)
+            image = mapping(part.get("imageUrl"))
+            url = string(image.get("url"))
+            media = media_of_data_url(url, clean_string(image.get("detail")))
             data = (url.encode(errors="replace"),)
             made.append(text_block(BlockKind.IMAGE, "", at, media=(media,), media_data=data))
     return made
