@@ -35,6 +35,9 @@ EXPECTED: Final = MissMark("·", "expected")
 MARKS: Final = (EXPIRED, CHANGED, REWRITTEN, UNEXPLAINED)
 """Those of misses that did not have to be."""
 
+WITH_PLAN: Final = "with the plan"
+"""Whose misses are told while a strategy is on: not those that were recorded."""
+
 _OF_CAUSES: Final = {
     MissCause.COMPACTION: COMPACTED,
     MissCause.TTL_EXPIRED_5M: EXPIRED,

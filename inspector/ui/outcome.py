@@ -49,6 +49,11 @@ class Outcome:
         return self.replay.inputs
 
     @property
+    def is_planned(self) -> bool:
+        """Whether a strategy is on, so that what is told is not of the session as it was recorded."""
+        return self.replay is not self.baseline
+
+    @property
     def largest_call(self) -> int | None:
         """The call that sends the largest prompt under the plan, the first of several; None without a call."""
         prompts = self.replay.ledger.prompt_tokens

@@ -58,6 +58,22 @@ async def test_the_chart_marks_misses_by_their_cause_and_its_legend_says_which(r
         assert "plan's edit" in run.text()
 
 
+async def test_with_a_plan_on_misses_are_said_to_be_its_wherever_they_are_marked(running, paused: Path) -> None:
+    async with running(paused, plan=CLEARED, size=(120, 36)) as run:
+        await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
+        await run.press("g", "m")
+        await run.until(lambda: run.notice.startswith("miss 1/"))
+        assert ", with the plan: " in run.notice
+        await run.until_shown(" cache miss with the plan: ")
+        await run.until_shown("misses")
+        assert "plan's misses: " in run.text() or "cache misses with the plan: " in run.text()
+
+        await run.press("1")
+        await explained(run)
+        await run.until(lambda: "cache misses: with the plan" not in run.text())
+        assert " cache miss with the plan: " not in run.text()
+
+
 async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, paused: Path) -> None:
     async with running(paused, size=(200, 50)) as run:
         await explained(run)
@@ -115,11 +131,11 @@ async def test_jumps_go_through_the_misses_around_the_end_and_say_why(running, p
         for place in range(1, len(misses) + 1):
             await run.press("g", "m")
             hint = "" if gone_to else " (n next, N before)"
-            assert run.notice.startswith(f"miss {place}/{len(misses)}{hint}: ")
+            assert run.notice.startswith(f"miss {place}/{len(misses)}{hint}, with the plan: ")
             gone_to.append(run.timeline.cursor_block)
             causes.append(run.notice.partition(": ")[2])
         await run.press("n")
-        assert run.notice.startswith(f"miss 1/{len(misses)}, again from the top: ")
+        assert run.notice.startswith(f"miss 1/{len(misses)}, again from the top, with the plan: ")
         assert gone_to == sorted(run.cache.by_block)
         assert causes == [
             f"{miss.cause.label}, {ON_SCREEN.dollars(miss.extra_usd.value)}"

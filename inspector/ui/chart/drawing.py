@@ -23,7 +23,7 @@ from inspector.ui.chart.cells import (
     with_line,
 )
 from inspector.ui.chart.view import ChartColumns, ChartSeries, columns_of
-from inspector.ui.miss_marks import COMPACTED, MARKS, mark_of
+from inspector.ui.miss_marks import COMPACTED, MARKS, WITH_PLAN, mark_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,8 +36,9 @@ WINDOW: Final = "┄"
 LEVEL: Final = "╌"
 COMPACTION: Final = COMPACTED.glyph
 FIRING: Final = "△"
-MISSES: Final = "cache misses:"
-"""Stands before the glyphs of their causes."""
+MISSES: Final = ("cache misses:",)
+MISSES_WITH_PLAN: Final = (f"cache misses {WITH_PLAN}:", "plan's misses:")
+"""What stands before the glyphs of their causes, the longest that there is room for."""
 CURSOR: Final = "│"
 CURSOR_FOOT: Final = "◆"
 HERE: Final = "◇"
@@ -271,9 +272,11 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     misses = [(mark.glyph, "chart--miss", label) for mark, label in _misses_in_words(series)]
     room = width - layout.labels - len(first) - len(last) - 4
     shown: list[Cell] = []
-    needed = sum(len(label) + 4 for _, _, label in (*entries, *misses)) + len(MISSES) + 1
+    needed = sum(len(label) + 4 for _, _, label in (*entries, *misses)) + 1
+    named = MISSES if series.planned is None else MISSES_WITH_PLAN
+    heading = next((name for name in named if needed + len(name) <= room), "")
     for glyph, style, label in (*entries, *misses):
-        before = f"{MISSES} " if needed <= room and (glyph, style, label) in misses[:1] else ""
+        before = f"{heading} " if heading and (glyph, style, label) in misses[:1] else ""
         if len(shown) + 4 + len(before) + len(label) > room:
             break
         shown += [*_cells(before, "chart--label", len(before)), (glyph, style)]

@@ -10,7 +10,7 @@ from inspector.replay.explain.miss_wording import provider_said, told
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import one_line
-from inspector.ui.miss_marks import dollars, mark_of, recached
+from inspector.ui.miss_marks import WITH_PLAN, dollars, mark_of, recached
 from inspector.ui.timeline.previews import preview
 
 if TYPE_CHECKING:
@@ -22,24 +22,28 @@ LONGEST_TEXT: Final = 200
 """Characters of a text that was, or is, where two prompts part."""
 
 
-def detail_of_miss(content: DetailContent, miss: CacheMiss, history: History) -> DetailContent:
+def detail_of_miss(
+    content: DetailContent, miss: CacheMiss, history: History, *, with_plan: bool = False
+) -> DetailContent:
     """A call's response, with what is known of the cache miss of the call above and below it.
 
     Args:
         content: The response, or the block the call is shown at.
         miss: The miss.
         history: The session.
+        with_plan: It is one under the plan, not as recorded.
     """
+    whose = f" {WITH_PLAN}" if with_plan else ""
     told_above = (
-        f"{mark_of(miss.cause).glyph} cache miss: {miss.cause.short}",
+        f"{mark_of(miss.cause).glyph} cache miss{whose}: {miss.cause.short}",
         recached(miss),
         dollars(miss.extra_usd),
     )
     head = ", ".join(filter(None, told_above))
-    return replace(content, lead=(head, *content.lead), tail=miss_lines(miss, history))
+    return replace(content, lead=(head, *content.lead), tail=miss_lines(miss, history, whose))
 
 
-def miss_lines(miss: CacheMiss, history: History) -> tuple[str, ...]:
+def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str, ...]:
     """A heading, and what is known of a cache miss, a safe line each."""
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
@@ -56,7 +60,7 @@ def miss_lines(miss: CacheMiss, history: History) -> tuple[str, ...]:
     ]
     width = max(len(name) for name, _ in rows)
     lines = (f"{name:<{width}}  {one_line(text)}" for name, text in rows if text)
-    return (f"Cache miss at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
+    return (f"Cache miss{whose} at call {ON_SCREEN.whole(miss.call + 1)}", *lines)
 
 
 def _how_known(miss: CacheMiss) -> str:

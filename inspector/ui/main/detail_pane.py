@@ -114,7 +114,8 @@ class DetailPane(SessionPane):
         if miss is not None:
             from inspector.ui.detail.miss import detail_of_miss
 
-            content = detail_of_miss(content, miss, view.rows.history)
+            with_plan = outcome is not None and outcome.is_planned
+            content = detail_of_miss(content, miss, view.rows.history, with_plan=with_plan)
         need = None if outcome is None or self.controller.risks is None else self.controller.risks.need_at(block)
         if need is not None:
             from inspector.ui.detail.need import detail_of_need

@@ -158,7 +158,7 @@ class RowJumps:
 
     def to_break(self, step: int) -> None:
         """To another call that missed the prompt cache, and say why."""
-        from inspector.ui.miss_marks import none_missed
+        from inspector.ui.miss_marks import WITH_PLAN, none_missed
         from inspector.ui.timeline.jumps import misses_of
 
         found = self._controller.answers.cache_of(self._controller.outcome)
@@ -166,7 +166,8 @@ class RowJumps:
         if found is None:
             self._pane.tell("cache misses are still being explained")
         else:
-            self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=": ")
+            link = f", {WITH_PLAN}: " if found.outcome.is_planned else ": "
+            self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=link)
 
     def go_on_to_break(self) -> None:
         """To the cache miss that was asked for before misses were explained, if they are now."""

@@ -13,6 +13,8 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
+from inspector.ui.miss_marks import WITH_PLAN
+from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
 
 if TYPE_CHECKING:
@@ -165,12 +167,19 @@ class TimelinePane(SessionPane):
     def _show_outcome(self) -> None:
         self.name_rows()
         self.show_rows()
-        table = self.controller.table
-        if table is not None:
-            counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
-            subtitle(self, f"tokens: local estimate{counter}")
+        self._name_figures()
         self._add_up_carried()
         self.search.look_again(self.view)
+
+    def _name_figures(self) -> None:
+        """Say in the frame what the rows' tokens are, and whose the cache misses are that rows tell of."""
+        table, outcome, view = self.controller.table, self.controller.outcome, self.view
+        if table is None:
+            return
+        counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
+        tokens = f"tokens: {LOCAL_ESTIMATE}{counter}"
+        is_told = view is not None and bool(view.misses) and outcome is not None and outcome.is_planned
+        subtitle(self, f"cache misses: {WITH_PLAN} · {tokens}" if is_told else tokens)
 
     def _show_call(self) -> None:
         if self.controller.call is not None and self._timeline is not None:
@@ -180,6 +189,7 @@ class TimelinePane(SessionPane):
 
     def _show_answers(self) -> None:
         self.show_rows()
+        self._name_figures()
         self.jumps.go_on_to_break()
 
     def _show_subagents(self) -> None:
