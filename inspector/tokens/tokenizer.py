@@ -17,6 +17,7 @@ pages without a space.
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -51,7 +52,7 @@ _ASCII_BUT_DIGITS = "\\x00-\\x2f\\x3a-\\x7f"
 
 _PUNCTUATION = "\u3000-\u3002\u300c\u300d\u201c\u201d\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f"
 
-_LAST_BEFORE_BOUNDARY = re.compile(
+_LAST_BEFORE_BOUNDARY = (
     f"[{_LETTER}](?=[{_ASCII_BUT_LETTERS_AND_APOSTROPHE}{_PUNCTUATION}])"
     f"|[0-9](?=[{_ASCII_BUT_DIGITS}{_LETTER}{_PUNCTUATION}])"
     "|\\n(?=[^\\s/])"
@@ -232,12 +233,18 @@ def _lengths(text: str, characters: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return characters
 
 
+@cache
+def _last_before_boundary() -> re.Pattern[str]:
+    """Finds the last character before a boundary; compiled when a text is first cut, not before the first screen."""
+    return re.compile(_LAST_BEFORE_BOUNDARY)
+
+
 def first_boundary(text: str, start: int, stop: int) -> int:
     """The first boundary of `text[start:stop]`, as a position in `text`; -1 when there is none.
 
     The characters on both sides of it lie inside the slice, so it is one in every text that holds this slice.
     """
-    found = _LAST_BEFORE_BOUNDARY.search(text, start, stop)
+    found = _last_before_boundary().search(text, start, stop)
     return found.end() if found else -1
 
 
@@ -246,12 +253,13 @@ def last_boundary(text: str, start: int, stop: int) -> int:
 
     The characters on both sides of it lie inside the slice, so it is one in every text that holds this slice.
     """
+    last_before = _last_before_boundary()
     width = _FIRST_WINDOW
     window_stop = stop
     while window_stop > start:
         window_start = max(start, stop - width)
         position = -1
-        for found in _LAST_BEFORE_BOUNDARY.finditer(text, window_start, window_stop):
+        for found in last_before.finditer(text, window_start, window_stop):
             position = found.end()
         if position >= 0:
             return position

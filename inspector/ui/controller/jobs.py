@@ -176,6 +176,9 @@ SECONDS_TO_NOTICE_CANCELLING = 0.1
 SECONDS_UNTOLD = 0.1
 """Reading that takes longer is shown in parts, and told once in that time: the reader waits for the frame of each."""
 
+SECONDS_BETWEEN_PARTS = 0.5
+"""Parts come no more often: each has a frame of its own, for which reading has to wait."""
+
 SHARE_OF_PARTS = 20
 """Reading goes on for so many times as long as it took to show a part of the session, before another part is shown."""
 
@@ -222,7 +225,7 @@ def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Ite
             history = History.of(session, history)
             rows = Rows.of(history, rows)
             table = TokenTable.estimated(session, previous=table)
-            next_part = monotonic() + SHARE_OF_PARTS * (monotonic() - began)
+            next_part = monotonic() + max(SECONDS_BETWEEN_PARTS, SHARE_OF_PARTS * (monotonic() - began))
             shows_rest = not (is_first or loading.is_complete) and began > opened + SECONDS_OF_ROWS_ALONE
             yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest)
         # The rows need not wait for the strategies to be imported.

@@ -78,10 +78,12 @@ class ScreenHost(ScreenJobs):
 
     def warm_up_rest(self) -> None:
         """Import what will show the rest of a session."""
+        import inspector.report.hook_trims
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
         import inspector.ui.cost.answers
         import inspector.ui.cost.summary
         import inspector.ui.detail.content
+        import inspector.ui.detail.trim
         import inspector.ui.detail.widget
         import inspector.ui.plan.panel  # noqa: F401  imported for the screen

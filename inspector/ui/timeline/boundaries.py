@@ -7,7 +7,6 @@ from functools import cached_property
 from math import isnan
 from typing import TYPE_CHECKING
 
-from inspector.replay.analysis.compaction_effect import CompactionEffect, sizes_of
 from inspector.replay.analysis.side_calls import made_before
 from inspector.replay.figure import HowKnown
 from inspector.report.numbers import MINUS, ON_SCREEN
@@ -17,7 +16,7 @@ from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath, WorkStretch
-    from inspector.replay.analysis.compaction_effect import CompactionSizes, RemovedPart
+    from inspector.replay.analysis.compaction_effect import CompactionEffect, CompactionSizes, RemovedPart
     from inspector.replay.engine.replay import Replay
     from inspector.session.model import Compaction, Context, SideCall
     from inspector.strategies.history.history import History
@@ -50,6 +49,9 @@ class Boundary:
     @cached_property
     def effect(self) -> CompactionEffect | None:
         """What it took out of the prompt; None where no call was made before it, or none after it yet."""
+        # Most sessions begin without one: the first rows wait for what nothing of them asks for.
+        from inspector.replay.analysis.compaction_effect import CompactionEffect
+
         around = calls_around(self.history, self.block)
         return None if around is None else CompactionEffect.between(self.history, *around)
 
@@ -146,6 +148,8 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     history, effect = boundary.history, boundary.effect
     if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
         return ()
+    from inspector.replay.analysis.compaction_effect import sizes_of
+
     sizes = None if baseline is None or baseline.history.session is not history.session else sizes_of(effect, baseline)
     how = HowKnown.ESTIMATED if sizes is None else sizes.known
     parts = effect.parts(history, table.tokens[effect.removed].astype(float) if sizes is None else sizes.removed)

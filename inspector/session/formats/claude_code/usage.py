@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -80,8 +81,13 @@ def terms_of(record: ClaudeCodeRecord) -> str:
         return ""
     tools = reported.server_tool_use
     searches, runs = (tools.web_search_requests, tools.code_execution_requests) if tools is not None else (0, 0)
-    speed, tier, region = map(word_of, (reported.speed, reported.service_tier, reported.inference_geo))
-    return BillingTerms(speed, tier, region, uses_of(searches), uses_of(runs)).code
+    return _code(reported.speed, reported.service_tier, reported.inference_geo, searches, runs)
+
+
+@lru_cache(64)
+def _code(speed: str | None, tier: str | None, region: str | None, searches: int | None, runs: int | None) -> str:
+    """The code of terms, which nearly all responses of a session have in common."""
+    return BillingTerms(word_of(speed), word_of(tier), word_of(region), uses_of(searches), uses_of(runs)).code
 
 
 def miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
