@@ -226,9 +226,11 @@ async def test_what_the_agent_of_the_session_can_apply_is_marked_and_the_best_of
         best = max(can, key=lambda key: rows[key].cells["net"].order)
         assert compare.title(best)[:10] in line
 
-        # The key of the best plan goes on to the safer one, and to this one.
+        # The key of the best plan goes on to the safer one, and to this one, but first of all to the best.
+        begun = compare.table.row_here
         await run.tap("asterisk")
         seen = [compare.table.row_here]
+        assert seen == [begun]
         while seen.count(seen[0]) == 1:
             await run.tap("asterisk")
             seen.append(compare.table.row_here)

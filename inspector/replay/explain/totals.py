@@ -371,7 +371,7 @@ def _rate_inputs(replay: Replay) -> Iterator[Input]:
         yield Input(f"{named}: cache write", rates.cache_write_5m, PER_MILLION)
         if rates.cache_write_1h != rates.cache_write_5m:
             yield Input(f"{named}: cache write of an hour", rates.cache_write_1h, PER_MILLION)
-        yield Input(f"{named}: response", rates.output, PER_MILLION)
+        yield Input(f"{named}: output", rates.output, PER_MILLION)
         for tier in rates.tiers:
             yield Input(f"{named}: input of prompts over {tier.above:,} tokens", tier.input, PER_MILLION)
     if inputs.pricing.factor != 1:

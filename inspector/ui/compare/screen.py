@@ -175,6 +175,8 @@ class CompareScreen(StudyScreen):
         self._best: Contender | None = None
         self._recommended: tuple[Contender, ...] = ()
         """The best plan, the safest, and the best that the session's agent can apply: those there are, each once."""
+        self._went_to = ""
+        """The plan among them that was asked for last."""
         self._begins = True
         """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
 
@@ -394,11 +396,13 @@ class CompareScreen(StudyScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Put the cursor on the plan that saves most net of recoveries; from there on the safest, and so on."""
+        """Put the cursor on the plan that saves most net of recoveries; asked again, on the safest, and so on."""
         keys = [each.key for each in self._recommended]
         if keys:
-            here = str(self.plans.cursor_key)
-            self.plans.move_to_key(keys[(keys.index(here) + 1) % len(keys)] if here in keys else keys[0])
+            here, asked = str(self.plans.cursor_key), self._went_to
+            is_again = here == asked and here in keys
+            self._went_to = keys[(keys.index(here) + 1) % len(keys)] if is_again else keys[0]
+            self.plans.move_to_key(self._went_to)
         elif self._waiting:
             self.tell("no plan saves anything for sure so far")
         else:
