@@ -1,6 +1,10 @@
+from types import ModuleType
+
 import numpy as np
 
 from inspector.strategies.plan import Plan
+from inspector.ui.chart import view as chart_view
+from inspector.ui.timeline import view as timeline_view
 
 
 async def test_t_lets_the_chart_run_over_time_and_back(running, session_file) -> None:
@@ -38,3 +42,26 @@ async def test_the_wheel_over_the_chart_looks_at_other_calls(running, session_fi
         chart.turn_wheel_up()
         await run.until(lambda: run.call == session_file.turns - 4)
         assert f"call {session_file.turns - 3} of {session_file.turns}" in run.text()
+
+
+async def test_a_strategy_switched_off_draws_the_chart_and_the_rows_once(running, session_file, monkeypatch) -> None:
+    drawn: list[str] = []
+
+    def noting(module: ModuleType, name: str) -> None:
+        draw = getattr(module, name)
+
+        def noted(*given: object, **named: object) -> object:
+            drawn.append(name)
+            return draw(*given, **named)
+
+        monkeypatch.setattr(module, name, noted)
+
+    async with running(session_file.path) as run:
+        await run.until_shown("best plan saves")
+        await run.press("1")
+        await run.until(lambda: run.explains_newest)
+        noting(chart_view, "chart_of")
+        noting(timeline_view, "view_of")
+        await run.press("1")
+        await run.until_shown("best plan saves")
+        assert sorted(drawn) == ["chart_of", "view_of"]

@@ -146,6 +146,11 @@ class SpendingAnswers:
         self._host.stop("renew best plan")
         self._host.stop("cache misses")
 
+    def recall(self, outcome: Outcome) -> None:
+        """Before a replay is shown: what became of the cache in it is told with it, where that is known already."""
+        if (recorded := self.recorded_cache) is not None and recorded.outcome.replay is outcome.replay:
+            self.cache = recorded
+
     def take(self, outcome: Outcome, *, is_counted: bool) -> None:
         """There is a newer replay. What it is not asked about any more, with a strategy on, is called off.
 

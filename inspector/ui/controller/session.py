@@ -341,6 +341,7 @@ class SessionController:
 
     def _take_outcome(self, outcome: Outcome) -> None:
         self.outcome, self.projection, self.risks = outcome, None, None
+        self.answers.recall(outcome)
         self.changes.publish(Change.OUTCOME)
         self._answer()
 

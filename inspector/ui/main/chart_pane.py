@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
+    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.ui.chart.widget import ContextChart
     from inspector.ui.controller.session import SessionController
     from inspector.ui.main.timeline_pane import TimelinePane
@@ -41,13 +42,15 @@ class ChartPane(SessionPane):
         self._play_timer: Timer | None = None
         self._played_at = 0.0
         self._speed = USUAL
+        self._marked: CacheMisses | None = None
+        """The cache misses that the chart marks."""
         self.listen(
             controller,
             {
                 Change.FORGOTTEN: self._stop,
                 Change.OUTCOME: self.show_chart,
                 Change.CALL: self.show_chart,
-                Change.ANSWERS: self.show_chart,
+                Change.ANSWERS: self._show_answers,
             },
         )
 
@@ -79,12 +82,21 @@ class ChartPane(SessionPane):
 
         outcome = self.controller.outcome
         if outcome is not None and self._chart is not None:
-            cache = self.controller.answers.cache
-            known = None if cache is None else cache.misses
+            known = self._marked = self._known_misses
             self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
             self.show_place()
             said = (moment_of(outcome, self.controller.call), prompts_known(outcome))
             subtitle(self, " · ".join(filter(None, said)))
+
+    @property
+    def _known_misses(self) -> CacheMisses | None:
+        cache = self.controller.answers.cache
+        return None if cache is None else cache.misses
+
+    def _show_answers(self) -> None:
+        """Mark other cache misses, if others are known: of all answers the chart shows no more."""
+        if self._known_misses is not self._marked:
+            self.show_chart()
 
     def show_place(self) -> None:
         """Mark the call that first sends the block under the cursor."""

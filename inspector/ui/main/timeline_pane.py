@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from textual.widget import Widget
 
+    from inspector.ui.controller.answers import CacheAnswers
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
@@ -58,6 +59,8 @@ class TimelinePane(SessionPane):
         self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
         self._carried: NDArray[np.int64] | None = None
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
+        self._told: CacheAnswers | None = None
+        """What the rows tell of the prompt cache."""
         self._begins_anew = False
         self._goes_to_found = False
         self._left: tuple[Path, int, bool] | None = None
@@ -188,8 +191,9 @@ class TimelinePane(SessionPane):
         self.show_rows()
 
     def _show_answers(self) -> None:
-        self.show_rows()
-        self._name_figures()
+        if self.controller.answers.cache_of(self.controller.outcome) is not self._told:
+            self.show_rows()
+            self._name_figures()
         self.jumps.go_on_to_break()
 
     def _show_subagents(self) -> None:
@@ -217,7 +221,7 @@ class TimelinePane(SessionPane):
         rows, table = self.controller.rows, self.controller.table
         if rows is not None and table is not None and self._timeline is not None:
             view = view_of(self.controller.subagents.among(rows), table, self.controller.outcome)
-            cache = self.controller.answers.cache_of(self.controller.outcome)
+            cache = self._told = self.controller.answers.cache_of(self.controller.outcome)
             if cache is not None:
                 view = replace(view, misses=cache.by_block)
             self._timeline.view = self._arranged_view(self.search.marked(view))
