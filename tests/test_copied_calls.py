@@ -243,6 +243,23 @@ def test_the_same_words_at_other_times_are_other_calls(tmp_path: Path) -> None:
     assert counted_elsewhere([(1.0, keys[0]), (2.0, keys[1])]) == [frozenset(), frozenset()]
 
 
+@pytest.mark.parametrize("differs", ["id", "model"])
+def test_answers_with_the_same_words_in_the_same_second_are_one_call_only_where_nothing_else_differs(
+    tmp_path: Path, differs: str
+) -> None:
+    keys = []
+    for number in range(3):
+        response = {"id": "r0", "model": "m0", "created": 1_772_359_200}
+        response[differs] = f"{differs}{number // 2}"
+        said = {"choices": [{"message": {"role": "assistant", "content": "pong"}}], **response}
+        request = {"model": "m0", "messages": [{"role": "user", "content": "ping"}]}
+        path = tmp_path / f"{number}.json"
+        path.write_text(json.dumps({"request": request, "response": said}))
+        keys.append(call_keys(open_session(path)))
+    assert keys[0] == keys[1] != keys[2]
+    assert keys[0][0]
+
+
 def test_a_session_without_its_copied_calls_keeps_those_behind_them(tmp_path: Path) -> None:
     script = GooseScript()
     sessions = []

@@ -82,7 +82,10 @@ def _key(call: Call) -> bytes:
 
 
 def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[bytes]:
-    """What tells calls by their prompts and responses. Which model answered is left out: a copy may have another.
+    """What tells calls by their prompts and responses.
+
+    What else a file says of a call its copies say too. In databases a copy is another row, with a name of its own, and
+    which model answered is told of the session as it is now.
 
     Args:
         session: Whose calls they are.
@@ -97,7 +100,9 @@ def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[byte
             prompt.update(_said(session.messages[index]))
         states[call.context] = max(sent, call.prompt_messages), prompt
         whole = prompt.copy()
-        whole.update(_said(session.messages[call.response]))
+        response = session.messages[call.response]
+        is_row = bool(response.blocks) and not response.blocks[0].origin.length
+        whole.update(_said(response) + (b"" if is_row else _digest(call.identifier, call.model)))
         found.append(whole.digest())
     return found
 
