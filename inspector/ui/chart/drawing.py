@@ -290,6 +290,13 @@ def _legend(series: ChartSeries, layout: ChartLayout, width: int, *, by_glyph: b
     return text[:width]
 
 
+def marks_in_words(series: ChartSeries) -> tuple[str, ...]:
+    """`▲ compaction`, `○ expired (5 min)`: what the marks of a chart mean whose legend there is no room for."""
+    found = [f"{COMPACTION} compaction"] if len(series.compactions) else []
+    found += [f"{FIRING} plan acts"] if len(series.firings) else []
+    return (*found, *(f"{mark.glyph} {label}" for mark, label in _misses_in_words(series)))
+
+
 def _misses_in_words(series: ChartSeries) -> list[tuple[MissMark, str]]:
     """What stands for the causes of cache misses there are, and what it says: the cause, where it is one."""
     said = []

@@ -78,12 +78,14 @@ class ChartPane(SessionPane):
 
     def show_chart(self) -> None:
         """Every call's prompt, and the call looked at."""
+        from inspector.ui.chart.drawing import marks_in_words
         from inspector.ui.chart.view import chart_of, moment_of, prompts_known
 
         outcome = self.controller.outcome
         if outcome is not None and self._chart is not None:
             known = self._marked = self._known_misses
-            self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
+            series = self._chart.series = chart_of(outcome, self.controller.call, by_time=self.by_time, known=known)
+            self._rows.name_marks(marks_in_words(series))
             self.show_place()
             said = (moment_of(outcome, self.controller.call), prompts_known(outcome))
             subtitle(self, " · ".join(filter(None, said)))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from textual.message import Message
 
 from inspector.report.numbers import ON_SCREEN
@@ -13,8 +14,6 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.miss_marks import WITH_PLAN
-from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
+
+CELLS_OF_FRAME = 6
+"""Of a frame's upper line that a title cannot have."""
 
 
 class TimelinePane(SessionPane):
@@ -58,6 +60,7 @@ class TimelinePane(SessionPane):
         self._arrangement: Arrangement | None = None
         self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
         self._carried: NDArray[np.int64] | None = None
+        self._marks: tuple[str, ...] = ()
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._told: CacheAnswers | None = None
         """What the rows tell of the prompt cache."""
@@ -176,6 +179,9 @@ class TimelinePane(SessionPane):
 
     def _name_figures(self) -> None:
         """Say in the frame what the rows' tokens are, and whose the cache misses are that rows tell of."""
+        from inspector.ui.miss_marks import WITH_PLAN
+        from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
+
         table, outcome, view = self.controller.table, self.controller.outcome, self.view
         if table is None:
             return
@@ -342,8 +348,14 @@ class TimelinePane(SessionPane):
             if begins and self._timeline is not None:
                 self._timeline.action_first()
 
+    def name_marks(self, marks: tuple[str, ...]) -> None:
+        """Take what the marks of the chart mean, which has no room for a legend on low screens."""
+        if marks != self._marks:
+            self._marks = marks
+            self.name_rows()
+
     def name_rows(self) -> None:
-        """Say in the frame the order of the rows, and how the prompts of a chart without a frame are known."""
+        """Say in the frame the order of the rows, and of a chart without a frame its prompts and marks."""
         title, outcome, call = "Timeline", self.controller.outcome, self.controller.call
         if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
             title = f"Timeline, {self._arrangement.order.value}"
@@ -353,6 +365,11 @@ class TimelinePane(SessionPane):
             known = prompts_known(outcome)
             above = f"above: {known}" if known else ""
             title = " · ".join(filter(None, (title, prompt_at(outcome, call), above if call is None else "")))
+            for place, mark in enumerate(self._marks):
+                longer = f"{title} {mark}" if place else f"{title} · {mark}"
+                if cell_len(longer) > self.size.width - CELLS_OF_FRAME:
+                    break
+                title = longer
         entitle(self, title)
 
     def on_timeline_order_asked(self) -> None:
