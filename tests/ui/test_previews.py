@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from inspector.session.model import BlockKind, Media
-from inspector.ui.timeline.previews import preview
+from inspector.ui.timeline.previews import media_label, preview
 from tests.hostile import HOSTILE_TEXTS
 from tests.ui.synthetic import block
 
@@ -36,3 +36,9 @@ def test_a_block_without_text_says_what_it_holds_instead() -> None:
     assert preview(thinking) == "encrypted, 1,204 characters"
     assert preview(block(BlockKind.THINKING, "")) == "thinking not recorded"
     assert preview(block(BlockKind.USER_TEXT, "")) == ""
+
+
+def test_pages_of_a_document_and_the_detail_of_an_image_stand_beside_their_size() -> None:
+    assert media_label(Media("application/pdf", 88_000, pages=3)) == "application/pdf 3 pages 88.0 kB"
+    assert media_label(Media("image/png", 2_000, 64, 32, detail="low")) == "image/png 64 by 32 low detail 2.0 kB"
+    assert media_label(Media("", 0)) == "media"

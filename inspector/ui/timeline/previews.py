@@ -36,10 +36,14 @@ def preview(block: Block, working_directory: str = "") -> str:
 
 
 def media_label(media: Media) -> str:
-    """An image or document in a few words, not yet safe: its type, its pixels, its size."""
+    """An image or document in a few words, not yet safe: its type, its pixels or pages, its detail, its size."""
     parts = [media.media_type or "media"]
     if media.width and media.height:
         parts.append(f"{media.width} by {media.height}")
+    if media.pages:
+        parts.append(ON_SCREEN.plural(media.pages, "page"))
+    if media.detail:
+        parts.append(f"{media.detail} detail")
     if media.size_bytes:
         parts.append(file_size(media.size_bytes))
     return " ".join(parts)
