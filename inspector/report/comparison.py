@@ -63,7 +63,7 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     page.line()
     rows = [_figures("recorded", report.recorded, sort)] if report.recorded is not None else []
     rows += [_figures("baseline", report.baseline, sort)]
-    rows += [_plan(plan, sort) for plan in in_order(report.plans, sort)]
+    rows += [_plan(plan, report.baseline.cost_usd, sort) for plan in in_order(report.plans, sort)]
     plans = report.plans
     # Where no price is known, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
@@ -132,15 +132,16 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
     ]
 
 
-def _figures(name: str, figures: FigureSet, sort: str) -> list[str | Text]:
+def _figures(name: str, figures: FigureSet, sort: str, before: float | None = None) -> list[str | Text]:
     def shown(field: str, text: str) -> str:
         return IN_TEXT.marked(text, figures.known.get(field, ""), is_least=field in figures.at_least)
 
+    cost = IN_TEXT.cost_with_plan(before, figures.cost_usd)
     _, _, asked = ON_REQUEST.get(sort, "").rpartition("figures.")
     return [
         name,
         shown("prompt_tokens", IN_TEXT.short(figures.prompt_tokens)),
-        shown("cost_usd", quantity(FigureSet, "cost_usd").written(figures.cost_usd)),
+        shown("cost_usd", quantity(FigureSet, "cost_usd").written(cost)),
         *([""] * 4),
         *(
             [shown(asked, quantity(FigureSet, asked).written(getattr(figures, asked)))]
@@ -150,8 +151,8 @@ def _figures(name: str, figures: FigureSet, sort: str) -> list[str | Text]:
     ]
 
 
-def _plan(plan: PlanFacts, sort: str) -> list[str | Text]:
-    name, tokens, cost, _, _, _, _, *asked = _figures(plan.name, plan.figures, sort)
+def _plan(plan: PlanFacts, before: float | None, sort: str) -> list[str | Text]:
+    name, tokens, cost, _, _, _, _, *asked = _figures(plan.name, plan.figures, sort, before)
     needed = plan.needed_later
     net = None if needed is None else needed.saved_at_least_usd
     saved = "usd" if plan.saved.usd is not None else "percent"

@@ -128,6 +128,25 @@ class NumberFormat(Struct, frozen=True):
         units[max(range(len(amounts)), key=lambda at: abs(amounts[at]))] += left
         return [self._signed(each, f"{abs(each) / scale:,.{decimals}f}", "$") for each in units]
 
+    def cost_with_plan(self, before: float | None, after: float | None) -> float | None:
+        """A cost with a plan so that with the saving it adds up to the cost without it, as all three are written.
+
+        The saving, which stands alone in many places, is written as it is; the cost with the plan takes what rounding
+        leaves over: its last digit differs by one at most. It stays where it is written with more digits than they are.
+
+        Args:
+            before: Dollars without the plan.
+            after: Dollars with it.
+        """
+        if before is None or after is None or math.isnan(before) or math.isnan(after):
+            return after
+        saved = before - after
+        digits = [_cents(abs(each)) for each in (before, saved, after)]
+        is_short = not self.is_full and max(abs(before), abs(after)) >= LEAST_WHOLE - 0.5
+        if is_short or digits[2] > min(digits[:2]):
+            return after
+        return round(round(before, digits[0]) - round(saved, digits[1]), digits[2])
+
     def sum_of_dollars(self, parts: Sequence[float | None]) -> float | None:
         """Dollars that amounts come to as they are written; None where one of them is not known.
 

@@ -97,6 +97,8 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Cal
                     for band in bands_of(projection)
                     for towards in (math.floor, round, math.ceil)
                 }
+            if re.fullmatch(r"/plans/\d+/figures/cost_usd", pointer):  # adds up with the saving to the cost before
+                forms.add(IN_TEXT.dollars(IN_TEXT.cost_with_plan(report["baseline"]["cost_usd"], found)))
             if pointer.startswith("/cost/") and pointer.endswith("_usd"):  # adds up to a cost that is written in cents
                 forms |= {f"${round(found, 2) + cent:,.2f}" for cent in (-0.01, 0, 0.01)}
             assert text.strip() in forms, (pointer, found)

@@ -1,12 +1,13 @@
 """Numbers as reports write them, and as the screen does."""
 
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN, age, file_size, window_size
+from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN, NumberFormat, age, file_size, window_size
 
 
 @pytest.mark.parametrize(
@@ -159,3 +160,25 @@ def test_shares_of_a_cost_are_rounded_together() -> None:
     assert ON_SCREEN.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["51 %", "41 %", "8 %", "<1 %"]
     assert IN_TEXT.shares_of_parts([0.506, 0.4081, 0.0853, 0.0006]) == ["50.6 %", "40.8 %", "8.5 %", "0.1 %"]
     assert ON_SCREEN.shares_of_parts([0.5, None]) == ["50 %", "-"]
+
+
+@pytest.mark.parametrize("numbers", [IN_TEXT, ON_SCREEN])
+@given(before=st.floats(0.1, 4_000), share=st.floats(0, 2))
+def test_a_cost_with_a_plan_and_its_saving_add_up_to_the_cost_before_as_they_are_written(
+    numbers: NumberFormat, before: float, share: float
+) -> None:
+    after = before * share
+    shown = numbers.cost_with_plan(before, after)
+    written = [numbers.dollars(each).replace(MINUS, "-") for each in (before, before - after, shown)]
+    was, saved, costs = (Decimal(each.replace("$", "").replace(",", "")) for each in written)
+    digits = [-each.as_tuple().exponent for each in (was, saved, costs)]
+    assert shown == pytest.approx(after, abs=0.0101)
+    if digits[0] == digits[1] == digits[2]:
+        assert costs + saved == was
+
+
+def test_a_cost_with_a_plan_stays_where_it_is_unknown_or_written_more_exactly() -> None:
+    assert ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(57.008, 33.444)) == "$33.45"
+    assert ON_SCREEN.cost_with_plan(10.0, 0.0042) == 0.0042
+    assert ON_SCREEN.cost_with_plan(None, 2.0) == 2.0
+    assert ON_SCREEN.cost_with_plan(2.0, None) is None

@@ -92,11 +92,23 @@ class Figures:
         """Note one."""
         if value is None or value == "":
             return
+        if (of, name) == (PLAN, "cost"):
+            self._add_cost_of_plan(value, place)
+            return
         shown = Shown.written(value, place) if isinstance(value, str) else Shown.number(float(value), place)
         if shown is None:
             self.unread.append(f"{name} at {place}: {value!r}")
         else:
             self.found[of, name].append(shown)
+
+    def _add_cost_of_plan(self, value: float | str, place: str) -> None:
+        """It adds up with the saving to the cost without the plan, and takes the cent that rounding leaves over."""
+        if isinstance(value, str):
+            self.add_part(PLAN, "cost", value, place)
+            return
+        slack = 0.01 if place == "explain" else 0.0
+        shown = Shown.number(float(value), place)
+        self.found[PLAN, "cost"].append(replace(shown, low=shown.low - slack, high=shown.high + slack))
 
     def add_part(self, of: str, name: str, text: str, place: str) -> None:
         """Note one that is written so that it adds up with others, and may be a cent off: the same cent everywhere."""

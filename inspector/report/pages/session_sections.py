@@ -99,7 +99,8 @@ def calls_sections(report: Report) -> tuple[Section, ...]:
     sections = [Section("context", "Context over calls", (*parts, _calls_table(ledger)))]
     if report.baseline.cost_usd is not None:
         ends = "".join(
-            f" With plan {plan_letter(index)} it comes to {IN_TEXT.dollars(plan.figures.cost_usd)}."
+            f" With plan {plan_letter(index)} it comes to "
+            f"{IN_TEXT.dollars(IN_TEXT.cost_with_plan(report.baseline.cost_usd, plan.figures.cost_usd))}."
             for index, plan in enumerate(report.plans)
         )
         cost = f"Lines over calls: dollars spent so far. In the end {IN_TEXT.dollars(report.baseline.cost_usd)}.{ends}"

@@ -262,7 +262,7 @@ def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> Figure
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
         "token-bar": _bar(found, baseline, "tokens"),
         "peak": figure_cell(figures.peak_prompt_tokens, ON_SCREEN.short),
-        "cost": figure_cell(figures.cost_usd, ON_SCREEN.dollars),
+        "cost": figure_cell(figures.cost_usd, lambda cost: _beside_saving(cost, baseline)),
         "cost-bar": _bar(found, baseline, "cost"),
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
     }
@@ -458,6 +458,12 @@ def told_of(found: Recoveries) -> str:
     return recovery_words(found.needed, found.cost_each, (found.saved, found.band_low), found.break_even, ON_SCREEN)
 
 
+def _beside_saving(cost: float, baseline: ComparedPlan | None) -> str:
+    """A plan's cost, so that with its saving it adds up to the cost with nothing cut as they are written."""
+    before = None if baseline is None else baseline.figures.cost_usd.value
+    return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(before, cost))
+
+
 def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
     def told(figure: Figure, written: Callable[[float], str], unit: str = "") -> str:
         if figure.value is None:
@@ -465,7 +471,7 @@ def _comes_to(found: ComparedPlan, baseline: ComparedPlan | None) -> str:
         return ON_SCREEN.marked(f"{written(figure.value)}{unit}", figure.known.value, is_least=figure.is_least)
 
     cost, tokens = found.figures.cost_usd, found.figures.prompt_tokens
-    parts = [told(cost, ON_SCREEN.dollars), told(tokens, ON_SCREEN.whole, " prompt tokens")]
+    parts = [told(cost, lambda cost: _beside_saving(cost, baseline)), told(tokens, ON_SCREEN.whole, " prompt tokens")]
     if baseline is not None:
         parts[0] += f" instead of {told(baseline.figures.cost_usd, ON_SCREEN.dollars)}"
         parts[1] += f" of {told(baseline.figures.prompt_tokens, ON_SCREEN.whole)}"

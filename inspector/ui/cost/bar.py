@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
@@ -92,12 +93,13 @@ class CostBar(Widget, can_focus=True):
             longer, shorter = (Content.styled(said, text) for said in (f"{about}: {hint}", hint))
             parts.append(LinePiece(longer, 2, shorter=shorter))
             return parts
+        planned = beside_saving(recorded, summary.planned)
         return [
             *parts,
             LinePiece(
-                self._amount(f"with {self.plan_name}", summary.planned),
+                self._amount(f"with {self.plan_name}", planned),
                 2,
-                shorter=Content.assemble(("→ ", text), self._amount("", summary.planned)),
+                shorter=Content.assemble(("→ ", text), self._amount("", planned)),
             ),
             LinePiece(self._saving(summary), shorter=self._saving(summary, brief=True)),
             LinePiece(self._tokens(summary), 6),
@@ -170,10 +172,11 @@ class CostBar(Widget, can_focus=True):
             word, style = "lost", "cost--lost"
         brief = f"{word} {ON_SCREEN.marked(ON_SCREEN.dollars(abs(dollars)), until.saved.known)}"
         longer, shorter = (Content.styled(said, self.get_visual_style(style)) for said in (f"{brief} by then", brief))
-        planned = Content.assemble(("→ ", text), self._amount("", until.planned))
+        planned = beside_saving(until.recorded, until.planned)
+        arrow = Content.assemble(("→ ", text), self._amount("", planned))
         return [
             *parts,
-            LinePiece(self._amount(f"with {self.plan_name}", until.planned), 2, shorter=planned),
+            LinePiece(self._amount(f"with {self.plan_name}", planned), 2, shorter=arrow),
             LinePiece(longer, shorter=shorter),
         ]
 
@@ -216,3 +219,8 @@ class CostBar(Widget, can_focus=True):
             (f"{label} " if label else "", self.get_visual_style("cost--text")),
             (written, self.get_visual_style("cost--figure")),
         )
+
+
+def beside_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
+    """What a plan costs, so that its saving adds up with it to the cost before as they are written."""
+    return replace(planned, value=ON_SCREEN.cost_with_plan(before.value, planned.value))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import part_label
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.forecast import RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.explain.cost_sheet import CostSheet
+    from inspector.replay.explain.explanation import Explanation
     from inspector.replay.figure import Band
     from inspector.report.catalogue import Quantity
     from inspector.report.hook_trims import SessionTrims
@@ -261,7 +263,8 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
     """What each model's calls cost, as exactly as the cost is written; nothing where there is one model."""
     sides: list[dict[str, tuple[ModelCost, str]]] = []
     for replay, found in zip((sheet.baseline, sheet.planned), sheet.models, strict=True):
-        amounts = ON_SCREEN.dollars_of_parts(replay.figures.cost_usd.value, [each.cost.value for each in found])
+        total = ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, replay.figures.cost_usd.value)
+        amounts = ON_SCREEN.dollars_of_parts(total, [each.cost.value for each in found])
         sides.append({each.model: (each, text) for each, text in zip(found, amounts, strict=True)})
     for model, (before, written) in sides[0].items():
         after, text = sides[1][model]
@@ -298,8 +301,10 @@ def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
     old, new = (replay.figures.cost_usd.value for replay in (sheet.baseline, sheet.planned))
     before = {name: found["before", name].value or 0.0 for name in COST_PARTS if ("before", name) in found}
     after = {name: found[name].value or 0.0 for name in COST_PARTS if name in found}
+    new = ON_SCREEN.cost_with_plan(old, new)
     changes = {name: after[name] - value for name, value in before.items() if name in after}
-    sums = ((old, before), (new, after), (None if old is None or new is None else new - old, changes))
+    change = None if sheet.outcome.savings.usd.value is None else -sheet.outcome.savings.usd.value
+    sums = ((old, before), (new, after), (change, changes))
     return [dict(zip(each, ON_SCREEN.dollars_of_parts(total, [*each.values()]), strict=True)) for total, each in sums]
 
 
@@ -312,12 +317,19 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
         if found is not None:
             is_part = name in written and found.value is not None
             cells[side] = number_cell(written[name], "", found) if is_part else _cell(found, entry.unit)
+    if name == "cost_usd" and after is not None:
+        cells["after"] = figure_cell(after, partial(_beside_saving, sheet))
     if before and after and before.value is not None and after.value is not None and after.value != before.value:
         # Responses cost the same in both, so the change is known as well as the saving is.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
         change = Figure(after.value - before.value, known)
         cells["change"] = number_cell(parts[2][name], "", change) if name in parts[2] else _cell(change, entry.unit)
     return FigureRow(name, cells)
+
+
+def _beside_saving(sheet: CostSheet, cost: float) -> str:
+    """A cost with the plan, so that with its saving it adds up to the cost before as they are written."""
+    return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, cost))
 
 
 def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Figure | None:
@@ -327,6 +339,14 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
         return Figure(explained.value, explained.known, explained.is_least)
     found: Figure | None = getattr((sheet.baseline if before else sheet.planned).figures, entry.source, None)
     return found
+
+
+def explained_at(sheet: CostSheet, key: Hashable) -> Explanation | None:
+    """How the figure of a row is calculated, the cost with a plan as its row has it."""
+    found = sheet.explained.get(key)
+    if found is None or key != "cost_usd":
+        return found
+    return replace(found, value=ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, found.value))
 
 
 def _label(entry: Quantity) -> str:
@@ -445,7 +465,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
         {
             "name": Cell("this run", style="table--name"),
             "before": figure_cell(sheet.baseline.figures.cost_usd, ON_SCREEN.dollars),
-            "after": figure_cell(sheet.outcome.figures.cost_usd, ON_SCREEN.dollars),
+            "after": figure_cell(sheet.outcome.figures.cost_usd, partial(_beside_saving, sheet)),
             "saved": figure_cell(saved, ON_SCREEN.dollars, style=style),
             "band": Cell() if sheet.is_recorded or runs.recovered else _range(runs.per_run.saving),
         },
@@ -460,7 +480,7 @@ def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> Fi
         NET,
         {
             "name": Cell("  net, with needed text got back"),
-            "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), ON_SCREEN.dollars),
+            "after": figure_cell(Figure(cost, HowKnown.ESTIMATED), partial(_beside_saving, sheet)),
             "saved": figure_cell(
                 saved, ON_SCREEN.dollars, style="table--lost" if runs.per_run.saving.middle < 0 else "table--saved"
             ),

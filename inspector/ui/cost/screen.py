@@ -20,6 +20,7 @@ from inspector.ui.cost.rows import (
     ABOUT_HOOK,
     HOOK,
     CostSection,
+    explained_at,
     hook_row,
     nothing_in,
     own_sorting,
@@ -210,7 +211,7 @@ class CostsScreen(StudyScreen):
             return None
         if key == ("next", "prompt"):
             key = ("next", "calls")
-        return sheet.explained.get(key)
+        return explained_at(sheet, key)
 
     def _about_term(self, key: Hashable) -> str:
         if key == ("term", RUNS):
@@ -276,8 +277,9 @@ class CostsScreen(StudyScreen):
         # Parts are written so that they add up; elsewhere a row has several figures, of which one is explained.
         column = "after" if self.section is CostSection.TOTALS else ""
         figures = [
-            Explained(self._called(row.key), self.sheet.explained[row.key], row.cells.get(column, Cell()).text)
+            Explained(self._called(row.key), explanation, row.cells.get(column, Cell()).text)
             for row in rows
+            if (explanation := explained_at(self.sheet, row.key)) is not None
         ]
         if not figures:
             self.tell(NOTHING_TO_EXPLAIN)

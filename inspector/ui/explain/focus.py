@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import Breakdown
@@ -21,6 +22,7 @@ from inspector.replay.explain.parts import (
 from inspector.replay.explain.plan import outcome_explanations
 from inspector.replay.explain.totals import overhead_explanation, replay_explanations
 from inspector.replay.figure import HowKnown
+from inspector.report.numbers import ON_SCREEN
 from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
 from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
@@ -136,4 +138,7 @@ def _of_costs(
     spread = CacheSpread.between(outcome.baseline, outcome.replay)
     runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at, spread)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
+    cost = found["cost_usd"]
+    # As everywhere beside the cost before and what is saved.
+    found["cost_usd"] = replace(cost, value=ON_SCREEN.cost_with_plan(recorded.value, cost.value))
     return (before, *(Explained(label, found[name]) for name, label in _COST_NAMES.items() if name in found))

@@ -184,7 +184,12 @@ class MissesScreen(StudyScreen):
         is_recorded = found.outcome.replay is found.outcome.baseline
         best = self.controller.answers.best if is_recorded else None
         avoided = avoidable(found.misses, best, found.lifetime, said.content_size.width)
-        lines = (spent_on(largest_part(found.outcome.replay)), avoided)
+        part, before = largest_part(found.outcome.replay), found.outcome.baseline.figures.cost_usd.value
+        if part is not None:
+            # As everywhere beside the cost before and what is saved.
+            total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
+            part = replace(part, total=total)
+        lines = (spent_on(part), avoided)
         said.update(Content("\n".join(filter(None, lines))))
 
     def _show_causes(self, found: CacheAnswers) -> None:

@@ -171,7 +171,10 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
     style = savings_style(savings)
     cells |= {
         "tokens": figure_cell(figures.prompt_tokens, ON_SCREEN.whole, ON_SCREEN.short),
-        "cost": figure_cell(figures.cost_usd, ON_SCREEN.dollars),
+        "cost": figure_cell(
+            figures.cost_usd,
+            lambda cost: ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(baseline.cost_usd.value, cost)),
+        ),
         "saved": figure_cell(savings.usd, ON_SCREEN.dollars, style=style),
         "share": figure_cell(savings.share, ON_SCREEN.share, style=style),
         "breaks": figure_cell(figures.cache_breaks, ON_SCREEN.whole),
