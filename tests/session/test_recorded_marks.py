@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -70,6 +71,15 @@ def test_marks_in_the_query_of_a_step_are_those_of_its_call(tmp_path: Path, is_c
     assert marks(session) == [[1, 2], [2, 3 + answer], [3 + answer, 4 + 2 * answer]]
     kinds = [session.blocks[blocks - 1].kind for blocks in (3 + answer, 4 + 2 * answer)]
     assert kinds == [BlockKind.TOOL_RESULT] * 2
+    assert cache_marks(replay_session(session, Plan())).rules[0].rule is MarkRule.RECORDED
+
+
+@pytest.mark.parametrize("is_text", [False, True], ids=["document", "text of one"])
+def test_the_model_is_that_of_the_configuration_in_either_form(tmp_path: Path, is_text: bool) -> None:
+    run = run_files.swe_run(1)
+    configuration = {"agent": {"model": {"name": "claude-sonnet-4-5"}}}
+    run["replay_config"] = json.dumps(configuration) if is_text else configuration
+    assert opened(tmp_path / "r.traj", run).models == ("claude-sonnet-4-5",)
 
 
 def test_observations_that_had_a_mark_once_are_results(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from inspector.session.formats.cache_control import lifetime_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
-from inspector.session.json.codec import lenient_json
+from inspector.session.json.codec import json_in, lenient_json
 from inspector.session.json.nodes import objects_among
 from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Compaction, Origin, RecordedMark, Role
@@ -115,7 +115,7 @@ class SweInterpreter(DocumentInterpreter):
         self.builder.agent = "SWE-agent"
         environment = string(fields.value_of("environment"))
         self.builder.title = environment if environment != "main" else ""
-        run = _Run(self.builder, _model(mapping(fields.value_of("replay_config"))))
+        run = _Run(self.builder, _model(fields.value_of("replay_config")))
         steps = fields.items_of("trajectory")
         history = fields.items_of("history")
         for item in history or steps:
@@ -129,8 +129,10 @@ class SweInterpreter(DocumentInterpreter):
         return blocks_of_chat(swe_chat_messages(mapping(lenient_json(record)[0])), origin)
 
 
-def _model(configuration: Mapping[str, Any]) -> str:
-    return string(mapping(mapping(configuration.get("agent")).get("model")).get("name"))
+def _model(configuration: Any) -> str:
+    """The model's name in the configuration of a run, which newer versions write as the text of a JSON document."""
+    value = json_in(configuration) if isinstance(configuration, str) else configuration
+    return string(mapping(mapping(mapping(value).get("agent")).get("model")).get("name"))
 
 
 class _Run:
