@@ -242,6 +242,25 @@ def test_how_far_reading_has_come_is_told_ten_times_a_second_however_quickly_a_f
     assert looks > 2 * len(told)
 
 
+def test_the_rest_of_the_screen_is_shown_before_the_last_row_where_reading_takes_longer_than_a_second(
+    session_file, monkeypatch
+) -> None:
+    for _ in range(40):
+        session_file.turn("some text")
+    clock = count(0, 0.05)
+    monkeypatch.setattr(jsonl_reader, "SLICE_BYTES", 1 << 9)
+    monkeypatch.setattr("inspector.session.follow.FIRST_PART_BYTES", 1 << 9)
+    monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(jobs, "SHARE_OF_PARTS", 0)
+    parts = [each for each in read_session(session_file.path, None, takes_up=False) if isinstance(each, SessionLoaded)]
+
+    assert [part.is_first for part in parts] == [True, *([False] * (len(parts) - 1))]
+    assert [part.is_whole for part in parts] == [*([False] * (len(parts) - 1)), True]
+    assert not parts[0].shows_rest
+    assert any(part.shows_rest for part in parts)
+    assert not parts[-1].shows_rest
+
+
 async def test_counts_are_replayed_on_the_way_where_counting_takes_ten_times_as_long_as_a_replay(
     session_file, monkeypatch
 ) -> None:

@@ -172,8 +172,16 @@ class SessionController:
 
     def _read_on(self, reading: Iterator[Reading | None]) -> None:
         self._reading = reading
-        work = partial(self._read, reading)
-        self.host.run(work, self._take_reading, group="open", description=f"read {self.path.name}")
+        self.host.run(
+            partial(self._read, reading),
+            self._take_reading,
+            group="open",
+            description=f"read {self.path.name}",
+            failed=self._reading_failed,
+        )
+
+    def _reading_failed(self) -> None:
+        self.is_opening = False
 
     def _read(self, reading: Iterator[Reading | None], post: Post[Reading], is_cancelled: IsCancelled) -> None:
         """Read, in a thread: until there are rows whose frame should be held up by nothing that is done beside."""
