@@ -114,7 +114,7 @@ def test_a_session_without_a_cache_is_told_nothing_of_misses() -> None:
 def test_what_cost_most_to_carry_is_told_with_the_key_that_goes_there() -> None:
     line = said(best())[3]
 
-    assert line.startswith("resent most: Bash results $0.63 36 %")
+    assert line.startswith("resent most: Bash results $0.63 36 % of the cost ")
     assert line.endswith("v e lists all, g $ the largest result")
 
 

@@ -246,7 +246,9 @@ def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
         return Said(longer, rank, ((f"{name} ", _TEXT), (share, _FIGURE)))
     cost = (_dollars(row.cost), _FIGURE)
     share = ON_SCREEN.share(spending.share(row.cost))
-    return Said(((f"{name} ", _TEXT), cost, (f" {share}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
+    # Of all prompts' tokens the same part is another share: elsewhere that stands beside it.
+    of = " of the cost" if rank == 1 else ""
+    return Said(((f"{name} ", _TEXT), cost, (f" {share}{of}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
 
 
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
