@@ -28,7 +28,7 @@ def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
         return []
     more, last = len(risks) - len(shown), shown.pop()
     count = f", {more} more" if more else ""
-    ends = [count + KEY_OF_RISKS, count, f", +{more}" if more else ""]
+    ends = [count + KEY_OF_RISKS, count]
     end = next((end for end in ends if len(last + end) <= width), ends[-1])
     return [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
 
