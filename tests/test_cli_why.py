@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -99,6 +100,16 @@ def test_the_best_plan_is_the_one_that_comparing_finds(capsys) -> None:
 
     assert same["saved"] == found["best"]["saved"]
     assert max(plan["saved"]["usd"] for plan in plans) == found["most"]["saved"]["usd"]
+
+
+def test_what_the_agent_can_apply_by_itself_is_told_where_the_best_plan_is_none_of_it(capsys) -> None:
+    assert main(["why", str(SAMPLE), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["best_plan"]
+    assert found["applicable"]["name"] != found["best"]["name"]
+    assert main(["why", str(SAMPLE)]) == 0
+    said = capsys.readouterr().out
+    saved = found["applicable"]["saved"]["usd"]
+    assert re.search(f"the agent can +apply {found['applicable']['name']}: \\${saved:.2f}", said)
 
 
 def test_it_says_when_a_session_was_and_which_hour_cost_most(corpus: Path, capsys) -> None:

@@ -122,6 +122,13 @@ class BestPlanFacts(Struct, frozen=True, kw_only=True):
     most: Annotated[SavingPlanFacts | None, about("The plan that saves most whatever it cuts; null where none saves.")]
     tried: Annotated[Count, about("How many were tried.")]
     is_complete: Annotated[bool, about("All of them were; otherwise it would have taken too long.")]
+    applicable: Annotated[
+        SavingPlanFacts | None,
+        about(
+            "The best of what the session's agent can apply by itself, parts of plans among it; null where none saves, "
+            "or nobody knows what it can."
+        ),
+    ] = None
 
 
 class SavingPlanFacts(Struct, frozen=True, kw_only=True):

@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 Measured = TypeVar("Measured", bound=Struct)
 
 
-def plan_of_facts(facts: PlanFacts) -> Plan | None:
+def plan_of_facts(facts: PlanFacts | SavingPlanFacts) -> Plan | None:
     """The plan itself; None where it has no strategy, or was made by another version of the program."""
     try:
         return Plan.from_specs(facts.strategies) if facts.strategies else None
@@ -322,7 +322,7 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
     """What came of trying every plan; as if none had been tried where it was called off."""
     if found is None:
         return BestPlanFacts(best=None, most=None, tried=0, is_complete=False)
-    best, most = (
+    best, most, applicable = (
         None
         if each is None
         else SavingPlanFacts(
@@ -331,9 +331,9 @@ def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
             saved=saving(each.savings),
             needed_later=needed_later_facts(each.recoveries),
         )
-        for each in (found.best, found.most)
+        for each in (found.best, found.most, found.applicable)
     )
-    return BestPlanFacts(best=best, most=most, tried=found.tried, is_complete=found.is_complete)
+    return BestPlanFacts(best=best, most=most, tried=found.tried, is_complete=found.is_complete, applicable=applicable)
 
 
 def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 import inspector
@@ -21,6 +22,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.cache_facts import cache_marks_facts, cache_misses_facts, hour_facts, model_switch_facts
 from inspector.report.catalogue import CarriedBlockFacts, FigureSet
 from inspector.report.document import SCHEMA_VERSION, CalibrationFacts, Report, SessionFacts, SideCallFacts, TokenFacts
+from inspector.report.export import part_of
 from inspector.report.facts import (
     best_plan_facts,
     carried_facts,
@@ -194,7 +196,8 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
 def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int, int], None]) -> BestPlanFacts:
     if known is not None:
         return best_plan_facts(known)
-    search = BestPlanSearch(baseline, ReuseScan(baseline.history))
+    session = baseline.history.session
+    search = BestPlanSearch(baseline, ReuseScan(baseline.history), part_of=partial(part_of, session.format))
     found = search.run(lambda: False, lambda seconds: progress(search.tried, search.count))  # noqa: ARG005  nobody waits
     return best_plan_facts(found)
 

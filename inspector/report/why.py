@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from inspector.report.belief import BELIEF
@@ -24,12 +25,14 @@ from inspector.report.cache_text import (
     when_text,
 )
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
+from inspector.report.export import answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.report.text import models_named, worth_knowing
 from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,9 +62,10 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     amount = IN_TEXT.marked(written, cost.known.get("cost_usd", ""), is_least="cost_usd" in cost.at_least)
     name = session.title or session.id
     page.line(f"Why {name} cost {amount}" if cost.cost_usd is not None else f"Why {name} cost what it cost", HEADING)
-    page.line(f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", LABEL, indent=2)
-    if when := when_text(session):
-        page.line(when, LABEL, indent=2)
+    calls, when = f"{IN_TEXT.plural(session.calls, 'call')} of {models_named(report)}", when_text(session)
+    both = f"{calls} · {when}"
+    for line in [both] if when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
+        page.line(line, LABEL, indent=2)
     if session.calls:
         rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
@@ -159,7 +163,7 @@ def _carried(heaviest: list[CarriedBlockFacts]) -> list[Row]:
 
 def _ways(report: Report) -> list[tuple[str, str]]:
     """What would have been cheaper, and what comes next."""
-    rows = [] if report.best_plan is None else [_best(report.best_plan)]
+    rows = [] if report.best_plan is None else [_best(report.best_plan), *_applicable(report, report.best_plan)]
     rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
     found = report.cache_misses
     if found is None:
@@ -192,6 +196,22 @@ def _best(found: BestPlanFacts) -> tuple[str, str]:
         return ("best plan", "no plan saves anything here")
     most = f"{_name(found.most)} {_saved(found.most)}, {_needed(found.most)}"
     return ("best plan", f"none saves for sure: {most}")
+
+
+def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
+    """The best of what the session's agent can apply by itself, where that is another plan than the best."""
+    if found.best is None:
+        return []
+    answer = answer_for(report.session.format, Plan.from_specs(found.best.strategies))
+    if answer.is_whole or answer.applied is None:
+        return []
+    if found.applicable is None:
+        return [("the agent can", "apply no plan that saves: inspector help apply")]
+    saved, needed = found.applicable.saved, found.applicable.needed_later
+    net = needed.saved_at_least_usd if needed.calls else None
+    amount = f"{IN_TEXT.percent(saved.percent)} of the tokens" if saved.usd is None else IN_TEXT.dollars(saved.usd)
+    left = f", {net_words(net, IN_TEXT)}" if net is not None else ""
+    return [("the agent can", f"apply {_name(found.applicable)}: {amount}{left}")]
 
 
 def _needed(found: SavingPlanFacts) -> str:

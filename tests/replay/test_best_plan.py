@@ -1,7 +1,7 @@
 """The plan that saves most of those that cut nothing the session used again."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -13,6 +13,7 @@ from inspector.replay.analysis.recoveries import recoveries
 from inspector.replay.analysis.reuse import ReuseScan, find_reuse
 from inspector.replay.engine.replay import Replay, replay
 from inspector.replay.sessions import replay_session
+from inspector.report.export import answer_for, part_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from tests.conftest import ROOT
@@ -112,3 +113,35 @@ def test_a_session_on_which_it_would_take_too_long_is_not_searched(monkeypatch: 
 def test_what_is_found_holds_for_the_same_session_on_the_same_terms() -> None:
     assert search().serves(sample())
     assert not search().serves(replay_session(open_session(SAMPLE), Plan(), precise=False))
+
+
+def test_the_best_that_the_agent_can_apply_is_told_beside_the_best_of_all() -> None:
+    part = partial(part_of, "claude-code")
+    result = BestPlanSearch(sample(), ReuseScan(sample().history), part_of=part).run(wanted, at_once)
+    assert result is not None
+    assert result.best == found().best
+    assert result.most == found().most
+    assert found().applicable is None
+    assert result.applicable is not None
+    assert answer_for("claude-code", result.applicable.plan).is_whole
+    evidence = find_reuse(sample().history)
+    for plan in plans_to_compare(sample().history.session):
+        own = part(plan)
+        if own is None:
+            continue
+        planned = replay(sample().inputs, own)
+        usd = recoveries(sample(), planned, evidence).band_low
+        assert usd is None or leaves_out_words(planned) or usd <= result.applicable.recoveries.band_low + 1e-9
+
+
+def test_what_nobody_can_say_of_an_agent_is_no_plan_it_can_apply() -> None:
+    part = partial(part_of, "pi")
+    assert all(part(plan) is None for plan in plans_to_compare(sample().history.session))
+
+
+def test_the_best_that_the_agent_can_apply_is_kept_where_the_session_grows() -> None:
+    search = BestPlanSearch(sample(), ReuseScan(sample().history), part_of=partial(part_of, "claude-code"))
+    result = search.run(wanted, at_once)
+    assert result is not None
+    again = best_plan.renewed(result, sample(), find_reuse(sample().history), wanted)
+    assert again == result

@@ -58,7 +58,17 @@ def test_what_is_saved_stands_beside_its_share_and_what_is_left_net(planned: Rep
     plan = planned.plans[0]
     share, net = IN_TEXT.percent(plan.saved.percent), IN_TEXT.dollars(plan.needed_later.saved_at_least_usd)
     assert notes(planned)["saved with plan A (tiered-stale)"] == (
-        f"{share} of the cost; net ~{net} with needed text got back"
+        f"{share} of the cost; net ~{net} with needed text got back. Claude Code cannot apply it; code of your own can"
+    )
+
+
+def test_what_the_agent_can_apply_stands_beside_the_best_plan_that_it_cannot() -> None:
+    inputs = replay_session(open_session(SAMPLE), Plan()).inputs
+    report = report_of(inputs, [], ReportOptions(best_plan=True))
+    best, can = report.best_plan.best, report.best_plan.applicable
+    note = notes(report)[f"the best plan ({best.name}) would save"]
+    assert note.endswith(
+        f"Claude Code cannot apply it; code of your own can. By itself it can apply {can.name}: ${can.saved.usd:.2f}"
     )
 
 
@@ -81,7 +91,9 @@ def test_a_plan_that_costs_more_is_said_to_and_its_amounts_have_no_sign(planned:
 
     tiles = {tile.title: tile for tile in page_content(report).tiles}
     assert tiles["costs more with plan A (tiered-stale)"].cell.text == "$2.50"
-    assert notes(report)["costs more with plan A (tiered-stale)"] == "12.0 % of the cost"
+    assert notes(report)["costs more with plan A (tiered-stale)"] == (
+        "12.0 % of the cost. Claude Code cannot apply it; code of your own can"
+    )
     assert tiles["costs more a month at 1 run a day, as set"].cell.text == "$60 to $90"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.document import Report
+from inspector.report.numbers import IN_TEXT
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.ui.timeline.boundaries import boundaries_of
@@ -181,7 +182,10 @@ def test_the_text_report_shows_the_figures_of_the_json_report(corpus: Path, caps
         assert figures is not None
         for value in (figures.prompt_tokens, figures.peak_prompt_tokens, figures.cache_read_tokens):
             assert f" {value:,}" in text
-        assert re.search(rf"[ ~]\${figures.cost_usd:.2f}", text)
+    # Beside its saving a cost is written so that both add up to what nothing cut costs.
+    before, after = report.baseline.cost_usd, report.plans[0].figures.cost_usd
+    for cost in (report.recorded.cost_usd, before, IN_TEXT.cost_with_plan(before, after)):
+        assert re.search(rf"[ ~]\${cost:.2f}", text)
     for tier in report.plans[0].tiers:
         if tier.results:
             cut = f"{tier.tokens_cut:,}"

@@ -210,13 +210,14 @@ def test_what_never_applied_is_one_row_below_all_others_and_can_be_unfolded() ->
     plans = [BASELINE, *idle, current, failed, contender("sound", 4.0, 0)]
 
     table = compare_table(plans).sorted(Sorting("saved"))
-    assert [row.key for row in table.rows] == ["nothing cut", "sound", "current plan", "failed", NEVER_APPLIED]
+    assert [row.key for row in table.rows] == ["nothing cut", "sound", "failed", NEVER_APPLIED]
     assert table.rows[-1].words.startswith("▸ 3 strategies never applied to this session")
     preset = contender("idle preset", 0.0, 0, PlanKind.PRESET)
     assert "4 plans never" in compare_table([*plans, preset]).rows[-1].words
 
     unfolded = compare_table(plans, is_unfolded=True).sorted(Sorting("name", falls=False))
-    assert len(unfolded.rows) == len(plans) + 1
+    # A current plan without a strategy is the session with nothing cut.
+    assert len(unfolded.rows) == len(plans)
     assert unfolded.rows[-1].words.startswith("▾ 3 strategies")
 
 
@@ -282,7 +283,7 @@ def test_why_a_plan_is_the_best_and_others_are_not_is_said_in_a_sentence() -> No
     sound, bold, _ = others
 
     assert why(sound, best, others) == (
-        "saves most net of the plans that keep every message; "
+        "saves most net of the plans that keep all user and assistant text; "
         "trap saves more before recoveries, but 40 later calls needed cut text, so that it saves $6.00, net ~$2.00"
     )
     assert why(bold, best, others) == (

@@ -270,7 +270,7 @@ def drawn(table, width: int) -> list[str]:
 
 def test_parts_of_a_window_are_drawn_with_what_is_sent_and_what_was_cut() -> None:
     assert drawn(part_table(a_composition()), 94) == [
-        "                       blocks  in prompt   of it █░ cut        cut token-calls cost, all calls",
+        "                       blocks  in prompt   of it █ sent        cut token-calls cost, all calls",
         "  everything                3      8,000   100 %              -12k         98k               ·",
         "  Bash                      2      4,000    50 % ██░░░░░░     -12k         90k           $0.50",
         "  system and tools                 3,000    38 % █▌              ·           ·               ·",

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from inspector.replay.engine.replay import Replay
 from inspector.replay.explain.spending import Spending, spending_of
 from inspector.replay.figure import Figure, HowKnown
 from inspector.replay.sessions import replay_session
+from inspector.report.export import part_of
 from inspector.session.open import open_session
 from inspector.strategies.plan import Plan
 from inspector.ui.cost.answers import EXPLAINING, SEARCHING, answer_lines
@@ -43,7 +44,8 @@ def misses(path: Path = SAMPLE) -> CacheMisses:
 
 @cache
 def best(path: Path = SAMPLE) -> BestPlan | None:
-    return BestPlanSearch(plain(path), ReuseScan(plain(path).history)).run(lambda: False, lambda _: None)
+    part = partial(part_of, plain(path).history.session.format)
+    return BestPlanSearch(plain(path), ReuseScan(plain(path).history), part_of=part).run(lambda: False, lambda _: None)
 
 
 def said(
@@ -69,7 +71,20 @@ def test_where_nothing_tells_how_long_responses_were_the_cost_is_at_least_what_i
 
 def test_the_best_plan_is_looked_for_then_told_with_what_it_saves() -> None:
     assert said(None, is_searching=True)[1] == SEARCHING
-    assert said(best())[1] == "best plan saves $0.31 (18 %), net ~$0.28: cozempic-trim · * takes it, c says why"
+    assert said(best())[1] == (
+        "best plan saves $0.31 (18 %), net ~$0.28: cozempic-trim · * takes it, c says why   "
+        "Claude Code can apply trim-at-insertion: net ~$0.24"
+    )
+
+
+def test_that_the_agent_can_apply_nothing_that_saves_is_told_once_all_was_tried() -> None:
+    known = best()
+    assert known is not None
+    none = replace(known, applicable=None)
+    assert "Claude Code can apply none that saves" in said(none)[1]
+    assert "Claude Code" not in said(replace(none, is_complete=False), is_searching=True)[1]
+    assert known.applicable is not None
+    assert "Claude Code" not in said(replace(known, best=known.applicable))[1]
 
 
 def test_where_nothing_is_saved_that_is_said() -> None:
@@ -128,7 +143,9 @@ def test_three_short_lines_still_say_the_cost_the_saving_what_was_lost_and_what_
     first, second, third = said(best(), 3, 78)
 
     assert first.startswith("cost $1.75")
-    assert second.startswith("best plan saves $0.31, net ~$0.28 (* c)   1 miss $0.30 extra (M)")
+    assert second.startswith(
+        "best plan saves $0.31, net ~$0.28 (* c)   Claude Code can save net ~$0.24   1 miss $0.30 extra (M)"
+    )
     assert third.startswith("resent most (v e): Bash results $0.63 36 %")
 
 

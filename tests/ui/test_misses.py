@@ -248,9 +248,9 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         call = found.misses[0].call
         sonnet, opus = (model_switch(found, call, name) for name in ("claude-sonnet-4-6", "claude-opus-4-1"))
         saved = f"~{ON_SCREEN.dollars(sonnet.saved_usd.value)}"
-        await run.until_shown("another model throughout: ")
+        await run.until_shown("another model throughout, if it answers alike: ")
         await run.press("tab")
-        await run.until_shown(f"another model from call {call + 1} on: ")
+        await run.until_shown(f"another model from call {call + 1} on, if it answers alike: ")
         await run.until_shown(f"claude-sonnet-4-6 saves {saved}")
 
         await run.press("S")
@@ -263,7 +263,7 @@ async def test_other_models_are_priced_from_the_call_under_the_cursor_and_may_be
         more = f"claude-opus-4-1 costs ~{ON_SCREEN.dollars(-opus.saved_usd.value)} more"
         await run.until_shown(more)
         await run.press("enter")
-        await run.until_shown(f"another model from call {call + 1} on: {more}")
+        await run.until_shown(f"another model from call {call + 1} on, if it answers alike: {more}")
 
 
 async def test_the_screen_follows_a_plan_that_is_taken_back(running, paused: Path) -> None:
@@ -374,7 +374,7 @@ async def test_a_small_screen_of_a_session_without_misses_shows_its_bill(running
         await explained(run)
         await Misses.opened(run)
         await run.until_shown("The bill over calls")
-        await run.until_shown("another model throughout: ")
+        await run.until_shown("another model throughout, if it answers alike: ")
         await run.press("B", "tab", "enter")
         await run.until_shown("╭─ Timeline")
 

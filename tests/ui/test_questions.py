@@ -137,7 +137,7 @@ async def test_what_a_compaction_did_and_what_a_prompt_and_a_result_take(running
     sizes = [sample.calls[call].usage.prompt for call in (before, before + 1)]
     async with running(SAMPLE, size=size) as run:
         await run.press("home", "g", "c")
-        await shows(run, "compaction", f"prompts {sizes[0]:,} → {sizes[1]:,}")
+        await shows(run, "compaction", f"prompt {sizes[0]:,} → {sizes[1]:,}")
         await run.press("g", "h")
         asked = f"call {before + 1}"
         if size == NARROW:
@@ -209,6 +209,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
         await run.tap("escape")
         await run.press("E")
+        await run.tap("down")
         await shows(run, "calibrated: fitted to reported usage")
 
 

@@ -96,37 +96,53 @@ class BestPlan:
         most: The plan that saves most whatever it cuts; None where none saves.
         tried: How many were tried.
         is_complete: All of them were; otherwise it would have taken too long, or goes on.
+        applicable: The best, as `best` is, of what the session's agent can apply by itself, parts of plans among it.
     """
 
     best: SavingPlan | None
     most: SavingPlan | None
     tried: int
     is_complete: bool
+    applicable: SavingPlan | None = None
 
 
 class BestPlanSearch:
     """Tries one plan after another. Called off, it goes on where it was; threads that share it take turns."""
 
-    def __init__(self, baseline: Replay, uses: ReuseScan, known: BestPlan | None = None) -> None:
+    def __init__(
+        self,
+        baseline: Replay,
+        uses: ReuseScan,
+        known: BestPlan | None = None,
+        part_of: Callable[[Plan], Plan | None] = lambda _: None,
+    ) -> None:
         """Prepare to search.
 
         Args:
             baseline: The session with nothing cut.
             uses: Finds where the session used what its tool results said.
             known: What was found of the session before it grew: it is tried first.
+            part_of: What the session's agent can apply of a plan by itself, the plan itself where that is all of it;
+                None for nothing, or where nobody knows.
         """
         self._baseline = baseline
         self._uses = uses
         self._turn = Lock()
-        of_known = () if known is None else (known.best, known.most)
+        of_known = () if known is None else (known.best, known.most, known.applicable)
         before = {each.plan.name for each in of_known if each is not None}
         plans = plans_to_compare(baseline.history.session)
-        self._rank = {plan: -place for place, plan in enumerate(plans)}
-        self._plans = sorted(plans, key=lambda plan: (plan.name not in before, place_in_order(plan)))
+        parts = [part for plan in plans if (part := part_of(plan)) is not None]
+        self._applicable = {part.strategies for part in parts}
+        compared = {plan.strategies for plan in plans}
+        self._parts = {part.strategies: part for part in reversed(parts) if part.strategies not in compared}
+        tried = (*plans, *self._parts.values())
+        self._rank = {plan: -place for place, plan in enumerate(tried)}
+        self._plans = sorted(tried, key=lambda plan: (plan.name not in before, place_in_order(plan)))
         self._tried = 0
         self._spent = 0.0
         self._best: SavingPlan | None = None
         self._most: SavingPlan | None = None
+        self._can: SavingPlan | None = None
         self._result: BestPlan | None = None
 
     def serves(self, baseline: Replay) -> bool:
@@ -200,10 +216,10 @@ class BestPlanSearch:
             while self._tried < len(self._plans) and not is_cancelled():
                 if self._is_too_long:
                     return self._found(is_complete=False)
-                began, before = thread_time(), self._best
+                began, before = thread_time(), (self._best, self._can)
                 self._try(self._plans[self._tried], inputs, uses)
                 self._tried += 1
-                if self._best is not before:
+                if (self._best, self._can) != before:
                     tell(self._found(is_complete=False))
                 took = thread_time() - began
                 self._spent += took
@@ -226,13 +242,19 @@ class BestPlanSearch:
             return
         savings = savings_of(self._baseline.figures, planned.figures)
         share = savings.share.value
-        if share is None or share < WORTHWHILE or share < min(_judged(self._best), _saved(self._most)):
+        is_part, can_be_applied = plan.strategies in self._parts, plan.strategies in self._applicable
+        rivals = [] if is_part else [_judged(self._best), _saved(self._most)]
+        rivals += [_judged(self._can)] if can_be_applied else []
+        if share is None or share < WORTHWHILE or share < min(rivals):
             return
         found = SavingPlan(plan, savings, recoveries(self._baseline, planned, uses))
-        if self._is_ahead(found, self._most, _saved):
+        if not is_part and self._is_ahead(found, self._most, _saved):
             self._most = found
-        if self._is_ahead(found, self._best, _judged) and _is_worthwhile(found, planned):
-            self._best = found
+        is_best = not is_part and self._is_ahead(found, self._best, _judged)
+        is_first = can_be_applied and self._is_ahead(found, self._can, _judged)
+        if (is_best or is_first) and _is_worthwhile(found, planned):
+            self._best = found if is_best else self._best
+            self._can = found if is_first else self._can
 
     def _is_ahead(self, found: SavingPlan, known: SavingPlan | None, of: Callable[[SavingPlan | None], float]) -> bool:
         """Whether one plan comes to more; of equal ones, whether it is the first of those that are compared."""
@@ -241,7 +263,7 @@ class BestPlanSearch:
         return known is None or self._rank[found.plan] > self._rank[known.plan]
 
     def _found(self, *, is_complete: bool) -> BestPlan:
-        return BestPlan(self._best, self._most, self._tried, is_complete)
+        return BestPlan(self._best, self._most, self._tried, is_complete, self._can)
 
 
 def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
@@ -265,10 +287,12 @@ def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled
         savings = savings_of(baseline.figures, planned.figures)
         return SavingPlan(each.plan, savings, recoveries(baseline, planned, uses)), planned
 
-    (best, planned), (most, _) = again(known.best), again(known.most)
-    if best is not None and planned is not None and not _is_worthwhile(best, planned):
-        best = None
-    return BestPlan(best, most, known.tried, known.is_complete)
+    def worthwhile(each: SavingPlan | None) -> SavingPlan | None:
+        found, planned = again(each)
+        return found if found is not None and planned is not None and _is_worthwhile(found, planned) else None
+
+    most, _ = again(known.most)
+    return BestPlan(worthwhile(known.best), most, known.tried, known.is_complete, worthwhile(known.applicable))
 
 
 def _is_worthwhile(found: SavingPlan, planned: Replay) -> bool:

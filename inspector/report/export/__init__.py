@@ -11,13 +11,13 @@ from inspector.report.export.frameworks import FRAMEWORKS
 from inspector.report.export.target import Exported, ExportError, Target, export_to
 from inspector.report.export.ways import CUT_AT_ONCE, HOOK, OF_AGENTS, OWN_CODE, WAYS
 from inspector.session.registry import format_named
+from inspector.strategies.plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from inspector.session.model import Session
     from inspector.strategies.core.strategy import Strategy
-    from inspector.strategies.plan import Plan
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
 """Every system whose settings a plan can be written as, by name, in the order lists show them."""
@@ -87,17 +87,16 @@ def _capital(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}"
 
 
-def told_of_taking(name: str, plan: Plan, undo: str, session: Session | None) -> str:
-    """That a plan was made the current one, how it is undone, and whether the session's agent can apply it, in a line.
+def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
+    """That a plan was made the current one, whether the session's agent can apply it, and how it is undone, in a line.
 
     Args:
         name: What the plan is called; may be a user's.
         plan: The plan.
-        undo: What undoing does: `takes it off`.
         session: The session it is on; None while there is none.
     """
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
-    return f"{name} is on: ctrl+z {undo}{verdict}"
+    return f"{name} is on{verdict}; ctrl+z undoes"
 
 
 def answer_for(name: str, plan: Plan) -> AgentsAnswer:
@@ -128,6 +127,22 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     return AgentsAnswer(f"{agent} cannot apply it", advice, (OWN_CODE,), agent, ())
 
 
+def part_of(name: str, plan: Plan) -> Plan | None:
+    """What the agent that wrote a session can apply of a plan by itself, the plan itself where that is all of it.
+
+    Args:
+        name: The format of the session.
+        plan: The plan.
+
+    Returns:
+        None where it can apply nothing of it, or nobody knows what it can.
+    """
+    answer = answer_for(name, plan)
+    if answer.is_whole:
+        return plan
+    return Plan.of(*answer.applied, name=f"part of {plan.name}") if answer.applied else None
+
+
 def _exported(plan: Plan, name: str) -> Exported | None:
     try:
         return export_plan(plan, name)
@@ -145,5 +160,6 @@ __all__ = [
     "Target",
     "answer_for",
     "export_plan",
+    "part_of",
     "told_of_taking",
 ]

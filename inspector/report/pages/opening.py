@@ -295,7 +295,7 @@ def tiles(report: Report, figures: FigureCells) -> tuple[Tile, ...]:
     cost = Tile(
         "cost without a plan" if report.plans else "cost",
         figures.cell("baseline", "cost_usd"),
-        note=(Cell(f"of {calls} to the model, {LIST_PRICE}"),),
+        note=(Cell(f"of {calls} to the model, {LIST_PRICE}{_billed_before(report)}"),),
     )
     if report.plans:
         shown = [cost, *_plan_tiles(report, figures)]
@@ -329,18 +329,19 @@ def _best_tile(report: Report, figures: FigureCells) -> Iterator[Tile]:
     best = None if report.best_plan is None else report.best_plan.best
     if best is not None:
         title = f"the best plan ({clip_cells(plan_name(best), LONGEST_NAME)}) would save"
-        yield _saved_tile(best, title, figures, ("best_plan", "best"))
+        yield _saved_tile(best, title, figures, ("best_plan", "best"), _applied_by(report, best))
 
 
 def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
     """What the first plan saves of the session, what that comes to a month, and its largest prompt."""
     plan = report.plans[0]
     is_loss = (plan.saved.usd if plan.saved.usd is not None else plan.saved.tokens or 0) < 0
-    name = clip_cells(plan_name(plan), LONGEST_NAME)
+    # That it was suggested, and as what, is said of the best plan anyway.
+    name = clip_cells(plan_name(plan).partition(", suggested as ")[0], LONGEST_NAME)
     named = f" ({name})" if name else ""
-    title = f"the best plan{named}, plan A, would save" if plan.is_suggestion else f"saved with plan A{named}"
+    title = f"the best plan{named} would save" if plan.is_suggestion else f"saved with plan A{named}"
     title = f"costs more with plan A{named}" if is_loss else title
-    yield _saved_tile(plan, title, figures, ("plans", 0))
+    yield _saved_tile(plan, title, figures, ("plans", 0), _applied_by(report, plan))
     if plan.projection is not None:
         yield _month_tile(plan, plan.projection)
     peak, before = (figures.cell(*steps, "peak_prompt_tokens") for steps in (("plans", 0, "figures"), ("baseline",)))
@@ -349,8 +350,36 @@ def _plan_tiles(report: Report, figures: FigureCells) -> Iterator[Tile]:
     yield Tile("largest prompt with plan A", peak, "tokens", note)
 
 
-def _saved_tile(plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCells, steps: tuple[Step, ...]) -> Tile:
-    """What a plan saves, in tokens where there is no price, what share that is, and what is left of it net."""
+def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
+    """Whether the session's agent can apply a plan by itself, and what it can apply instead where it cannot."""
+    chosen = plan_of_facts(plan)
+    if chosen is None or not plan.saved.tokens:
+        return ""
+    answer = answer_for(report.session.format, chosen)
+    said = answer.in_short
+    found = None if report.best_plan is None else report.best_plan.applicable
+    if found is None or answer.is_whole or answer.applied is None:
+        return said
+    needed = found.needed_later
+    net = needed.saved_at_least_usd if needed.calls else None
+    saves = found.saved.percent if found.saved.usd is None else found.saved.usd
+    amount = f"{IN_TEXT.percent(saves)} of the tokens" if found.saved.usd is None else IN_TEXT.dollars(saves)
+    left = f", {net_words(net, IN_TEXT)}" if net is not None else ""
+    return f"{said}. By itself it can apply {plan_name(found)}: {amount}{left}"
+
+
+def _saved_tile(
+    plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCells, steps: tuple[Step, ...], applied: str
+) -> Tile:
+    """What a plan saves, in tokens where there is no price, what share that is, what is left of it net, and who can.
+
+    Args:
+        plan: The plan.
+        title: What the tile is called.
+        figures: The report's figures.
+        steps: Where the plan stands in the report.
+        applied: Whether the session's agent can apply it; empty where that says nothing.
+    """
     priced = plan.saved.usd is not None
     amount, share = (figures.cell(*steps, "saved", each) for each in ("usd" if priced else "tokens", "percent"))
     needed = plan.needed_later
@@ -359,7 +388,7 @@ def _saved_tile(plan: PlanFacts | SavingPlanFacts, title: str, figures: FigureCe
     left = f"; {net_words(net, IN_TEXT)} with needed text got back" if is_netted else ""
     note = (
         replace(share, text=share.text.removeprefix("-"), is_loss=False),
-        Cell(f" {_of_what(plan)}{left}"),
+        Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),
     )
     unit = "" if priced else "tokens"
     return Tile(title, replace(amount, text=amount.text.removeprefix("-")), unit, note)

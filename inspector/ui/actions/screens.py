@@ -99,7 +99,7 @@ COMPARE: Table = (
         "add",
         "Add this plan's strategies to the current plan",
         is_shown=True,
-        rank=1,
+        rank=4,
     ),
     UserAction(
         "compare.best",
@@ -108,7 +108,7 @@ COMPARE: Table = (
         "best",
         "To the plan that saves most net, then to the safer one and the best that the agent can apply",
         is_shown=True,
-        rank=5,
+        rank=1,
     ),
     UserAction(
         "compare.front",
@@ -298,6 +298,7 @@ MISSES: Table = (
         "Show what every call cost, with the misses among them, or hide it",
         is_shown=True,
         rank=1,
+        label_now=lambda screen: "hide bill" if screen.is_bill_shown else "bill",
         also="chart over calls grew",
     ),
     UserAction(

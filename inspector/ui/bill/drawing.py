@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from inspector.replay.analysis.side_calls import side_spending
-from inspector.replay.cache.miss_causes import MissCause
 from inspector.report.ledger_facts import call_dollars
 from inspector.report.numbers import ON_SCREEN
+from inspector.ui.chart.view import first_calls_after_compactions
 from inspector.ui.miss_marks import COMPACTED, MARKS, dollars, mark_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class BillSeries:
     Attributes:
         dollars: Per kind of `KINDS` and call, float64.
         misses: The misses that did not have to be, the costliest first.
-        compactions: Calls that wrote the cache anew after a compaction.
+        compactions: Calls that are the first after a recorded compaction.
         call: The call that is looked at; None for none.
         beside: Calls before which requests were made that are not the conversation's.
         beside_usd: What these cost.
@@ -101,7 +101,7 @@ def bill_of(found: CacheMisses) -> BillSeries | None:
     """The bill of a replay; None where no call has a price."""
     by_kind = call_dollars(found.replay)
     table = np.nan_to_num(np.array([by_kind[kind.field] for kind in KINDS], dtype=np.float64))
-    compactions = tuple(miss.call for miss in found.all if miss.cause is MissCause.COMPACTION)
+    compactions = first_calls_after_compactions(found.replay.history)
     session = found.replay.inputs.history.session
     requests = [each for row in side_spending(session, found.replay.inputs.pricing) for each in row.requests]
     places = {min(each.before, table.shape[1] - 1) for each in requests if each.before is not None}

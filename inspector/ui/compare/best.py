@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
-from inspector.report.export import answer_for
+from inspector.report.export import answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
-from inspector.strategies.plan import Plan
 from inspector.ui.compare.rows import (
     APPLIES_MARK,
     BEST_MARK,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KEY_OF_BEST: Final = "*"
 KEY_OF_FRONT: Final = "F"
-KEEP_WORDS: Final = "keep every message"
+KEEP_WORDS: Final = "keep all user and assistant text"
 LEAVES_OUT_WORDS: Final = "it leaves out user or assistant messages"
 IS_REJECTED: Final = "a provider would reject it"
 
@@ -86,13 +86,11 @@ def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contende
     known = {each.plan.strategies for each in contenders}
     parts = []
     for each in contenders:
-        applied = None if each.answer is None else each.answer.applied
-        if not applied or applied in known:
+        plan = None if each.answer is None else part_of(format_name, replace(each.plan, name=each.name))
+        if plan is None or plan.strategies in known:
             continue
-        known.add(applied)
-        name = f"part of {each.name}"
-        plan = Plan.of(*applied, name=name)
-        parts.append(Contender(name, name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
+        known.add(plan.strategies)
+        parts.append(Contender(plan.name, plan.name, plan, PlanKind.PART, answer=answer_for(format_name, plan)))
     return parts
 
 

@@ -451,7 +451,7 @@ class CompareScreen(StudyScreen):
             self.controller.names.note(each.plan)
             self.controller.edit_plan(each.plan)
             session = self.controller.session
-            self.controller.host.tell(told_of_taking(each.name, each.plan, "brings the other back", session))
+            self.controller.host.tell(told_of_taking(each.name, each.plan, session))
             self.dismiss(Leaving())
 
     def action_add(self) -> None:

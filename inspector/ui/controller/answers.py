@@ -190,10 +190,8 @@ class SpendingAnswers:
 
     def search_on(self, outcome: Outcome) -> BestPlanSearch:
         """The search for the best plan of a session, as far as it came: for who wants what it finds."""
-        from inspector.replay.analysis.best_plan import BestPlanSearch
-
         if self._search is None or not self._search.serves(outcome.baseline):
-            self._search = BestPlanSearch(outcome.baseline, self._uses_of(outcome.replay.history))
+            self._search = _search_on(outcome.baseline, self._uses_of(outcome.replay.history))
         return self._search
 
     @property
@@ -242,11 +240,9 @@ class SpendingAnswers:
         known, search, uses = self.best, self._search, self._uses_of(outcome.replay.history)
 
         def work(post: Post[BestPlanSearch | _Found], is_cancelled: IsCancelled) -> None:
-            from inspector.replay.analysis.best_plan import BestPlanSearch
-
             own = search
             if own is None:
-                own = BestPlanSearch(outcome.baseline, uses, known)
+                own = _search_on(outcome.baseline, uses, known)
                 post(own)
             searched, courtesy = own, _Courtesy(is_cancelled)
 
@@ -292,6 +288,13 @@ class _Found:
     best: BestPlan
     baseline: Replay
     is_last: bool = False
+
+
+def _search_on(baseline: Replay, uses: ReuseScan, known: BestPlan | None = None) -> BestPlanSearch:
+    from inspector.replay.analysis.best_plan import BestPlanSearch
+    from inspector.report.export import part_of
+
+    return BestPlanSearch(baseline, uses, known, partial(part_of, baseline.history.session.format))
 
 
 def _in_state(

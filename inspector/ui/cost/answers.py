@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
+from inspector.report.export import answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
@@ -33,6 +34,8 @@ KEY_OF_MISSES: Final = "M"
 CARRIED_TOLD: Final = 3
 CAUSES_TOLD: Final = 4
 RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
+RANK_OF_APPLICABLE: Final = 3
+"""Behind the best plan and what misses cost, before their causes."""
 RANK_OF_BESIDE: Final = 6
 """Behind the parts of the cost."""
 CELLS_BETWEEN: Final = 3
@@ -84,6 +87,7 @@ def answer_lines(
     *,
     is_searching: bool,
     advice: str = "",
+    is_behind: bool = False,
 ) -> tuple[Line, ...]:
     """What to say, what matters most first.
 
@@ -94,11 +98,17 @@ def answer_lines(
         room: Lines and cells there is room for.
         is_searching: Plans are being tried.
         advice: What to do about a model without a price; may hold session text.
+        is_behind: The session has grown since the money was added up.
     """
     lines, width = room
-    money = (*_money(spending, width), Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True))
+    money = (
+        *_money(spending, width, is_behind=is_behind),
+        Said((("$ ", _FIGURE), ("all figures", _TEXT)), 9, right=True),
+    )
     plan, lost, carried = _plan(best, is_searching=is_searching), _missed(misses), _carried(spending)
-    both = (*plan[:1], *_later(_causes_of(lost), 1))
+    applicable = _applicable(best, spending.replay.history.session.format)
+    both = (*plan[:1], *applicable, *_later(_causes_of(lost), 1))
+    plan = (*plan, *applicable)
     if advice:
         # Without a price nothing cost anything: what was carried stands for it.
         money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
@@ -122,9 +132,11 @@ def _brief(line: Line) -> Line:
     return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
 
 
-def _money(spending: Spending, width: int) -> Iterator[Said]:
+def _money(spending: Spending, width: int, *, is_behind: bool) -> Iterator[Said]:
     """The cost, and what of it each kind of token cost, the most first: all with shares, or none for want of cells."""
-    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *_copied(spending)))
+    calls = ON_SCREEN.plural(spending.replay.history.call_count, "call")
+    behind = ((f" after {calls}", _TEXT),) if is_behind else ()
+    total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *behind, *_copied(spending)))
     parts = [*_money_parts(spending), *_beside(spending)]
     has_room = _cells(total, *parts) <= width
     yield total
@@ -289,6 +301,22 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
             ((f"at most {_saving(best.most, brief=True)}", _TEXT), *short_key),
         ),
     )
+
+
+def _applicable(best: BestPlan | None, format_name: str) -> Line:
+    """What the best plan would save that the session's agent can apply by itself, where the best of all is not one."""
+    if best is None or best.best is None:
+        return ()
+    answer = answer_for(format_name, best.best.plan)
+    if answer.is_whole or answer.applied is None or not (best.applicable or best.is_complete):
+        return ()
+    if best.applicable is None:
+        said = ((f"{answer.agent} can apply none that saves", _TEXT),)
+        return (Said(said, RANK_OF_APPLICABLE),)
+    net = best.applicable.recoveries.band_low
+    saves = _saving(best.applicable, brief=True) if net is None else net_words(net, ON_SCREEN)
+    longer = ((f"{answer.agent} can apply {_name(best.applicable)}: ", _TEXT), (saves, _SAVED))
+    return (Said(longer, RANK_OF_APPLICABLE, ((f"{answer.agent} can save ", _TEXT), (saves, _SAVED))),)
 
 
 def _name(saving: SavingPlan) -> str:

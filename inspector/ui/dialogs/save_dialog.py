@@ -99,7 +99,10 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
     @on(Input.Changed)
     def _judge(self, event: Input.Changed) -> None:
         problem, path = self._problem(event.value), expanded(event.value)
-        remark = f"replaces {path}" if not problem and is_file(path) else ""
+        # A browser puts it where it likes. The folder is said by itself: a long line shows its end.
+        remark = "" if self.app.is_web else f"in {told_path(path.parent)}"
+        if is_file(path):
+            remark = f"replaces {path}"
         below = self.query_one(".dialog-problem", Static)
         below.set_class(not problem, "-remark")
         below.update(Content(f"that {problem}" if problem else remark))

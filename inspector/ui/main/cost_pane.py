@@ -91,18 +91,20 @@ class CostPane(CostBar, FailingPart):
         """Lines to say while no strategy is on; none where one is, or nothing is known yet."""
         from inspector.ui.cost.answers import answer_lines
 
-        answers, room = self.controller.answers, max(self.content_size.height, 1)
-        if summary.is_on or answers.spending is None:
+        answers, outcome, room = self.controller.answers, self.controller.outcome, max(self.content_size.height, 1)
+        spending = answers.spending
+        if summary.is_on or spending is None:
             return []
         until = [] if summary.until is None else [self._until(summary, summary.until)]
         cache = answers.recorded_cache
         said = answer_lines(
-            answers.spending,
+            spending,
             None if cache is None else cache.misses,
             answers.best,
             (max(room - len(until), 1), self.content_size.width),
             is_searching=answers.is_searching,
             advice=summary.advice,
+            is_behind=outcome is not None and spending.replay.history.call_count < outcome.replay.history.call_count,
         )
         first, *others = [self._pieces(line) for line in said]
         return [first, *until, *others][:room]

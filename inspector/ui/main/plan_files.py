@@ -76,11 +76,9 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
     """Make a plan the current one, and say so, how it is undone, and whether the session's agent can apply it."""
     from inspector.report.export import told_of_taking
 
-    had_one = controller.plan is not None and bool(controller.plan.strategies)
     controller.names.note(plan)
     controller.edit_plan(plan)
-    undo = "brings yours back" if had_one else "takes it off"
-    controller.host.tell(told_of_taking(plan.name or "another plan", plan, undo, controller.session))
+    controller.host.tell(told_of_taking(plan.name or "another plan", plan, controller.session))
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:

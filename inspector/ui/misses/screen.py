@@ -303,12 +303,17 @@ class MissesScreen(StudyScreen):
         """To the other table."""
         (self.causes if self.calls.has_focus else self.calls).focus()
 
+    @property
+    def is_bill_shown(self) -> bool:
+        """Whether the bill is on the screen; asked before there is anything, too."""
+        return any(pane.display for pane in self.query("#bill-pane"))
+
     def action_bill(self) -> None:
         """Show the bill, or hide it."""
         if self.query_one(BillChart).series is None:
             self.tell("no call here has a price")
             return
-        self.shows_bill = not self.query_one("#bill-pane").display
+        self.shows_bill = not self.is_bill_shown
         self._place_bill()
 
     @on(BillChart.Clicked)

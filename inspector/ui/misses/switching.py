@@ -102,7 +102,7 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
     first = switches[0]
     together = [each for each in switches if each.call == first.call]
     since = f"from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else "throughout"
-    where = f"another model {since}: "
+    where = f"another model {since}, if it answers alike: "
     line = where + (told_in_full(first) if len(together) == 1 else told_of_switch(first))
     for each in together[1:]:
         longer = f"{line} · {told_of_switch(each)}"

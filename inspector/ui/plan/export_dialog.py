@@ -52,7 +52,7 @@ class ExportScreen(Dialog[Export | None]):
         #export Horizontal { height: 1fr; }
         #export OptionList { width: 27; height: 1fr; border: none; background: $surface; padding: 0; }
         #export-preview { width: 1fr; height: 1fr; padding: 0 1; }
-        #export-text { width: auto; }
+        #export-text { width: 1fr; }
     }
     """
 
@@ -84,6 +84,7 @@ class ExportScreen(Dialog[Export | None]):
                 ("y copies", "copy"),
                 ("page keys scroll", ""),
                 ("esc closes", "dismiss"),
+                (f"{NOT_SAID} cannot", ""),
                 id="export",
             ),
         ):
