@@ -45,8 +45,11 @@ EVENTS = frozenset(
 
 
 def converse_node(node: Node) -> MadeNode:
-    """A message, or the one in an answer, as one of Anthropic's API; what it holds where it is no message."""
-    return MadeNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
+    """A message, or the one in an answer, as one of Anthropic's API; what it holds where it is none of this API.
+
+    Each is told by itself, however its request is: what is read again has no request around it.
+    """
+    return MadeNode(node, lambda value: message_of(value) if is_converse(value) else value)
 
 
 def system_node(node: Node) -> MadeNode:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from inspector.session.billing_terms import SERVICE_TIER, terms_of
 from inspector.session.call_matching import ToolNames
+from inspector.session.formats.bedrock_converse import converse_node
 from inspector.session.formats.chat import usage_of
 from inspector.session.formats.plain.reader import Digests, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
@@ -59,6 +60,10 @@ class TraceLog(RequestLog):
         self._others = 0
         self._said: dict[int, str] = {}
         self._asides: dict[Digests, list[RequestThread]] = {}
+
+    def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
+        """What a message adds, whichever API's words it is in."""
+        return super().read(converse_node(node), about, names)
 
     def add_request(self, request: PlainConversation) -> None:
         """Add a request: to a conversation, or beside all where a program made it for an end of its own."""

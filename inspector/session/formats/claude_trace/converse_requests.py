@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from inspector.session.formats.bedrock_converse import answer_at_once, converse_node, system_node
+from inspector.session.formats.bedrock_converse import answer_at_once, system_node
 from inspector.session.formats.claude_trace.conversations import OFF
 from inspector.session.formats.plain.records import ASKED, PlainConversation
 from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
@@ -48,7 +48,7 @@ def converse_request(
     system = fields.get("system")
     answer, reply = _answer(response) if response is not None else (None, {})
     return PlainConversation(
-        [converse_node(node) for node in fields.items_of("messages")],
+        fields.items_of("messages"),
         system_node(system) if system is not None else None,
         fields.fields_of("toolConfig").get("tools"),
         answer,
@@ -68,4 +68,4 @@ def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
     if not answer:
         return None, {}
     message = response.fields().fields_of("output")["message"]
-    return converse_node(message), {key: answer[key] for key in REPLY if key in answer}
+    return message, {key: answer[key] for key in REPLY if key in answer}
