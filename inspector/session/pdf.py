@@ -1,4 +1,8 @@
-"""How many pages a PDF has, told from its page tree without reading what is on them."""
+"""How many pages a PDF has, told from its page tree without reading what is on them.
+
+Libraries that read documents (pypdf, pikepdf) follow the references of a file that nobody vouches for, and take longer
+to load than this looks; here one number is looked for within bounds, and not found where a file is anything unusual.
+"""
 
 from __future__ import annotations
 

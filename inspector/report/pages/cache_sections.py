@@ -26,7 +26,7 @@ from inspector.report.cache_text import (
     switch_text,
 )
 from inspector.report.catalogue import CostParts, ModelCostFacts, Unit, quantities, quantity
-from inspector.report.charts.specifications import downsample
+from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, Section
@@ -59,7 +59,9 @@ def bill_section(report: Report) -> Section | None:
     found = report.cache_misses
     named = [] if found is None else dearest(found, 3)
     told = "".join(f" Call {miss.call:,}: {miss_text(miss)}." for miss in named)
-    about = f"Bars: what each call cost, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in all."
+    together = max(last - first for first, last in downsample(len(ledger.calls), MOST_CALL_BARS))
+    what = "each call cost" if together == 1 else f"calls cost, up to {together} of them added up in a bar"
+    about = f"Bars: what {what}, by kind of token, {IN_TEXT.dollars(report.baseline.cost_usd)} in all."
     table = _bill_table([call.baseline for call in ledger.calls])
     return Section("bill", "What each call cost", (Chart("bill", plain(f"{about}{told}")), table))
 

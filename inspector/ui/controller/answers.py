@@ -33,6 +33,10 @@ SECONDS_UNCOUNTED = 2.0
 """While tokens are counted, nothing is added up for so long: mostly they are by then, and it would be done twice."""
 SECONDS_TO_IDLE = 1.0
 """Plans are tried once nothing was replayed for so long."""
+LONGEST_WAIT = 3.0
+"""What waits for longer, as a session grows and grows, is begun between two replays."""
+SECONDS_BETWEEN_REPLAYS = 0.02
+"""The replay that comes next calls the search off, which goes on after it."""
 LONGEST_PAUSE = 0.25
 """Between two plans, as long as the first of them took, and no longer."""
 SECONDS_AT_WORK, SECONDS_TO_YIELD = 0.004, 0.002
@@ -123,6 +127,8 @@ class SpendingAnswers:
         self.is_searching = False
         self._timers: list[Stoppable] = []
         self._search: BestPlanSearch | None = None
+        self._spent_at = 0.0
+        self._searching_since: float | None = None
         self._best_of: Replay | None = None
         """The session with nothing cut, in the state that `best` is of."""
 
@@ -172,6 +178,8 @@ class SpendingAnswers:
         if self.spending is None and is_counted:
             self._add_up(outcome)
         elif self.spending is None or self.spending.replay is not outcome.baseline:
+            if is_counted and monotonic() - self._spent_at > LONGEST_WAIT:
+                rest = SECONDS_BETWEEN_REPLAYS
             self._timers.append(self._host.later(rest, partial(self._add_up, outcome)))
         if outcome.replay.history.call_count:
             self._ask_for_best(outcome, is_counted=is_counted)
@@ -186,7 +194,11 @@ class SpendingAnswers:
         if self.best is not None and self._best_of is not outcome.baseline:
             self._timers.append(self._host.later(SECONDS_TO_REST, partial(self._renew_best, outcome)))
         if self.is_searching:
-            self._timers.append(self._host.later(SECONDS_TO_IDLE, partial(self._look_for_best, outcome)))
+            if self._searching_since is None:
+                self._searching_since = monotonic()
+            is_late = monotonic() - self._searching_since > LONGEST_WAIT
+            wait = SECONDS_BETWEEN_REPLAYS if is_late else SECONDS_TO_IDLE
+            self._timers.append(self._host.later(wait, partial(self._look_for_best, outcome)))
 
     def search_on(self, outcome: Outcome) -> BestPlanSearch:
         """The search for the best plan of a session, as far as it came: for who wants what it finds."""
@@ -208,7 +220,7 @@ class SpendingAnswers:
         self._host.run(work, self._take_spending, group="spending", description="add up what the session cost")
 
     def _take_spending(self, spending: Spending) -> None:
-        self.spending = spending
+        self.spending, self._spent_at = spending, monotonic()
         self._changes.publish(Change.ANSWERS)
 
     def _explain_cache(self, outcome: Outcome) -> None:
@@ -271,7 +283,7 @@ class SpendingAnswers:
             self._changes.publish(Change.ANSWERS)
 
     def _stop_searching(self) -> None:
-        self.is_searching = False
+        self.is_searching, self._searching_since = False, None
         self._changes.publish(Change.ANSWERS)
 
 
