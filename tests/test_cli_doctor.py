@@ -280,6 +280,7 @@ def test_every_cache_of_the_program_can_be_cleaned() -> None:
     assert named == {cache.name for cache in CACHES}
 
 
+@pytest.mark.long
 def test_files_that_the_program_keeps_have_the_names_that_are_cleaned(tmp_path: Path) -> None:
     env = home_variables(tmp_path)
     folder = tmp_path / "sessions"

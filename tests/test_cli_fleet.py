@@ -107,6 +107,7 @@ def test_ctrl_c_in_the_middle_of_a_session_leaves_those_that_are_done() -> None:
         assert dict(executor.finished(jobs)) == {}
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_costs_another_try_of_its_session(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
     names = ["a", ONCE, "b", ALWAYS, "c"]
@@ -123,6 +124,7 @@ def test_reports_are_the_same_to_the_bit_in_this_process_and_in_others(
     assert tuned(capsys, folder, "--processes", "0") == tuned(capsys, folder, "--processes", "3")
 
 
+@pytest.mark.long
 def test_a_session_that_ends_every_process_is_named_and_no_other_is_missing(
     capsys: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +343,7 @@ def test_a_cluster_that_is_there_is_joined_and_left(capsys: pytest.CaptureFixtur
     assert joined == reported(capsys, folder, "--processes", "0")
 
 
+@pytest.mark.long
 def test_workers_of_another_program_are_told_and_do_nothing(
     cluster: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ def test_sessions_a_plan_costs_more_on_are_counted_and_come_last(report: FolderR
     assert "costs more on 1" in " ".join(folder_text(report).split())
 
 
+@pytest.mark.long
 def test_pages_and_sheets_show_the_figures_of_the_json(report: FolderReport):
     document = msgspec.to_builtins(report)
     page = Page(html(folder_content(report), folder_charts(report, PAGE)))
@@ -144,6 +145,7 @@ def test_without_a_plan_nothing_is_counted_where_all_was_reported(monkeypatch: p
         replayed(replace(task, terms=replace(task.terms, cache="anthropic")))
 
 
+@pytest.mark.long
 def test_a_real_session_has_the_same_row_counted_or_not_where_all_was_reported(corpus: Path) -> None:
     terms = SessionTerms(Pricing.load())
     same = 0

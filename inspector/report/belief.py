@@ -9,7 +9,7 @@ from inspector.replay.figure import Band, HowKnown
 from inspector.report.catalogue import UncertainSaving
 from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
 
-HOLDS: Final = "savings hold on average, not for every session"
+HOLDS: Final = "savings hold on average, not always"
 
 BELIEF: Final = f"Answers stay as recorded: {HOLDS}"
 """Fits a line of 80 columns with a margin of two on the left."""

@@ -130,6 +130,7 @@ def test_the_receipt_of_two_sets_is_one_sheet_of_paper(chromium: Browser, tmp_pa
 
 
 @pytest.mark.parametrize("sheet", ["A4", "Letter"])
+@pytest.mark.long
 def test_the_receipt_of_sets_with_many_models_and_differences_is_one_sheet_too(
     chromium: Browser, corpus: Path, tmp_path: Path, sheet: str
 ):
@@ -178,6 +179,7 @@ def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, 
         assert visit.page.locator(".chart.vega-embed").count() == 0
 
 
+@pytest.mark.long
 def test_where_scripts_do_not_run_the_words_of_charts_are_readable_on_a_small_screen(
     chromium: Browser, page_file: Path
 ):
@@ -190,6 +192,7 @@ def test_where_scripts_do_not_run_the_words_of_charts_are_readable_on_a_small_sc
     assert all(place["x"] + place["width"] <= page["width"] for place in places)
 
 
+@pytest.mark.long
 def test_in_a_hostile_session_nothing_executes_and_nothing_breaks(chromium: Browser, tmp_path: Path):
     said = (
         "<script>window.executed=1</script><img src=x onerror='window.executed=1'>\"'></title></style></script>"

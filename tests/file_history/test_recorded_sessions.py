@@ -285,6 +285,7 @@ def test_a_state_is_what_claude_code_itself_recorded_of_the_file(name: str, corp
     assert compared >= 5
 
 
+@pytest.mark.long
 def test_every_session_of_the_corpus_tells_its_files(corpus: Path) -> None:
     told: dict[str, int] = {}
     for file in sorted(corpus.rglob("*")):

@@ -290,6 +290,7 @@ def test_entries_are_found_as_by_a_search_of_all_that_was_kept(session: Session)
 
 
 @given(talks())
+@pytest.mark.long
 def test_the_same_holds_of_long_prompts_and_wide_turns(session: Session) -> None:
     for each in cache_marks(replayed(session)).rules:
         assert each.found.tolist() == found_by_hand(each, session, 300.0)

@@ -406,6 +406,7 @@ def assert_accounted(found: CacheMisses) -> None:
         assert miss.extra_usd.value is None or miss.extra_usd.value >= 0
 
 
+@pytest.mark.long
 def test_every_token_that_real_sessions_did_not_read_is_accounted_for_with_and_without_a_plan(corpus: Path) -> None:
     paths = [found.path for folder in (corpus, ROOT / "sample_sessions") for found in sessions_in(folder)]
     explained = 0

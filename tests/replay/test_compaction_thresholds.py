@@ -114,6 +114,7 @@ def test_another_threshold_costs_what_the_agent_costs_that_is_run_at_it(threshol
     assert threshold_costs(ran, (threshold,), terms).usd[0] == pytest.approx(agent.usd(threshold), rel=0.02)
 
 
+@pytest.mark.long
 def test_the_best_threshold_of_a_fleet_is_recovered() -> None:
     fleet = [Agent(180 + 10 * number, 3_000) for number in range(6)]
     choice = chosen([agent.run(60_000)[0] for agent in fleet])
@@ -128,6 +129,7 @@ def test_the_best_threshold_of_a_fleet_is_recovered() -> None:
     assert choice.saved.low <= choice.saved.middle <= choice.saved.high
 
 
+@pytest.mark.long
 def test_where_compacting_never_pays_the_latest_threshold_is_chosen() -> None:
     fleet = [Agent(110 + number, 30_000) for number in range(6)]
     choice = chosen([agent.run(50_000)[0] for agent in fleet])
