@@ -179,7 +179,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("Plan B and plan A")),
     ("z d", has("Runs a day")),
     ("escape", lacks("Runs a day")),
-    ("*", has("is on: ctrl.z|no plan saves|still looking|best plan|a plan is on")),
+    ("*", has("is on; .*ctrl.z|no plan saves|still looking|best plan|a plan is on")),
     ("c", has(r"Compare \d+ plans")),
     ("escape", has("Timeline")),
     ("t", has("Tune ")),
