@@ -11,6 +11,7 @@ from inspector.session.formats.chat import usage_of
 from inspector.session.formats.plain.reader import Digests, PlainMessage, RequestLog, RequestThread
 from inspector.session.formats.plain.records import ASKED, PlainConversation, is_message
 from inspector.session.formats.streamed_answers import REPLY, answer_of, stream_node
+from inspector.session.json.nodes import MadeNode
 from inspector.session.json.values import clean_string, mapping, string
 from inspector.session.model import BlockKind, Message, Role, SideCall
 
@@ -62,8 +63,8 @@ class TraceLog(RequestLog):
         self._asides: dict[Digests, list[RequestThread]] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """What a message adds, whichever API's words it is in."""
-        return super().read(converse_node(node), about, names)
+        """What a message adds, whichever API's words it is in; what was made of a stream is in Anthropic's."""
+        return super().read(node if isinstance(node, MadeNode) else converse_node(node), about, names)
 
     def add_request(self, request: PlainConversation) -> None:
         """Add a request: to a conversation, or beside all where a program made it for an end of its own."""
