@@ -14,7 +14,7 @@ from inspector.report.facts import plan_of_facts
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
 from inspector.report.numbers import IN_TEXT, NOTHING
-from inspector.report.recovery_words import saved_words
+from inspector.report.recovery_words import amount_words
 from inspector.report.text import heading, next_calls_rows, uncertainty_rows, worth_knowing
 from inspector.report.totals import marks_used
 from inspector.strategies.plan import Plan
@@ -97,14 +97,8 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     best = max(can, key=_net, default=None)
     if best is None or _net(best) <= 0:
         return [(label, "none of these that saves; inspector export writes a plan as code")]
-    usd, needed = best.saved.usd, best.needed_later
-    if usd is None:
-        said = f"saves {quantity(Saving, 'percent').written(best.saved.percent)} of the tokens"
-    elif needed is None or not needed.calls:
-        said = f"saves {IN_TEXT.dollars(usd)}"
-    else:
-        said = saved_words(usd, needed.saved_at_least_usd, IN_TEXT)
-    return [(label, f"{best.name} {said}; inspector export writes it")]
+    amount = amount_words(best.saved, best.needed_later, IN_TEXT)
+    return [(label, f"{best.name} saves {amount}; inspector export writes it")]
 
 
 def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:

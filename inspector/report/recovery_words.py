@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from inspector.report.catalogue import NeededLaterFacts, Saving
     from inspector.report.numbers import NumberFormat
 
 
@@ -39,6 +40,20 @@ def saved_words(saved: float | None, net: float | None, numbers: NumberFormat) -
     if net is None or saved is None or saved <= 0:
         return ""
     return f"saves {numbers.dollars(saved)}, {net_words(net, numbers)}"
+
+
+def amount_words(saved: Saving, needed: NeededLaterFacts | None, numbers: NumberFormat) -> str:
+    """`$3.70, net ~$1.37`, or a share of the tokens where there is no price; net only where something was needed.
+
+    Args:
+        saved: What a plan saves.
+        needed: What of it was needed later; None where that was not looked for.
+        numbers: How numbers are written.
+    """
+    if saved.usd is None:
+        return f"{numbers.percent(saved.percent)} of the tokens"
+    net = net_words(needed.saved_at_least_usd, numbers) if needed is not None and needed.calls else ""
+    return ", ".join(filter(None, (numbers.dollars(saved.usd), net)))
 
 
 def recovery_words(

@@ -28,7 +28,7 @@ from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
 from inspector.report.export import answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
-from inspector.report.recovery_words import needed_words, net_words
+from inspector.report.recovery_words import amount_words, needed_words, net_words
 from inspector.report.text import models_named, worth_knowing
 from inspector.report.totals import marks_in
 from inspector.safe_text import clip_cells
@@ -203,15 +203,12 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     if found.best is None:
         return []
     answer = answer_for(report.session.format, Plan.from_specs(found.best.strategies))
-    if answer.is_whole or answer.applied is None:
+    if not answer.is_lacking:
         return []
     if found.applicable is None:
         return [("the agent can", "apply no plan that saves: inspector help apply")]
-    saved, needed = found.applicable.saved, found.applicable.needed_later
-    net = needed.saved_at_least_usd if needed.calls else None
-    amount = f"{IN_TEXT.percent(saved.percent)} of the tokens" if saved.usd is None else IN_TEXT.dollars(saved.usd)
-    left = f", {net_words(net, IN_TEXT)}" if net is not None else ""
-    return [("the agent can", f"apply {_name(found.applicable)}: {amount}{left}")]
+    each = found.applicable
+    return [("the agent can", f"apply {_name(each)}: {amount_words(each.saved, each.needed_later, IN_TEXT)}")]
 
 
 def _needed(found: SavingPlanFacts) -> str:

@@ -249,6 +249,9 @@ async def test_what_the_agent_can_apply_of_a_plan_is_said_with_what_that_part_sa
         alone = replay(run.inputs, part)
         saved = run.baseline.figures.cost_usd.value - alone.figures.cost_usd.value
         assert f"which saves ${saved:,.2f}" in said
+        compare.table.go_to("tiered-stale")
+        await run.pause()
+        assert dict(compare.facts)["use it"] == "Claude Code cannot apply it; code of your own can (w e)"
 
 
 async def test_of_an_agent_that_nothing_is_known_of_no_plan_is_marked_as_one_it_can_apply(running) -> None:
@@ -439,3 +442,15 @@ async def test_all_that_is_said_of_a_plan_can_be_read_at_the_smallest_usual_size
         assert compare.facts[-1][1].split()[-1] in seen
         await run.tap("tab")
         await run.until_shown(first)
+
+
+@few_plans
+async def test_enter_on_the_plan_that_is_on_takes_it_no_second_time(running, session_file) -> None:
+    async with running(session_file.path, size=(120, 36)) as run:
+        await run.press("1")
+        compare = await Compare.opened(run)
+        compare.table.go_to("tiered-stale")
+        await run.tap("enter")
+        await run.pause()
+        assert compare.is_on_top
+        assert compare.notice == "this is the current plan"

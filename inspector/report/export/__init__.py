@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.report.export.coding_agents import CODING_AGENTS
@@ -68,6 +69,11 @@ class AgentsAnswer(NamedTuple):
     is_whole: bool = False
 
     @property
+    def is_lacking(self) -> bool:
+        """It is known what the agent can apply, and that is not the whole plan."""
+        return self.applied is not None and not self.is_whole
+
+    @property
     def in_short(self) -> str:
         """The answer, and what can apply the plan where the agent cannot."""
         return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
@@ -99,6 +105,7 @@ def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
     return f"{name} is on{verdict}; ctrl+z undoes"
 
 
+@lru_cache(maxsize=512)
 def answer_for(name: str, plan: Plan) -> AgentsAnswer:
     """Say whether the agent that wrote a session can apply a plan, and how.
 

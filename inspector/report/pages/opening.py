@@ -30,7 +30,7 @@ from inspector.report.monthly_saving import (
 from inspector.report.numbers import ABOUT, IN_TEXT, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
-from inspector.report.recovery_words import net_words
+from inspector.report.recovery_words import amount_words, net_words
 from inspector.report.tables import Cell
 from inspector.report.text import models_named
 from inspector.report.totals import cost_parts, plan_letter
@@ -358,14 +358,10 @@ def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
     answer = answer_for(report.session.format, chosen)
     said = answer.in_short
     found = None if report.best_plan is None else report.best_plan.applicable
-    if found is None or answer.is_whole or answer.applied is None:
+    if found is None or not answer.is_lacking:
         return said
-    needed = found.needed_later
-    net = needed.saved_at_least_usd if needed.calls else None
-    saves = found.saved.percent if found.saved.usd is None else found.saved.usd
-    amount = f"{IN_TEXT.percent(saves)} of the tokens" if found.saved.usd is None else IN_TEXT.dollars(saves)
-    left = f", {net_words(net, IN_TEXT)}" if net is not None else ""
-    return f"{said}. By itself it can apply {plan_name(found)}: {amount}{left}"
+    amount = amount_words(found.saved, found.needed_later, IN_TEXT)
+    return f"{said}. By itself it can apply {plan_name(found)}: {amount}"
 
 
 def _saved_tile(

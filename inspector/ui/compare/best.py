@@ -95,8 +95,8 @@ def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contende
 
 
 def part_in(contenders: Iterable[Contender], each: Contender) -> Contender | None:
-    """What the session's agent can apply of a plan, where that is not the whole of it."""
-    if each.answer is None or each.answer.is_whole or not each.answer.applied:
+    """What the session's agent can apply of a plan, where that is something and not the whole of it."""
+    if each.answer is None or not each.answer.is_lacking or not each.answer.applied:
         return None
     return next((other for other in contenders if other.plan.strategies == each.answer.applied), None)
 

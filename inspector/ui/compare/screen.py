@@ -445,7 +445,7 @@ class CompareScreen(StudyScreen):
             self.tell(STILL_REPLAYING)
         elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")
-        elif each.is_current:
+        elif each.is_current or each.plan.strategies == self.outcome.plan.strategies:
             self.tell("this is the current plan")
         else:
             self.controller.names.note(each.plan)

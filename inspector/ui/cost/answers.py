@@ -308,7 +308,7 @@ def _applicable(best: BestPlan | None, format_name: str) -> Line:
     if best is None or best.best is None:
         return ()
     answer = answer_for(format_name, best.best.plan)
-    if answer.is_whole or answer.applied is None or not (best.applicable or best.is_complete):
+    if not answer.is_lacking or not (best.applicable or best.is_complete):
         return ()
     if best.applicable is None:
         said = ((f"{answer.agent} can apply none that saves", _TEXT),)

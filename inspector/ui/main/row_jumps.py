@@ -112,7 +112,7 @@ class RowJumps:
         effect = next((each.effect for each in rows.boundaries if each.block == block), None)
         if effect is None:
             return ""
-        return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ call before"
+        return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ before"
 
     def to_subagent(self, step: int) -> None:
         """To another subagent, with a file of its own or without."""

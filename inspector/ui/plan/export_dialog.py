@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENDINGS = {"python": ".py", "sh": ".sh", "json": ".json", "yaml": ".yaml", "toml": ".toml", "rust": ".rs"}
 
-NOT_SAID = "·"
+NOT_SAID = "✗"
 
 
 @dataclass(frozen=True, slots=True)
