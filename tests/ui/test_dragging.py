@@ -3,13 +3,23 @@
 import pytest
 from textual import events
 from textual.app import ComposeResult
+from textual.containers import Container
+from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
 
 from inspector.ui.performance import mouse_throttle
 from inspector.ui.performance.frame_batching import FRAME
-from inspector.ui.performance.mouse_throttle import DraggingApp
+from inspector.ui.performance.mouse_throttle import DraggingApp, take_newest_move
 from tests.ui.waiting import until
+
+
+class Moved(Message):
+    """A widget has followed the mouse."""
+
+    def __init__(self, x: int) -> None:
+        super().__init__()
+        self.x = x
 
 
 class Held(Widget):
@@ -25,15 +35,27 @@ class Held(Widget):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         self.told.append(("move", event.x))
+        self.post_message(Moved(event.x))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         self.release_mouse()
         self.told.append(("up", event.x))
 
 
+class Passing(Container):
+    """Acts on what is told within it, however deep."""
+
+    def __init__(self, *children: Widget) -> None:
+        super().__init__(*children)
+        self.reached: list[int] = []
+
+    def on_moved(self, message: Moved) -> None:
+        self.reached.append(message.x)
+
+
 class HeldApp(DraggingApp):
     def compose(self) -> ComposeResult:
-        yield Held()
+        yield Passing(Container(Container(Container(Container(Held())))))
 
 
 def mouse(kind: type[events.MouseEvent], x: int) -> events.MouseEvent:
@@ -51,7 +73,7 @@ async def pressed():
 @pytest.fixture
 def no_second_move_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a test takes, it is less than lies between two moves."""
-    monkeypatch.setattr(mouse_throttle, "BETWEEN_MOVES", 30.0)
+    monkeypatch.setattr(mouse_throttle, "BETWEEN_MOVES", 3600.0)
 
 
 async def until_told(pilot: Pilot[None], *told: tuple[str, int]) -> None:
@@ -79,6 +101,25 @@ async def test_a_release_comes_after_the_last_move(pressed):
         pressed.app.post_message(mouse(events.MouseMove, x))
     pressed.app.post_message(mouse(events.MouseUp, 30))
     await until_told(pressed, ("down", 5), ("move", 10), ("move", 30), ("up", 30))
+
+
+@pytest.mark.usefixtures("no_second_move_in_time")
+async def test_once_what_a_move_led_to_is_done_the_next_one_is_told_at_once(pressed):
+    pressed.app.post_message(mouse(events.MouseMove, 10))
+    await until_told(pressed, ("down", 5), ("move", 10))
+    await take_newest_move(pressed.app.query_one(Held))
+    pressed.app.post_message(mouse(events.MouseMove, 20))
+    await until_told(pressed, ("down", 5), ("move", 10), ("move", 20))
+
+
+@pytest.mark.usefixtures("no_second_move_in_time")
+async def test_who_asks_for_the_newest_move_goes_on_when_it_was_acted_on(pressed):
+    outermost, held = pressed.app.query_one(Passing), pressed.app.query_one(Held)
+    for x in range(10, 60):
+        pressed.app.post_message(mouse(events.MouseMove, x))
+    await until_told(pressed, ("down", 5), ("move", 10))
+    await take_newest_move(held)
+    assert outermost.reached == [10, 59]
 
 
 async def test_moves_a_frame_apart_are_all_told(pressed):

@@ -1,4 +1,4 @@
-"""Mouse moves while dragging, coalesced: of those that come within half a frame, the newest stands for all."""
+"""Mouse moves while dragging, coalesced: of those that come within a frame, the newest stands for all."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import Widget
 
-BETWEEN_MOVES = FRAME / 2
-"""Seconds: what a move leads to is worked out once a frame, from the newest place there is by then."""
+BETWEEN_MOVES = FRAME
+"""Seconds: what a move leads to is worked out once a frame. To follow more of them would only hold that up."""
 
 TURNS_OF_INPUT = 3
 """Turns of the event loop within which input that was read reaches the application."""
 
+TURNS_OF_MESSAGES = 40
+"""Turns of the event loop within which what a widget makes of a move reaches whoever acts on it."""
+
 
 class DraggingApp(App[None]):
-    """An application that takes two moves of the mouse a frame at most while a widget holds it.
+    """An application that takes one move of the mouse a frame while a widget holds it.
 
     Terminals tell of every cell the mouse passes, mice of up to a thousand places a second: looking each of them up,
     and following it, would leave no time to paint.
@@ -61,10 +64,29 @@ class DraggingApp(App[None]):
             self._moved = monotonic()
             await super().on_event(move)
 
+    async def follow_at_once(self) -> None:
+        """Follow the mouse to where it is, or the next move as soon as it comes: what the one before led to is done."""
+        if self._newest_move is None:
+            self._moved = 0.0
+        await self.take_newest_move()
+
 
 async def take_newest_move(widget: Widget) -> None:
-    """Follow the mouse to where it is, in the application a widget is in; see `DraggingApp.take_newest_move`."""
-    if isinstance(widget.app, DraggingApp):
-        for _ in range(TURNS_OF_INPUT):
-            await asyncio.sleep(0)
-        await widget.app.take_newest_move()
+    """Follow the mouse to where it is, in the application a widget is in, and wait until that has been acted on.
+
+    A move becomes a message of the widget that holds the mouse, which its ancestors take one after another: whoever
+    went on before would go on with the place before.
+    """
+    app = widget.app
+    if not isinstance(app, DraggingApp):
+        return
+    for _ in range(TURNS_OF_INPUT):
+        await asyncio.sleep(0)
+    await app.follow_at_once()
+    holder = app.mouse_captured
+    if holder is None:
+        return
+    for _ in range(TURNS_OF_MESSAGES):
+        await asyncio.sleep(0)
+        if not any(node.message_queue_size for node in holder.ancestors_with_self):
+            break
