@@ -209,6 +209,7 @@ async def test_what_of_the_cost_is_reading_again_and_what_the_provider_counted(r
         await shows(run, f"reported for {len(usage)} of {len(session.calls)} calls, counted once a call")
         await run.tap("escape")
         await run.press("E")
+        await shows(run, "How this is calculated")
         await run.tap("down")
         await shows(run, "calibrated: fitted to reported usage")
 

@@ -262,7 +262,8 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _show_outcome(self) -> None:
         self._show_heading()
-        self._teach()
+        # To find out what all keys do now takes a quarter of the frame that shows what the last one did.
+        after_frame(self, self._teach)
         if self._awaited_study is not None:
             name, over = self._awaited_study
             if (over or self).is_active:

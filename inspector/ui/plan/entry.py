@@ -224,6 +224,7 @@ class PlanEntryView(Vertical):
     def _folded(self, event: FoldRow.Folded) -> None:
         event.stop()
         self.set_class(event.is_open, "-open")
+        self._show_switch()
 
     def _control(self, parameter: Parameter, value: ParameterValue) -> ParameterControl:
         match parameter.kind:
@@ -242,7 +243,13 @@ class PlanEntryView(Vertical):
         self._toggle.enabled = entry.enabled
         for control in self._parameters:
             control.value = value_of(entry, control.parameter)
-            control.is_off = not entry.enabled
+        self._show_switch()
+
+    def _show_switch(self) -> None:
+        """Draw controls faintly where the strategy is off; those folded away, once they are seen: there are many."""
+        for control in self._parameters:
+            if control.parent is self or self.has_class("-open"):
+                control.is_off = not self.entry.enabled
 
     def show_sizes(self, sizes: PlanSizes) -> None:
         """Show how large the results are that each limit is about."""
