@@ -57,7 +57,8 @@ MOST_BLOCKS: Final = 300
 
 _ABOUT: Final = {
     NOT_RECORDED: "what this prompt was reported to hold beyond the texts of the session's file: the system prompt, "
-    "the definitions of tools, and what an agent put back after a compaction without recording it.",
+    "the definitions of tools, and what an agent put back after a compaction without recording it. Of another prompt "
+    "it is another amount.",
     AROUND_TEXTS: "what goes around texts: roles, names, ids, signatures of thinking, and by how much the fit to "
     "reported usage misses this prompt.",
 }

@@ -210,7 +210,7 @@ class FilesScreen(StudyScreen):
             self.query_one(name).display = bool(context.files)
         table = file_table(found)
         scale = scale_words(found.outcome.inputs.scale, None if is_next else context.call) if context.files else ""
-        pane.say_below(" · ".join(filter(None, (legend_of(table), scale, *_unread(found)))))
+        pane.say_below(*_unread(found), legend_of(table), scale)
         self.files.table = table
         self._show_events()
 

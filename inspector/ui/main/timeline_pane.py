@@ -14,7 +14,7 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import Placeholder, Word, entitle, subtitle
+from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, Word, entitle, subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
-
-CELLS_OF_FRAME = 6
-"""Of a frame's upper line that a title cannot have."""
 
 
 class TimelinePane(SessionPane):

@@ -48,8 +48,12 @@ def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: b
 
 
 def rule(label: str, width: int) -> str:
-    """A line across the row that says what begins here."""
-    text = clip_cells(label, max(width - 6, 0))
+    """A line across the row that says what begins here; of a long label what fits, up to a comma."""
+    room = max(width - 6, 0)
+    text = label
+    while cell_width(text) > room and ", " in text:
+        text = text.rpartition(", ")[0]
+    text = clip_cells(text, room)
     line = f"── {text} " if text else ""
     return line + "─" * max(width - cell_width(line), 0)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.cells import cell_len
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from inspector.ui.toolkit.line_view import LineView
 
 BAR_CELLS = 40
+BETWEEN = " · "
+CELLS_OF_FRAME = 6
+"""Cells of a frame's edge in which nothing can be said: two corners, and what stands around the text."""
 DOUBLE = 2
 """Clicks at once."""
 
@@ -36,13 +40,25 @@ class Pane(Vertical):
         """
         super().__init__(*children, id=id, classes="section")
         self.border_title = Content(title)
-        self._foot: str | None = None
+        self._foot: tuple[str, ...] | None = None
         self._out_of_sight = ""
 
-    def say_below(self, text: str) -> None:
-        """Say something at the end of the frame, beside how many rows of the table in it are out of sight."""
-        self._foot = text
-        subtitle(self, " · ".join(filter(None, (self._out_of_sight, text))))
+    def say_below(self, *phrases: str) -> None:
+        """Say something at the end of the frame, beside how many rows of the table in it are out of sight.
+
+        Args:
+            phrases: What to say, what matters most first: those at the end are left out where there is no room.
+        """
+        self._foot = phrases
+        told = [each for each in (self._out_of_sight, *phrases) if each]
+        while len(told) > 1 and 0 < self.size.width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
+            told.pop()
+        subtitle(self, BETWEEN.join(told))
+
+    def on_resize(self) -> None:
+        """There is room for more, or for less."""
+        if self._foot is not None:
+            self.say_below(*self._foot)
 
     def on_line_view_cut(self, event: LineView.Cut) -> None:
         """Say how many rows are out of sight, where the frame says anything below."""
@@ -53,7 +69,7 @@ class Pane(Vertical):
         counts = " ".join(filter(None, (above, below)))
         self._out_of_sight = f"{counts} more" if counts else ""
         if self._foot is not None:
-            self.say_below(self._foot)
+            self.say_below(*self._foot)
 
     class TitleClicked(Message):
         """The frame was clicked twice at its top.
