@@ -360,6 +360,25 @@ async def test_changes_while_a_replay_is_under_way_are_replayed_once_together(se
     assert controller.outcome.plan == controller.plan
 
 
+@pytest.mark.parametrize(("seconds_unpainted", "shown"), [(3600.0, 1), (0.0, 2)])
+async def test_where_another_replay_was_asked_for_that_comes_first_unless_nothing_was_painted_for_long(
+    session_file, monkeypatch, seconds_unpainted: float, shown: int
+) -> None:
+    monkeypatch.setattr(replaying, "SECONDS_OF_A_SHORT_REPLAY", 3600.0)
+    monkeypatch.setattr(replaying, "SECONDS_UNPAINTED", seconds_unpainted)
+    opened = await Opened.ready(session_file.path, STALE)
+    controller, bench = opened.controller, opened.bench
+
+    controller.set_value(0, "confirmation", 10, is_final=False)
+    await bench.pass_time()
+    controller.set_value(0, "confirmation", 20, is_final=False)
+    await bench.settle()
+
+    assert Tally(opened.changes)[Change.OUTCOME] == shown
+    assert controller.outcome is not None
+    assert controller.outcome.plan == controller.plan
+
+
 async def test_cache_misses_are_explained_in_a_thread_and_never_while_a_limit_is_dragged(session_file) -> None:
     opened = await Opened.ready(session_file.path, STALE)
     controller, bench = opened.controller, opened.bench

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_REPLAYS = 1 / 60
 """A frame."""
+SECONDS_OF_A_SHORT_REPLAY = SECONDS_BETWEEN_REPLAYS / 2
+"""What comes of one that took longer is shown, whatever is asked for by then."""
+SECONDS_UNPAINTED = 2 * SECONDS_BETWEEN_REPLAYS
+"""However many plans are asked for, what comes of one of them is painted so often."""
 SECONDS_UNTOLD = 0.15
 """A replay that takes longer is told."""
 SECONDS_TO_STAND = 0.06
@@ -58,7 +62,7 @@ class Replaying:
         self._take = take
         self._stands = stands
         self._wanted = 0
-        self.began = self.took = 0.0
+        self.began = self.took = self._painted_at = 0.0
         self.forget()
 
     def forget(self) -> None:
@@ -116,6 +120,9 @@ class Replaying:
         if opened.call != asked_at:
             outcome = outcome.at(opened.call)
         self._newest = outcome
+        if await self._is_outdated(request):
+            self._begin()
+            return
         async with opened.host.one_frame():
             self._tell_done()
             if request > self._shown:
@@ -126,7 +133,15 @@ class Replaying:
         if request == self._wanted:
             opened.host.later(SECONDS_TO_STAND, partial(self._stand, outcome))
 
+    async def _is_outdated(self, request: int) -> bool:
+        """Whether a newer plan is asked for, and its replay can come first: it is soon done, what is shown not old."""
+        if monotonic() - self.began > SECONDS_OF_A_SHORT_REPLAY:
+            return False
+        await self._opened.host.take_newest_move()
+        return self._shown < request != self._wanted and monotonic() - self._painted_at < SECONDS_UNPAINTED
+
     async def _painted(self, request: int) -> None:
+        self._painted_at = monotonic()
         await self._opened.host.take_newest_move()
         self.is_under_way = False
         self.took = monotonic() - self.began

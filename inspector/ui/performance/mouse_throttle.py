@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App
+from textual.widget import Widget
 
 from inspector.ui.performance.frame_batching import FRAME
 
 if TYPE_CHECKING:
     from textual.timer import Timer
-    from textual.widget import Widget
 
 BETWEEN_MOVES = FRAME
 """Seconds: what a move leads to is worked out once a frame. To follow more of them would only hold that up."""
@@ -86,7 +86,9 @@ async def take_newest_move(widget: Widget) -> None:
     holder = app.mouse_captured
     if holder is None:
         return
+    # The screen may be who waits here, and take no message until then.
+    on_the_way = [node for node in holder.ancestors_with_self if isinstance(node, Widget) and node is not holder.screen]
     for _ in range(TURNS_OF_MESSAGES):
         await asyncio.sleep(0)
-        if not any(node.message_queue_size for node in holder.ancestors_with_self):
+        if not any(node.message_queue_size for node in on_the_way):
             break
