@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from inspector.report.document import Report, SessionFacts
     from inspector.report.tables import FigureCells, Step
+
+RECORDED: Final = "recorded"
+"""The column of what the provider reported."""
 
 PARTS_OF = {"cost_usd": "of the cost", "prompt_tokens": "of the prompt"}
 """What a saving may be a percentage of."""
@@ -96,7 +99,7 @@ def columns_of(report: Report, *, is_merged: bool = False) -> list[Column]:
         report: The report.
         is_merged: One column for what was recorded and the baseline where every total of the two is the same.
     """
-    recorded = [Column("recorded", ("recorded",))] if report.recorded is not None else []
+    recorded = [Column(RECORDED, ("recorded",))] if report.recorded is not None else []
     if recorded and is_merged and _is_recorded(report.baseline, report.recorded):
         recorded = []
     plans = [

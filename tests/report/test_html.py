@@ -383,14 +383,17 @@ def test_a_month_of_runs_that_nobody_counted_is_said_to_be_one_wherever_it_stand
     assert "24 are assumed" in "".join(cell.text for cell in below.cells)
 
 
-def test_what_was_recorded_is_no_column_of_its_own_where_the_baseline_says_the_same() -> None:
+def test_what_was_recorded_is_a_column_of_its_own_and_explained_unless_the_baseline_says_the_same() -> None:
     report = reported()
     assert report.recorded is not None
 
-    def heads(report: Report) -> tuple[str, ...]:
+    def totals(report: Report) -> tuple[list[str], tuple[str, ...]]:
         section = next(each for each in page_content(report).sections if each.name == "totals")
-        return section.parts[0].head
+        *lines, table = section.parts
+        return ["".join(cell.text for cell in line.cells) for line in lines], table.head
 
-    assert heads(report) == ("figure", "baseline", "plan A")
+    assert totals(report) == ([], ("figure", "baseline", "plan A"))
     other = structs.replace(report.recorded, prompt_tokens=1)
-    assert heads(structs.replace(report, recorded=other)) == ("figure", "recorded", "baseline", "plan A")
+    said, head = totals(structs.replace(report, recorded=other))
+    assert head == ("figure", "recorded", "baseline", "plan A")
+    assert "in which what was not reported is estimated. Plans are compared with it." in said[0]

@@ -27,7 +27,7 @@ from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.text import models_named
-from inspector.report.totals import carried_title, columns_of, plan_letter, series_names, totals_rows
+from inspector.report.totals import RECORDED, carried_title, columns_of, plan_letter, series_names, totals_rows
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from inspector.report.catalogue import PlanFacts
     from inspector.report.document import Ledger, Report, SavingPlanFacts
     from inspector.report.pages.model import Part
+
+RECORDED_AND_BASELINE = (
+    "Recorded is what the provider reported; the baseline is the same session with nothing cut, in which what was not "
+    "reported is estimated."
+)
 
 MOST_ROWS = 200
 """Rows of the table behind a chart over calls; more calls than that share rows."""
@@ -62,7 +67,11 @@ def totals_section(report: Report, figures: FigureCells) -> Section:
     columns = columns_of(report, is_merged=True)
     rows = ((Cell(row.label), *row.cells) for row in totals_rows(report, figures, columns, Output.PAGE))
     head = ("figure", *(column.title for column in columns))
-    return Section("totals", "Totals", (Table("Totals over all calls", head, tuple(rows)),))
+    parts: list[Part] = [Table("Totals over all calls", head, tuple(rows))]
+    if columns[0].title == RECORDED:
+        compared = " Plans are compared with it." if report.plans else ""
+        parts.insert(0, Line((Cell(f"{RECORDED_AND_BASELINE}{compared}"),)))
+    return Section("totals", "Totals", tuple(parts))
 
 
 def facts_table(report: Report, figures: FigureCells) -> Table:
