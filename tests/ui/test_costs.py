@@ -287,7 +287,7 @@ async def test_where_responses_were_longer_than_the_file_says_the_cost_is_an_est
         assert "recorded $" not in run.text()
 
 
-async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goes_to_its_row(running, tmp_path):
+async def test_a_compaction_says_what_it_removed_enter_goes_to_its_row_and_its_prompts_are_explained(running, tmp_path):
     path = shutil.copy(ROOT / "sample_sessions" / "coding-agent.jsonl", tmp_path / "compacted.jsonl")
     async with running(Path(path), size=(120, 36)) as run:
         costs = await Costs.opened(run)
@@ -301,6 +301,11 @@ async def test_a_recorded_compaction_says_what_it_removed_and_kept_and_enter_goe
         await run.tap("enter")
         await run.until(lambda: run.on_top != "costs")
         await run.until_shown("▶── compaction, prompt 76,938 → 19,880 tokens, removed 132 blocks")
+        await run.tap("E")
+        await run.until_open("explain")
+        await run.until_shown("the prompt before it, of call ")
+        before, after, *_ = (row.cells["value"].text for row in table_on_top(run).rows)
+        assert (before, after) == ("76,938 tokens", "19,880 tokens")
 
 
 async def test_totals_say_what_each_of_several_models_cost(running, corpus: Path, tmp_path: Path):

@@ -25,6 +25,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
+from inspector.ui.timeline.boundaries import calls_around
 from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
 """Parts of the main screen."""
+BOUNDARY = "boundary"
+"""A row of the timeline that stands for a compaction, or for where else a context begins."""
 
 _COST_NAMES: Final = {
     "cost_usd": "cost with the plan",
@@ -59,7 +62,8 @@ def explained_focus(
 
     Args:
         outcome: What the screen shows.
-        focus: The part, and the block under the cursor, -1 for none. One that was not replayed yet is none, too.
+        focus: The part, and the block under the cursor, the first one behind a boundary, -1 for none. One that was not
+            replayed yet is none, too.
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
         search: Finds where the session used what its tool results said.
@@ -67,6 +71,8 @@ def explained_focus(
     part, block = focus
     if part == TIMELINE and 0 <= block < len(outcome.state.sent):
         return _of_block(outcome, block), 0
+    if part == BOUNDARY:
+        return _of_boundary(outcome, block), 0
     if part == CHART:
         return _of_prompts(outcome), 0
     if part == PLAN:
@@ -107,13 +113,29 @@ def _of_block(outcome: Outcome, block: int) -> tuple[Explained, ...]:
     )
 
 
+def _of_boundary(outcome: Outcome, block: int) -> tuple[Explained, ...]:
+    around = calls_around(outcome.inputs.history, block)
+    if around is None:
+        return _of_prompts(outcome)
+    prompts = zip(("before", "after"), around, strict=True)
+    told = [
+        Explained(f"the prompt {when} it, of call {call + 1:,}", prompt_explanation(outcome.replay, call))
+        for when, call in prompts
+    ]
+    return (*told, _of_overhead(outcome))
+
+
 def _of_prompts(outcome: Outcome) -> tuple[Explained, ...]:
     call, count = outcome.state.call, outcome.inputs.history.call_count
     name = "the next prompt" if call >= count else f"the prompt of call {call + 1:,}"
     found = [Explained(name, prompt_explanation(outcome.replay, call))]
     if outcome.replay is not outcome.baseline and call < count:
         found.append(Explained("  without the plan", prompt_explanation(outcome.baseline, call)))
-    return (*found, Explained("system prompt and tools, fitted to all calls", overhead_explanation(outcome.inputs)))
+    return (*found, _of_overhead(outcome))
+
+
+def _of_overhead(outcome: Outcome) -> Explained:
+    return Explained("system prompt and tools, fitted to all calls", overhead_explanation(outcome.inputs))
 
 
 def _of_plan(outcome: Outcome) -> tuple[Explained, ...]:

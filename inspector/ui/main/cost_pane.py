@@ -202,8 +202,8 @@ class CostPane(CostBar, FailingPart):
         """Say how the figures the cursor is on are calculated.
 
         Args:
-            part: Which part of the screen has it: `timeline`, `chart`, `plan` or `cost`.
-            block: On which block it is, -1 for none.
+            part: Which part of the screen has it: `timeline`, `boundary` (a row of it), `chart`, `plan` or `cost`.
+            block: On which block it is, the first one behind a boundary, -1 for none.
         """
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:

@@ -130,6 +130,12 @@ class TimelinePane(SessionPane):
         return -1 if self._timeline is None else self._timeline.cursor_block
 
     @property
+    def is_on_boundary(self) -> bool:
+        """Whether the cursor is on the row of a compaction, or of where else a context begins."""
+        view, row = self.view, self.row
+        return view is not None and row >= 0 and bool(view.rows.boundary[row] >= 0)
+
+    @property
     def own_block(self) -> int:
         """The same, and -1 for a row of a subagent with a file of its own."""
         view, row = self.view, self.row
