@@ -303,7 +303,7 @@ async def test_a_compaction_says_what_it_removed_enter_goes_to_its_row_and_its_p
         await run.until_shown("▶── compaction, prompt 76,938 → 19,880 tokens, removed 132 blocks")
         await run.tap("E")
         await run.until_open("explain")
-        await run.until_shown("the prompt before it, of call ")
+        await run.until_shown("prompt before it, call 25")
         before, after, *_ = (row.cells["value"].text for row in table_on_top(run).rows)
         assert (before, after) == ("76,938 tokens", "19,880 tokens")
 

@@ -119,7 +119,7 @@ def _of_boundary(outcome: Outcome, block: int) -> tuple[Explained, ...]:
         return _of_prompts(outcome)
     prompts = zip(("before", "after"), around, strict=True)
     told = [
-        Explained(f"the prompt {when} it, of call {call + 1:,}", prompt_explanation(outcome.replay, call))
+        Explained(f"prompt {when} it, call {call + 1:,}", prompt_explanation(outcome.replay, call))
         for when, call in prompts
     ]
     return (*told, _of_overhead(outcome))
