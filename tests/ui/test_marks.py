@@ -49,7 +49,7 @@ async def test_the_marks_of_the_rule_under_the_cursor_stand_below_with_the_entry
             "written",
         ]
         assert "earlier mark" in run.text()
-        assert "behind: system prompt, last 3 messages · ~ projected" in run.text()
+        assert "~ projected · behind: system prompt, last 3 messages" in run.text()
         rule = next(each for each in study.found.rules if each.rule is MarkRule.HERMES_19)
         for number, mark in enumerate(study.found.marks_at(rule, 33), start=1):
             assert study.places.text(number, "tokens") == f"{mark.tokens:,}"

@@ -67,3 +67,10 @@ def test_a_rule_fills_the_row_and_keeps_what_fits_of_its_label() -> None:
     assert rule("compaction", 20) == "── compaction ──────"
     assert rule("compaction", 12) == "── compa… ──"
     assert rule("compaction", 4) == "────"
+
+
+def test_a_rule_leaves_out_whole_parts_of_a_label_that_is_too_long() -> None:
+    label = "compaction, prompt 174,829 → 19,596 tokens, removed 681 blocks"
+    assert rule(label, 80).startswith(f"── {label} ─")
+    assert rule(label, 60) == "── compaction, prompt 174,829 → 19,596 tokens ──────────────"
+    assert rule(label, 30) == "── compaction ────────────────"

@@ -211,7 +211,7 @@ class CompositionScreen(StudyScreen):
         parts.table = part_table(composition)
         at = context.call if composition.scope is Scope.WINDOW else None
         scale = scale_words(replay.inputs.scale, at)
-        pane.say_below(self._largest(composition), legend_of(parts.table), scale)
+        pane.say_below(legend_of(parts.table), self._largest(composition), scale)
         self._show_blocks()
 
     def _largest(self, composition: ContextBreakdown) -> str:

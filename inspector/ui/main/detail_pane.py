@@ -121,8 +121,7 @@ class DetailPane(SessionPane):
             from inspector.ui.detail.need import detail_of_need
 
             content = detail_of_need(content, need, session)
-        if view.rows.boundary[row] >= 0:
-            boundary = view.rows.boundaries[view.rows.boundary[row]]
+        if (boundary := self._rows.boundary) is not None:
             baseline = None if outcome is None else outcome.baseline
             content = detail_of_boundary(content, boundary, table, baseline, self._aftermath_of(boundary))
         if not content.shows_the_same(self._detail.content):

@@ -378,7 +378,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         """Say how the figures the cursor is on are calculated."""
         part = next((name for name in ("chart", "plan", "cost") if self.pane_focus.is_in(name)), "timeline")
         block = self.timeline.cursor_block if part == "timeline" and self.timeline.is_open else -1
-        if part == "timeline" and self.timeline.is_on_boundary:
+        if part == "timeline" and self.timeline.boundary is not None:
             part = "boundary"
         self.cost.explain(part if self.timeline.is_open else "cost", block)
 

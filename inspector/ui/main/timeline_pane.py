@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from inspector.ui.controller.session import SessionController
     from inspector.ui.outcome import Outcome
     from inspector.ui.timeline.arrangement import Arrangement, Order
+    from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.timeline.view import TimelineView
     from inspector.ui.timeline.widget import Timeline
     from inspector.ui.toolkit.find_bar import FindBar
@@ -130,10 +131,11 @@ class TimelinePane(SessionPane):
         return -1 if self._timeline is None else self._timeline.cursor_block
 
     @property
-    def is_on_boundary(self) -> bool:
-        """Whether the cursor is on the row of a compaction, or of where else a context begins."""
+    def boundary(self) -> Boundary | None:
+        """The compaction whose row is under the cursor, or where else a context begins; None on any other row."""
         view, row = self.view, self.row
-        return view is not None and row >= 0 and bool(view.rows.boundary[row] >= 0)
+        place = -1 if view is None or row < 0 else int(view.rows.boundary[row])
+        return None if view is None or place < 0 else view.rows.boundaries[place]
 
     @property
     def own_block(self) -> int:

@@ -201,7 +201,7 @@ class MarksScreen(StudyScreen):
         call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
         # A small screen has no room for the column that says it.
         behind = "" if is_replayed else f"behind: {rule.rule.about}"
-        self.query_one("#rules-pane", Pane).say_below(behind, legend_of(self.rules.table))
+        self.query_one("#rules-pane", Pane).say_below(legend_of(self.rules.table), behind)
         marks = () if is_replayed else found.marks_at(rule, call)
         placeholder.display, self.places.display = not marks, bool(marks)
         if not marks and self.places.has_focus:
