@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -133,12 +133,15 @@ def test_subagents_of_the_same_tool_call_id_in_unrelated_sessions_all_count(tmp_
 
 @pytest.mark.parametrize("longer", ["origin", "copy"])
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_calls_that_goose_copied_into_a_session_count_once(tmp_path: Path, longer: str, processes: str) -> None:
+@pytest.mark.parametrize("usage", [{}, {"usage": goose_store.used((1_000, 600, 300, 20))}])
+def test_calls_that_goose_copied_into_a_session_count_once(
+    tmp_path: Path, longer: str, processes: str, usage: dict[str, Any]
+) -> None:
     script = GooseScript()
     script.user("hi")
-    script.answer(goose_store.request("c1"))
+    script.answer(goose_store.request("c1"), **usage)
     script.user(goose_store.response("c1", "found"))
-    script.answer("done")
+    script.answer("done", **usage)
     copy = GooseScript([*script.messages])
     for lines, name in ((script, "origin"), (copy, "copy")):
         for number in range(4 if longer == name else 1):
@@ -153,6 +156,12 @@ def test_calls_that_goose_copied_into_a_session_count_once(tmp_path: Path, longe
         goose_store.session("20260301_2", updated_at="2026-03-01 11:00:00"),
         *script.statements("20260301_1"),
         *copy.statements("20260301_2"),
+        # The ledger is not copied.
+        *[
+            goose_store.ledger("20260301_1", script.messages[place]["created"], (1_000, 600, 300, 20))
+            for place in (1, 3)
+        ],
+        tables=goose_store.LEDGER_TABLES,
     )
 
     calls = calls_of(folder, "--processes", processes)

@@ -28,6 +28,20 @@ CREATE TABLE messages (
 );
 """
 
+LEDGER = """
+ALTER TABLE messages ADD COLUMN message_id TEXT;
+ALTER TABLE sessions ADD COLUMN accumulated_cost REAL;
+ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;
+CREATE TABLE usage_ledger (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    created_timestamp INTEGER NOT NULL, model TEXT, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER,
+    cache_read_tokens INTEGER, cache_write_tokens INTEGER, cost REAL, cost_source TEXT, is_compaction INTEGER DEFAULT 0
+);
+"""
+
+LEDGER_TABLES = TABLES + LEDGER
+"""The tables since schema 15."""
+
 FIRST_TABLES = (
     TABLES.replace(", metadata_json TEXT", "")
     .replace("name TEXT NOT NULL DEFAULT '', ", "")
@@ -56,16 +70,31 @@ def response(call: str, *items: Any, **value: Any) -> Message:
     }
 
 
+def used(tokens: tuple[int, int, int, int], **more: Any) -> Message:
+    """What a message says of its response: prompt, read from and written to caches, output."""
+    names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+    return {**dict(zip(names, tokens, strict=True)), "totalTokens": tokens[0] + tokens[3], **more}
+
+
+def ledger(
+    session: str, time: int, tokens: tuple[int, int, int, int], model: str | None = "m1", **more: Any
+) -> Statement:
+    """A row of the ledger; tokens as in `used`."""
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    columns = {**dict(zip(names, tokens, strict=True)), "total_tokens": tokens[0] + tokens[3], **more}
+    return insert("usage_ledger", {"session_id": session, "created_timestamp": time, "model": model, **columns})
+
+
 @dataclass
 class GooseScript:
     """A conversation being held, message by message."""
 
     messages: list[Message] = field(default_factory=list)
 
-    def add(self, role: str, *parts: Any, visible: tuple[bool, bool] = (True, True)) -> Message:
-        """Add a message; whether the person and the model see it."""
+    def add(self, role: str, *parts: Any, visible: tuple[bool, bool] = (True, True), **about: Any) -> Message:
+        """Add a message; whether the person and the model see it, and what else its metadata says."""
         content = [part if isinstance(part, dict) else {"type": "text", "text": part} for part in parts]
-        metadata = {"userVisible": visible[0], "agentVisible": visible[1]}
+        metadata = {"userVisible": visible[0], "agentVisible": visible[1], **about}
         made = {"role": role, "created": 1_772_359_200 + len(self.messages), "content": content, "metadata": metadata}
         self.messages.append(made)
         return made

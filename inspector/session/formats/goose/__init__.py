@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession, Format, home_of
-from inspector.session.formats.goose.records import TABLES, has_own_parts, is_export, is_message, is_metadata
+from inspector.session.formats.goose.records import (
+    CARRIED_RECORDS,
+    OF_THEIR_OWN,
+    TABLES,
+    has_own_parts,
+    is_export,
+    is_message,
+    is_metadata,
+)
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
@@ -28,7 +36,7 @@ class GooseFormat(Format):
         "goose/sessions in ~/.local/share or $XDG_DATA_HOME, Block/goose in Application Support or %APPDATA%, or"
         " data/sessions in $GOOSE_PATH_ROOT; `goose session export` anywhere"
     )
-    exact = "nothing: tokens are recorded for whole sessions alone"
+    exact = "tokens of calls since schema 15 of the database (July 2026), as far as providers report them"
 
     def recognise(self, sample: Sample) -> str:
         if sample.is_directory:
@@ -74,6 +82,14 @@ class GooseFormat(Format):
         from inspector.session.sqlite import read_database
 
         return read_database(path, partial(sessions_inside, path))
+
+    def locate(self, path: Path, identifier: str) -> Path | None:
+        file = Locator.of(path).file
+        is_known = identifier and identifier not in OF_THEIR_OWN
+        return Locator(file, identifier).path if is_known and Sample(file).is_database else None
+
+    def is_bookkeeping(self, count_name: str) -> bool:
+        return count_name == CARRIED_RECORDS
 
 
 FORMATS = (GooseFormat(),)

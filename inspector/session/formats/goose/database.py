@@ -1,4 +1,4 @@
-"""The tables of Goose's database (`crates/goose/src/session/session_manager.rs` in block/goose)."""
+"""The tables of Goose's database (`crates/goose/src/session/session_manager.rs` in aaif-goose/goose, to schema 17)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from inspector.session.builder import SessionBuilder
 from inspector.session.files import Locator
 from inspector.session.format import ContainedSession
 from inspector.session.formats.goose.reader import GooseMessage, blocks_of_record, describe, fill, goose_message
+from inspector.session.formats.goose.records import CARRIED_RECORDS, OF_THEIR_OWN
+from inspector.session.formats.goose.usage import LEDGER, LEDGER_COLUMNS, ledger_row, settle_ledger
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.values import clean_string, mapping, seconds_of_any, string
-from inspector.session.model import Origin
+from inspector.session.model import LinkKind, Origin, SessionLink
 from inspector.session.sqlite import KnownRows, Selector
 from inspector.session.sqlite_reader import RowInterpreter, RowsGoneError
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Container
     from pathlib import Path
 
     from inspector.session.blocks import TextBlock
+    from inspector.session.formats.goose.usage import LedgerRow
     from inspector.session.sqlite import Columns, Row
 
-SESSION_COLUMNS = ("id", "name", "description", "working_dir", "session_type", "updated_at", "model_config_json")
+SESSION_COLUMNS = (
+    *("id", "name", "description", "working_dir", "session_type", "updated_at", "model_config_json"),
+    "parent_session_id",
+)
 
 MESSAGE_COLUMNS = ("id", "message_id", "role", "content_json", "created_timestamp", "metadata_json")
-
-OF_THEIR_OWN = frozenset({"hidden", "sub_agent"})
-"""Types of sessions that no person began."""
 
 MESSAGE = "message "
 """What the names of rows begin with."""
@@ -45,6 +49,9 @@ class GooseRows(RowInterpreter):
         super().__init__()
         self._session = session
         self._about: Row = {}
+        self._parent = ""
+        self._children: list[str] = []
+        self._ledger: list[LedgerRow | None] = []
         self._entries: list[GooseMessage] = []
         self._known = KnownRows(_entry)
         self._columns: Columns = {}
@@ -63,9 +70,12 @@ class GooseRows(RowInterpreter):
         self._about = next((row for row in sessions if row["id"] == self._session), {})
         if not self._about:
             raise RowsGoneError(f"no session {self._session}".strip())
+        self._parent = parent_of(self._about, {string(row["id"]) for row in sessions})
+        self._children = [string(row["id"]) for row in sessions if row.get("parent_session_id") == self._session]
         condition = "WHERE session_id = ? ORDER BY id"
         self._known.begin()
         self._entries = self._known.made_of(*selector.select("messages", MESSAGE_COLUMNS, condition, self._session))
+        self._ledger = [ledger_row(row) for row in selector.rows(LEDGER, LEDGER_COLUMNS, condition, self._session)]
 
     def settle(self) -> None:
         """Put the session together from what was read."""
@@ -74,8 +84,19 @@ class GooseRows(RowInterpreter):
         builder.record_counts["session"] += 1
         for role, count in Counter(entry.role for entry in self._entries).items():
             builder.record_counts[f"message:{role.value}"] += count
+        requests = [row for row in self._ledger if row is not None]
+        for name, count in (("usage", len(requests)), (CARRIED_RECORDS, len(self._ledger) - len(requests))):
+            if count:
+                builder.record_counts[name] = count
+        fill(builder, self._entries)
         model = mapping(json_in(string(self._about.get("model_config_json"))))
-        fill(builder, self._entries, string(model.get("model_name")))
+        settle_ledger(builder, requests, string(model.get("model_name")))
+        if self._parent:
+            builder.link(SessionLink(LinkKind.PARENT, self._parent))
+        known = {link.identifier for link in builder.links.values()}
+        for child in self._children:
+            if child not in known:
+                builder.link(SessionLink(LinkKind.SUBAGENT, child))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
@@ -89,25 +110,38 @@ class GooseRows(RowInterpreter):
         return compact_json(rows[0]).encode(errors="replace") if rows else None
 
 
+def parent_of(row: Row, sessions: Container[str]) -> str:
+    """The session that started one as its subagent, as far as it is recorded and still there; empty for none."""
+    parent = string(row.get("parent_session_id"))
+    return parent if parent in sessions and parent != row["id"] else ""
+
+
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
     """The sessions in a database, newest first."""
+    rows = _sessions(Selector(connection))
+    identifiers = {string(row["id"]) for row in rows}
     return [
         ContainedSession(
             path=Locator(path, string(row["id"])).path,
             identifier=string(row["id"]),
             title=clean_text(string(row.get("name")) or string(row.get("description"))),
-            # Which session started a subagent's is not recorded, only that one did.
-            parent=string(row.get("session_type")) if string(row.get("session_type")) in OF_THEIR_OWN else "",
+            # Older versions do not record which session started a subagent's, only that one did.
+            parent=parent_of(row, identifiers) or ("" if _is_of_person(row) else string(row.get("session_type"))),
             working_directory=clean_string(row.get("working_dir")),
             modified=seconds_of_any(row.get("updated_at")) or 0.0,
         )
-        for row in _sessions(Selector(connection))
+        for row in rows
     ]
 
 
 def sessions_of_people(sessions: list[Row]) -> list[Row]:
     """Those that a person began."""
-    return [row for row in sessions if string(row.get("session_type")) not in OF_THEIR_OWN]
+    identifiers = {string(row["id"]) for row in sessions}
+    return [row for row in sessions if _is_of_person(row) and not parent_of(row, identifiers)]
+
+
+def _is_of_person(row: Row) -> bool:
+    return string(row.get("session_type")) not in OF_THEIR_OWN
 
 
 def _sessions(selector: Selector) -> list[Row]:

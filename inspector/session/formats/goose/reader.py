@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from inspector.session.blocks import TextBlock, text_block
 from inspector.session.builder import SessionBuilder, Thread
 from inspector.session.formats.goose.records import NAME, REQUESTS, is_export, is_metadata
+from inspector.session.formats.goose.usage import in_metadata
 from inspector.session.json.codec import clean_text, compact_json, json_in
 from inspector.session.json.lines import object_of
 from inspector.session.json.nodes import objects_among
@@ -16,16 +17,16 @@ from inspector.session.json.values import clean_string, mapping, objects, second
 from inspector.session.json_reader import JsonReader
 from inspector.session.jsonl_reader import JsonlReader
 from inspector.session.media import media_of_all
-from inspector.session.model import BlockKind, Compaction, Media, Message, Origin, Role
+from inspector.session.model import BlockKind, Compaction, LinkKind, Media, Message, Origin, Role, SessionLink
 from inspector.session.reader import Record, RecordInterpreter
 from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.json.nodes import Node
-    from inspector.session.model import Block
+    from inspector.session.model import Block, Usage
     from inspector.session.reader import Reader
 
 
@@ -42,13 +43,16 @@ def blocks_of_goose_message(message: Mapping[str, Any], origin: Origin) -> list[
         message: The message.
         origin: Where it stands.
     """
-    content = message.get("content")
-    if isinstance(message.get("content_json"), str):
-        content = json_in(message["content_json"])
+    content = _content_of(message)
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     text_kind = BlockKind.ASSISTANT_TEXT if message.get("role") == "assistant" else BlockKind.USER_TEXT
     return [_block(part, text_kind, origin.at(index)) for index, part in enumerate(sequence(content))]
+
+
+def _content_of(message: Mapping[str, Any]) -> Any:
+    stored = message.get("content_json")
+    return json_in(stored) if isinstance(stored, str) else message.get("content")
 
 
 def _block(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
@@ -129,6 +133,9 @@ def _images(items: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
 
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
+SUBAGENT = "subagent_session_id"
+"""What a result of `delegate`, and of `load` later, names the session of the subagent by."""
+
 GO_ON = "Your context was compacted"
 """How the message begins that follows a summary."""
 
@@ -143,6 +150,10 @@ class GooseMessage(Struct, frozen=True, gc=False):
         identifier: Its id; empty where it has none.
         for_model: It is visible to the model.
         for_person: It is visible to the person.
+        usage: What the provider reported for the response that ends here, or None.
+        model: The model that answered, where the message says so.
+        response: What rows of one response have in common; empty where nothing says.
+        subagents: The tool calls whose results are here that started a subagent, each with the session it ran in.
     """
 
     role: Role
@@ -151,6 +162,10 @@ class GooseMessage(Struct, frozen=True, gc=False):
     identifier: str = ""
     for_model: bool = True
     for_person: bool = True
+    usage: Usage | None = None
+    model: str = ""
+    response: str = ""
+    subagents: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_spoken(self) -> bool:
@@ -170,6 +185,7 @@ def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
     if isinstance(message.get("metadata_json"), str):
         about = json_in(message["metadata_json"])
     marks = mapping(about)
+    inference = mapping(marks.get("inference"))
     return GooseMessage(
         role=ROLES.get(string(message.get("role")), Role.OTHER),
         blocks=tuple(made.block for made in blocks_of_goose_message(message, origin)),
@@ -177,7 +193,20 @@ def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
         identifier=string(message.get("id")) or string(message.get("message_id")) or origin.locator,
         for_model=marks.get("agentVisible") is not False,
         for_person=marks.get("userVisible") is not False,
+        usage=in_metadata(marks.get("usage")),
+        model=clean_string(inference.get("resolvedModel")) or clean_string(inference.get("requestedModel")),
+        response=string(message.get("message_id")) or string(message.get("id")),
+        subagents=tuple(_subagents(_content_of(message))),
     )
+
+
+def _subagents(content: Any) -> Iterator[tuple[str, str]]:
+    for part in objects(content):
+        if part.get("type") == "toolResponse":
+            value = mapping(mapping(part.get("toolResult")).get("value"))
+            session = clean_string(mapping(value.get("_meta")).get(SUBAGENT))
+            if session:
+                yield clean_string(part.get("id")), session
 
 
 def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = "") -> None:
@@ -202,14 +231,33 @@ def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = 
         if not is_sent or entry.role is not Role.ASSISTANT or entry.goes_on:
             thread.add(_message(entry, is_sent=is_sent), is_sent=is_sent)
             continue
-        # What follows without a word of the other side is the same response.
-        while index < len(entries) and _continues(entries[index], is_now=index >= last):
-            entry = structs.replace(entry, blocks=entry.blocks + _named(entries[index], names).blocks)
+        # What follows without a word of the other side is the same response, which usage ends where it is noted.
+        while index < len(entries) and _continues(entry, entries[index], is_now=index >= last):
+            following = _named(entries[index], names)
+            entry = structs.replace(
+                entry,
+                blocks=entry.blocks + following.blocks,
+                usage=following.usage or entry.usage,
+                model=following.model or entry.model,
+            )
             index += 1
-        thread.respond(_message(entry), model=model)
+        thread.respond(_message(entry), model=entry.model or model, usage=entry.usage)
+    _link_subagents(builder, entries)
 
 
-def _continues(entry: GooseMessage, *, is_now: bool) -> bool:
+def _link_subagents(builder: SessionBuilder, entries: Sequence[GooseMessage]) -> None:
+    """Link each subagent with the call that started it: later ones ask how it does."""
+    started: dict[str, str] = {}
+    for entry in entries:
+        for call, session in entry.subagents:
+            started.setdefault(session, call)
+    for session, call in started.items():
+        builder.link(SessionLink(LinkKind.SUBAGENT, session, None, call))
+
+
+def _continues(begun: GooseMessage, entry: GooseMessage, *, is_now: bool) -> bool:
+    if begun.usage is not None and not (entry.response and entry.response == begun.response):
+        return False
     is_sent = entry.is_spoken and (entry.for_model or not is_now)
     return is_sent and entry.role is Role.ASSISTANT and not entry.goes_on
 
@@ -281,6 +329,8 @@ class GooseInterpreter(RecordInterpreter):
             self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             entries.append(goose_message(value, Origin(item.offset, item.length)))
         model = mapping(fields.value_of("model_config")).get("model_name")
+        if parent := string(fields.value_of("parent_session_id")):
+            self.builder.link(SessionLink(LinkKind.PARENT, parent))
         fill(self.builder, entries, string(model))
 
     def settle(self) -> None:

@@ -17,6 +17,12 @@ TABLES = {
 }
 """The tables, and columns of them, by which a database is told to be Goose's."""
 
+OF_THEIR_OWN = frozenset({"hidden", "sub_agent"})
+"""Types of sessions that no person began."""
+
+CARRIED_RECORDS = "usage:carried forward"
+"""What rows of the ledger are counted under that are no requests."""
+
 REQUESTS = frozenset({"toolRequest", "frontendToolRequest"})
 
 UNSENT = frozenset(

@@ -1,0 +1,157 @@
+"""What Goose records of usage: with the message that ends a response, and in a ledger of every request.
+
+Source, of aaif-goose/goose: `insert_usage_ledger_row`, `record_usage_metrics` and the 15th migration in
+`crates/goose/src/session/session_manager.rs`; `MessageUsage` in `message.rs` and `Usage` in `token_usage.rs`, both in
+`crates/goose-provider-types/src/conversation`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from inspector.session.json.values import clean_string, count, mapping, seconds_of_any, string
+from inspector.session.model import SideCall, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from inspector.session.builder import SessionBuilder
+    from inspector.session.model import Call
+    from inspector.session.sqlite import Row
+
+LEDGER = "usage_ledger"
+
+LEDGER_COLUMNS = (
+    *("id", "created_timestamp", "model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
+    *("cost_source", "is_compaction"),
+)
+
+CARRIED = "carried_forward"
+"""The source of what sessions had cost before there was a ledger: a sum, and no request."""
+
+COMPACTION, UNSAID = "compaction", "request without a message"
+"""What requests are for that are no answers of the conversation."""
+
+
+def usage_of(prompt: object, read: object, written: object, output: object) -> Usage | None:
+    """Usage as Goose counts it: prompts hold what caches did. It is added to those that are too small for that."""
+    whole, from_cache, to_cache = count(prompt), count(read), count(written)
+    uncached = whole - from_cache - to_cache
+    return Usage(
+        uncached=whole if uncached < 0 else uncached,
+        cache_read=from_cache,
+        cache_write_5m=to_cache,
+        output=count(output),
+    ).unless_zero()
+
+
+def in_metadata(value: object) -> Usage | None:
+    """What a message says of the response that it ends."""
+    fields = mapping(value)
+    if fields.get("isCompaction"):
+        return None
+    names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
+    return usage_of(*map(fields.get, names))
+
+
+class LedgerRow(Struct, frozen=True, gc=False):
+    """One request in the ledger.
+
+    Attributes:
+        identifier: Its number.
+        time: When its usage was known, seconds since the epoch, or None.
+        model: The model, in the provider's words.
+        usage: What was reported, or None.
+        is_compaction: It made a summary.
+    """
+
+    identifier: str
+    time: float | None
+    model: str
+    usage: Usage | None
+    is_compaction: bool
+
+
+def ledger_row(row: Row) -> LedgerRow | None:
+    """A row, read; None for one that is no request."""
+    if string(row.get("cost_source")) == CARRIED:
+        return None
+    names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+    return LedgerRow(
+        identifier=str(row.get("id")),
+        time=seconds_of_any(row.get("created_timestamp")),
+        model=clean_string(row.get("model")),
+        usage=usage_of(*map(row.get, names)),
+        is_compaction=bool(row.get("is_compaction")),
+    )
+
+
+def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str) -> None:
+    """Bring the calls of a session and its ledger together: what is left of the ledger was billed beside them.
+
+    A call with usage has the first row left of the same usage. Versions that note no usage with messages are matched by
+    time: a row is written when a response ends, which is not before its message begins.
+
+    Args:
+        builder: Holds the session's calls.
+        rows: The ledger, in order.
+        model: The model of calls that neither their message nor the ledger names one for.
+    """
+    calls = list(builder.calls)
+    requests = list(rows)
+    is_noted = any(call.usage is not None for call in calls)
+    matched = _by_usage(calls, requests) if is_noted else _by_time(calls, requests)
+    for place, call in enumerate(calls):
+        row = matched.get(place)
+        usage = call.usage or (row.usage if row is not None else None)
+        calls[place] = structs.replace(
+            call,
+            usage=usage,
+            # A copy of the session has the message under another number, and no ledger: what was said tells it.
+            identifier="" if usage is not None else call.identifier,
+            model=call.model or (row.model if row is not None else "") or model,
+        )
+    builder.calls[:] = calls
+    of_calls = {row.identifier for row in matched.values()}
+    for row in requests:
+        if row.identifier not in of_calls:
+            purpose = COMPACTION if row.is_compaction else UNSAID
+            builder.side_calls[f"{LEDGER} {row.identifier}"] = SideCall(
+                purpose, row.model or model, row.time, row.usage
+            )
+
+
+def _by_usage(calls: Sequence[Call], rows: Sequence[LedgerRow]) -> dict[int, LedgerRow]:
+    free: dict[Usage, deque[LedgerRow]] = {}
+    for row in rows:
+        if row.usage is not None and not row.is_compaction:
+            free.setdefault(row.usage, deque()).append(row)
+    return {
+        place: free[call.usage].popleft()
+        for place, call in enumerate(calls)
+        if call.usage is not None and free.get(call.usage)
+    }
+
+
+def _by_time(calls: Sequence[Call], rows: Sequence[LedgerRow]) -> dict[int, LedgerRow]:
+    """Rows by the call they belong to, where as many calls began in a second as rows follow before the next began."""
+    begun: dict[float, list[int]] = {}
+    for place, call in enumerate(calls):
+        if call.time is not None:
+            begun.setdefault(call.time, []).append(place)
+    times = sorted(begun)
+    following: dict[float, list[LedgerRow]] = {}
+    for row in rows:
+        before = bisect_right(times, row.time) if row.time is not None else 0
+        if before and not row.is_compaction and row.usage is not None:
+            following.setdefault(times[before - 1], []).append(row)
+    return {
+        place: row
+        for time, found in following.items()
+        if len(found) == len(begun[time])
+        for place, row in zip(begun[time], found, strict=True)
+    }
