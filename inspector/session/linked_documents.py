@@ -98,17 +98,24 @@ class LinkedDocuments:
 
 
 class SidecarFile:
-    """A JSON document that may be missing, be written at the moment, or come later."""
+    """A document that may be missing, be written at the moment, or come later."""
 
-    def __init__(self, path: Path, part: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        part: Callable[[Any], Any] | None = None,
+        decode: Callable[[bytes], Any] = lambda data: lenient_json(data)[0],
+    ) -> None:
         """Begin; nothing is read yet.
 
         Args:
             path: The document.
             part: Gives what of it is of interest, where that is not all: other changes are none.
+            decode: Reads it; None for what cannot be read. JSON where not given.
         """
         self._path = path
         self._part = part
+        self._decode = decode
         self._state: FileState | None = None
         self._value: Any = None
 
@@ -127,7 +134,7 @@ class SidecarFile:
                 data = file.read()
         except (OSError, SessionError):
             return False
-        value = lenient_json(data)[0]
+        value = self._decode(data)
         if value is None:
             return False  # written at the moment; looked at again
         self._state = state

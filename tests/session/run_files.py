@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Record = dict[str, Any]
 
@@ -273,3 +276,14 @@ def inspect_archive(samples: list[Record], compression: int = zipfile.ZIP_DEFLAT
 
 def jsonl(records: list[Record]) -> bytes:
     return b"".join(encoded(record) + b"\n" for record in records)
+
+
+def swe_attempts(turns: Sequence[int], *, best: int | None = None) -> Record:
+    """A run of SWE-agent that tries several times, each time so many steps; the chosen attempt stands in it again."""
+    attempts = [{**swe_run(count), "replay_config": None} for count in turns]
+    for number, attempt in enumerate(attempts):
+        attempt["history"][2]["content"] = f"ISSUE, attempt {number}"
+    if best is None:
+        return {"attempts": attempts}
+    info = {**attempts[best]["info"], "best_attempt_idx": best, "rloop_model_stats": {}}
+    return {"attempts": attempts, **attempts[best], "info": info}

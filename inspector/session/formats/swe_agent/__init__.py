@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from inspector.session.format import Format
-from inspector.session.json.values import mapping, objects, string
+from inspector.session.files import Locator
+from inspector.session.format import ContainedSession, Format
+from inspector.session.json.values import mapping, objects, sequence, string
+from inspector.session.sniff import Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from inspector.session.reader import Reader
-    from inspector.session.sniff import Sample
 
 
 MINI_KEYS = frozenset({"mini_version", "exit_status", "submission"})
@@ -34,6 +36,14 @@ def _is_early(messages: list[Any]) -> bool:
     return observed and all(isinstance(entry.get("role"), str) and "content" in entry for entry in entries)
 
 
+def _is_run(document: Mapping[str, Any]) -> bool:
+    """Whether a document, or an attempt in it, is a run with SWE-agent's steps."""
+    steps = objects(document.get("trajectory"))
+    has_steps = bool(steps) and all("action" in step and "observation" in step for step in steps[:20])
+    is_empty = document.get("trajectory") == [] and "replay_config" in document
+    return (has_steps or is_empty) and (isinstance(document.get("history"), list) or "info" in document)
+
+
 class SweAgentFormat(Format):
     """SWE-agent's trajectories."""
 
@@ -43,18 +53,37 @@ class SweAgentFormat(Format):
 
     def recognise(self, sample: Sample) -> str:
         document = mapping(sample.only_value)
-        steps = objects(document.get("trajectory"))
-        has_steps = bool(steps) and all("action" in step and "observation" in step for step in steps[:20])
-        is_empty = document.get("trajectory") == [] and "replay_config" in document
-        if not (has_steps or is_empty) or not (isinstance(document.get("history"), list) or "info" in document):
+        attempts = objects(document.get("attempts"))
+        if attempts and any(map(_is_run, attempts)):
+            return f"a JSON document with {len(attempts)} of SWE-agent's attempts"
+        if not _is_run(document):
             return ""
-        return f"a JSON document with a trajectory of {len(steps)} of SWE-agent's steps"
+        return f"a JSON document with a trajectory of {len(sequence(document['trajectory']))} of SWE-agent's steps"
 
     def reader(self, path: Path) -> Reader:
+        from inspector.session.formats.swe_agent.configuration import configurations_beside
         from inspector.session.formats.swe_agent.reader import SweInterpreter
         from inspector.session.json_reader import JsonReader
 
-        return JsonReader(path, self.name, SweInterpreter)
+        beside = configurations_beside(path)
+        return JsonReader(path, self.name, lambda: SweInterpreter(path, beside), beside)
+
+    def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:
+        from inspector.session.formats.swe_agent.reader import name_of_attempt, title_of
+
+        attempts = sequence(mapping(Sample(path).only_value).get("attempts"))
+        names = [(name_of_attempt(number), mapping(one).get("environment")) for number, one in enumerate(attempts)]
+        return [
+            ContainedSession(Locator(path, name).path, name, title_of(environment, number))
+            for number, (name, environment) in enumerate(names if len(names) > 1 else ())
+        ]
+
+    def is_copy(self, path: Path) -> bool:
+        """Whether it is what an attempt wrote itself, which the run's own file holds too."""
+        from inspector.session.formats.swe_agent.configuration import attempt_of_folder
+
+        folder = path.absolute().parent
+        return attempt_of_folder(folder) is not None and (folder.parent / path.name).is_file()
 
     def is_bookkeeping(self, count_name: str) -> bool:
         return count_name == "demonstration"

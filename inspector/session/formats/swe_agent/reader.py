@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from inspector.session.errors import SessionError
+from inspector.session.files import SEPARATOR, Locator
 from inspector.session.formats.cache_control import lifetime_of
 from inspector.session.formats.chat import ChatMessage, ChatThread, blocks_of_chat, usage_of
-from inspector.session.json.codec import json_in, lenient_json
+from inspector.session.formats.swe_agent.configuration import (
+    ATTEMPT,
+    attempt_of_folder,
+    model_of_attempt,
+    models_in,
+)
+from inspector.session.json.codec import lenient_json
 from inspector.session.json.nodes import objects_among
-from inspector.session.json.values import mapping, objects, seconds_of_any, sequence, string
+from inspector.session.json.values import clean_string, mapping, objects, seconds_of_any, sequence, string
 from inspector.session.model import Compaction, Origin, RecordedMark, Role
 from inspector.session.reader import DocumentInterpreter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from inspector.session.blocks import TextBlock
     from inspector.session.builder import SessionBuilder
     from inspector.session.json.nodes import Node
+    from inspector.session.linked_documents import SidecarFile
 
 
 FENCE = re.compile(r"```(?:\w+)?[ \t]*\n(?P<command>.*?)\n?```", re.DOTALL)
@@ -107,15 +117,40 @@ def _plain(content: Any) -> Any:
 
 
 class SweInterpreter(DocumentInterpreter):
-    """Makes a session out of a run of SWE-agent."""
+    """Makes a session out of a run of SWE-agent, or of one attempt of a run that tries several times."""
+
+    def __init__(self, path: Path, configurations: Sequence[SidecarFile] = ()) -> None:
+        """Begin.
+
+        Args:
+            path: The trajectory, perhaps with an attempt's name behind it.
+            configurations: Files that may hold the models that were configured.
+        """
+        super().__init__()
+        self._locator = Locator.of(path)
+        self._configurations = configurations
 
     def take_document(self, document: Node) -> None:
-        """Take the run."""
+        """Take the run.
+
+        Raises:
+            SessionError: It has no such attempt.
+        """
         fields = document.fields()
+        attempt = attempt_of_folder(self._locator.file.absolute().parent) or 0
+        attempts = fields.items_of("attempts")
+        if attempts or self._locator.session:
+            best = mapping(fields.value_of("info")).get("best_attempt_idx")
+            attempt = self._chosen(len(attempts), best)
+            fields = attempts[attempt].fields()
+            self.builder.record_counts["attempt"] = len(attempts)
         self.builder.agent = "SWE-agent"
-        environment = string(fields.value_of("environment"))
-        self.builder.title = environment if environment != "main" else ""
-        run = _Run(self.builder, _model(fields.value_of("replay_config")))
+        self.builder.title = title_of(fields.value_of("environment"), attempt if len(attempts) > 1 else None)
+        if len(attempts) > 1:
+            self.builder.identifier = f"{self._locator.file.stem}{SEPARATOR}{name_of_attempt(attempt)}"
+        beside = next((models for one in self._configurations if (models := one.value())), ())
+        models = models_in(fields.value_of("replay_config")) or beside
+        run = _Run(self.builder, model_of_attempt(models, attempt))
         steps = fields.items_of("trajectory")
         history = fields.items_of("history")
         for item in history or steps:
@@ -123,16 +158,33 @@ class SweInterpreter(DocumentInterpreter):
         if history:
             run.note_prompts(steps)
 
+    def _chosen(self, count: int, best: object) -> int:
+        """The attempt that is asked for: where none is named the chosen one, or the newest while none is chosen."""
+        name = self._locator.session
+        if not name:
+            is_chosen = isinstance(best, int) and not isinstance(best, bool) and 0 <= best < count
+            return best if is_chosen and isinstance(best, int) else count - 1
+        found = ATTEMPT.fullmatch(name)
+        if found is None or int(found[1]) >= count:
+            raise SessionError(f"{self._locator.path}: the run has no such attempt. It has {count}, from attempt_0 on.")
+        return int(found[1])
+
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
         """The blocks of an entry that is read again."""
         return blocks_of_chat(swe_chat_messages(mapping(lenient_json(record)[0])), origin)
 
 
-def _model(configuration: Any) -> str:
-    """The model's name in the configuration of a run, which newer versions write as the text of a JSON document."""
-    value = json_in(configuration) if isinstance(configuration, str) else configuration
-    return string(mapping(mapping(mapping(value).get("agent")).get("model")).get("name"))
+def name_of_attempt(attempt: int) -> str:
+    """What an attempt is called behind the file's name."""
+    return f"attempt_{attempt}"
+
+
+def title_of(environment: object, attempt: int | None) -> str:
+    """What a run, or an attempt of several, is called: by its environment, whose name is mostly the task's."""
+    name = clean_string(environment)
+    parts = ["" if name == "main" else name, "" if attempt is None else name_of_attempt(attempt)]
+    return ", ".join(filter(None, parts))
 
 
 class _Run:
