@@ -7,6 +7,7 @@ from math import isnan
 from time import time
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from rich.style import Style
 from textual import on
 from textual.getters import query_one
 from textual.screen import Screen
@@ -83,6 +84,10 @@ class SessionScreen(Screen[Left]):
 
     def _show_keys(self, _: object = None) -> None:
         self.status.keys = key_hints(help_sections(self.app))
+
+    def get_style_at(self, x: int, y: int) -> Style:
+        """None while a widget holds the mouse: to find one, Textual draws the line below the mouse at every move."""
+        return Style.null() if self.app.mouse_captured is not None else super().get_style_at(x, y)
 
     def tell(self, notice: str, *, is_problem: bool = False) -> None:
         """Say something in the last line for a while; may hold session text."""
