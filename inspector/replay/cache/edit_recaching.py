@@ -46,7 +46,7 @@ def price_recaching(
         calls: The calls at which the two may differ.
         rates: Dollars a token, a row for each call, as `CallRates.of_prompts` has them.
     """
-    rates = rates[calls]
+    rates = np.take(rates.T, calls, axis=1).T
     resent = np.maximum(unbroken.cache_read - served.cache_read[calls], 0)
     more = (
         (served.uncached[calls] - unbroken.uncached) * rates[:, RateColumn.UNCACHED]

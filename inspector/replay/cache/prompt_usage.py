@@ -153,7 +153,7 @@ def simulated_usage(
     if odds is None:
         shared = np.where(alive, shared, 0)
     shared = _within_lookback(cache, shared, positions_after_prefix, static_prefix_tokens)
-    read = _cacheable(shared // cache.step * cache.step, cache.minimum_prefix)
+    read = _cacheable(_multiple_below(shared, cache.step), cache.minimum_prefix)
     if odds is not None:
         read = expected_read(odds, *possible_reads(odds, read, shared))
     end = _cacheable(prompt, cache.minimum_prefix)
@@ -228,7 +228,7 @@ def anchored_usage(
     before_change = _within_lookback(
         cache, np.minimum(first_change, read_boundary), positions_after_change, static_prefix_tokens
     )
-    read = np.where(breaks, before_change // cache.step * cache.step, kept)
+    read = np.where(breaks, _multiple_below(before_change, cache.step), kept)
     read = _cacheable(np.clip(read, 0, prompt), minimum)
     writes = (written > 0) | (np.asarray(cache.writes) & (recorded.cache_read > 0))
     end = _cacheable(np.maximum(prompt - recorded.uncached, 0), minimum)
@@ -245,8 +245,16 @@ def _cacheable(tokens: Integers, minimum: Integers | int) -> Integers:
 
 
 def _nearest_multiple(tokens: Integers, step: Integers | int) -> Integers:
-    nearest: Integers = (tokens + np.asarray(step) // 2) // step * step
-    return nearest
+    return _multiple_below(tokens + np.asarray(step) // 2, step)
+
+
+def _multiple_below(tokens: Integers, step: Integers | int) -> Integers:
+    """The tokens, rounded down to a whole number of steps."""
+    if not np.any(np.not_equal(step, 1)):
+        # Most caches have no step, and to divide takes as long as all else that is done with a read.
+        return tokens
+    multiple: Integers = tokens // step * step
+    return multiple
 
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:

@@ -155,6 +155,12 @@ class PromptEdits:
         return np.concatenate(([0], np.cumsum(self.tokens)))
 
     @cached_property
+    def _changes_before(self) -> NDArray[np.int64]:
+        """Per place, and behind the last, how many changes are of blocks before it."""
+        counts = np.bincount(self.place, minlength=len(self._columns.block))
+        return np.concatenate(([0], np.cumsum(counts)))
+
+    @cached_property
     def _made(self) -> NDArray[np.int64]:
         """Per number of entries of `calls`, how many changes are seen at one of them."""
         counts = np.bincount(self.entry, minlength=len(self._columns.calls))
@@ -189,7 +195,7 @@ class PromptEdits:
         falls = np.flatnonzero(self.place[1:] < self.place[:-1])
         if not len(falls):
             # Blocks change in the order they are sent, so one running sum holds both bounds.
-            until = np.minimum(made, np.searchsorted(self.place, ends))
+            until = np.minimum(made, self._changes_before[ends])
             return self._tokens_before[until] - self._tokens_before[before]
         columns = self._columns
         is_mixed = np.zeros(len(columns.first_place), dtype=bool)

@@ -230,7 +230,7 @@ class CallRates:
         row = self._first_row_of_calls
         for starts in self._starts_of_calls:
             row = row + (prompt > starts)
-        return self._table[row]
+        return self._rows(row)
 
     @cached_property
     def is_least(self) -> NDArray[np.bool_]:
@@ -243,7 +243,11 @@ class CallRates:
     @cached_property
     def _of_calls(self) -> NDArray[np.float64]:
         """Where no prompt's length makes a difference."""
-        return self._table[self._first_row_of_calls]
+        return self._rows(self._first_row_of_calls)
+
+    def _rows(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Rows of the table, each column of them in one piece: whoever prices goes through one after the other."""
+        return np.take(self._table.T, rows, axis=1).T
 
     @cached_property
     def _first_row_of_calls(self) -> NDArray[np.int64]:
