@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,12 @@ LIMIT_OF_REAL_MS = 30
 RUNS = 40
 TIER = "data"
 FRAMES_A_SECOND = 60
-DRAGS = 24
-MOVES, SECONDS_BETWEEN_MOVES = 60, 0.004
+DRAGS = 40
+MOVES = 40
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.003, 0.012
+"""Seconds between them, by chance, as a hand makes them. At equal distances, moves and frames would fall into step, and
+the last move come when the program is always, or never, in the middle of a replay."""
+
 COUNTED = re.compile(rb"prompts fitted")
 """Every text is counted, and the counts brought to the provider's scale."""
 
@@ -39,8 +44,9 @@ tiered-stale on or off, or an arrow on the slider of its tier {TIER}. The time i
 last frame that changed a figure: the slider and what it does, the timeline's bars, the chart, what the plan costs and
 saves. What is worked out behind that, the projection's spread and what may go wrong, comes later and is told beside.
 The terminal answers that it knows synchronized frames, as current ones do; emulating it is not part of the time. A
-drag is {MOVES} mouse moves {SECONDS_BETWEEN_MOVES * 1e3:.0f} ms apart on the same slider; its time is from the last
-move to the last change. An empty app's answer to a key is told beside: no program on Textual is faster."""
+drag is {MOVES} mouse moves on the same slider, {SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart by
+chance, the same in every run; its time is from the last move to the last change. An empty app's answer to a key is told
+beside: no program on Textual is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -99,17 +105,19 @@ def _go_to_slider(terminal: Terminal) -> None:
 
 def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Iterator[Measurement]:
     after, frames = [], []
+    chance = Random(1)  # noqa: S311  nothing is kept secret by it
     for run in range(bench.runs(DRAGS)):
         row, column = _knob(terminal)
         step = -1 if run % 2 == 0 else 1
         terminal.send(mouse("press", column, row))
         terminal.settle()
 
+        pauses = [chance.uniform(SHORTEST_PAUSE, LONGEST_PAUSE) for _ in range(MOVES)]
         begun = perf_counter()
 
-        def drag(row: int = row, column: int = column, step: int = step) -> float:
-            for move in range(MOVES):
-                terminal.pause(SECONDS_BETWEEN_MOVES)
+        def drag(row: int = row, column: int = column, step: int = step, pauses: list[float] = pauses) -> float:
+            for move, pause in enumerate(pauses):
+                terminal.pause(pause)
                 # Back and forth between two cells, so that every move is another value; it ends on the next one.
                 place = column + step * (2 if move == MOVES - 1 else move % 2)
                 at = terminal.send(mouse("move", min(place, SIZE[0]), row))
