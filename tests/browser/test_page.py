@@ -179,6 +179,29 @@ def test_where_scripts_do_not_run_the_charts_are_still_there(chromium: Browser, 
         assert visit.page.locator(".chart.vega-embed").count() == 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("window", [DESK, PHONE], ids=["desk", "phone"])
+def test_a_chart_that_is_wider_than_its_place_says_so_in_the_ink_of_the_page(
+    chromium: Browser, page_file: Path, window, scheme: str
+):
+    with visiting(
+        chromium, page_file.as_uri(), viewport=window, color_scheme=scheme, java_script_enabled=False
+    ) as visit:
+        figures = visit.page.locator("figure")
+        for figure in figures.all():
+            inner, whole = figure.locator(".scroll").evaluate("each => [each.clientWidth, each.scrollWidth]")
+            assert figure.locator(".hint").is_visible() == (whole > inner) == (window is PHONE)
+        ink = "each => getComputedStyle(each).color"
+        assert visit.page.locator(".hint").first.evaluate(ink) == visit.page.locator("body").evaluate(ink)
+        assert figures.count() == CHARTS
+
+
+def test_a_chart_that_fits_its_place_does_not_ask_to_be_scrolled(chromium: Browser, page_file: Path):
+    with visiting(chromium, page_file.as_uri(), viewport=PHONE) as visit:
+        visit.page.locator(".chart.vega-embed svg").nth(CHARTS - 1).wait_for()
+        assert not any(hint.is_visible() for hint in visit.page.locator(".hint").all())
+
+
 @pytest.mark.long
 def test_where_scripts_do_not_run_the_words_of_charts_are_readable_on_a_small_screen(
     chromium: Browser, page_file: Path
