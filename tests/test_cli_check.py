@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inspector.report.numbers import with_minus_sign
 from tests.program import run_here
 
 if TYPE_CHECKING:
@@ -106,13 +107,14 @@ def test_the_text_shows_the_figures_of_the_data(corpus: Path, capsys):
     for name in ("cache_read", "cache_write"):
         found = session[name]
         recorded, predicted, off = found["recorded"], found["predicted"], 100 * found["off"]
-        assert f"{recorded:,.0f} recorded, {predicted:,.0f} predicted ({off:+.1f} %)" in words
+        share = with_minus_sign(f"{off:+.1f} %")
+        assert f"{recorded:,.0f} recorded, {predicted:,.0f} predicted ({share})" in words
     for cut in session["cuts"]:
         said = "tokens as the agent has it; our" if cut["what"] == "context before" else "tokens left by the provider's"
         assert f"{cut['recorded']:,} {said}" in words
-        assert f"{cut['replayed']:,} ({100 * cut['off']:+.1f} %)" in words
+        assert f"{cut['replayed']:,} ({with_minus_sign(format(100 * cut['off'], '+.1f'))} %)" in words
     for shift in session["shifts"][:6]:
-        assert f"{shift['tokens']:+,} at call {shift['call']:,}" in words
+        assert f"{with_minus_sign(format(shift['tokens'], '+,'))} at call {shift['call']:,}" in words
 
 
 def test_a_folder_is_summed_up_by_format_and_provider(folder: Path, corpus: Path, capsys):

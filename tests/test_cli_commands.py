@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from inspector.report.document import Report
+from inspector.report.numbers import MINUS
 from tests.conftest import ROOT
 from tests.program import COMMAND, environment, run_here, run_program
 
@@ -265,7 +266,7 @@ def test_savings_say_what_they_come_to_if_a_model_answers_otherwise(small: Path,
         assert bands[1][low] < bands[0][low] <= bands[0][high] < bands[1][high]
     for form in ("text", "md"):
         said = " ".join(run_here(capsys, "report", small, *asked, "--format", form).out.split())
-        assert "if turns change by -26 % to +32 %" in said
+        assert f"if turns change by {MINUS}26 % to +32 %" in said
     folder = tmp_path / "sessions"
     folder.mkdir()
     shutil.copy(small, folder)

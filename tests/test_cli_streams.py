@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -138,6 +139,34 @@ def test_in_a_locale_without_any_character_but_ascii_every_form_is_written(tmp_p
     assert json.loads(told.read_text()) == [0] * (len(forms) + 2), done.stderr
     assert done.stdout.isascii()
     assert done.stderr.isascii()
+
+
+@pytest.mark.parametrize(("encoding", "minus", "least"), [("utf-8", "\N{MINUS SIGN}", "≥"), ("latin-1", "-", ">=")])
+def test_a_negative_amount_has_a_minus_sign_where_the_encoding_has_one_and_a_hyphen_where_it_lacks_it(
+    encoding: str, minus: str, least: str
+) -> None:
+    lines = [
+        ["report", str(ROOT / "sample_sessions/coding-agent.jsonl"), "--strategy", "keep-recent", "--no-kept-results"],
+        ["compare", str(ROOT / "sample_sessions/coding-agent.jsonl")],
+    ]
+    script = "import sys; from inspector.cli import main; from inspector.cli.output import write\n"
+    script += f"codes = [main(words) for words in {lines!r}]; write({'≥ $1 — … ·'!r}); sys.exit(any(codes))"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(PYTHONIOENCODING=encoding),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    said = done.stdout.decode(encoding)
+
+    assert done.returncode == 0, done.stderr
+    assert f" {minus}$" in said
+    assert f"~{minus}$" in said
+    assert f"{least} $1 " in said
+    assert "u2212" not in said
+    assert {"-", "\N{MINUS SIGN}"} - {minus} & set(re.findall(r"[~ ](\S)\$", said)) == set()
 
 
 def test_a_dumb_terminal_gets_lines_without_escapes_and_no_screen() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TextIO, TypeVar
 
 from inspector.atomic_files import write_as_asked
 from inspector.cli.exit_codes import CommandError, ExitCode
@@ -21,6 +22,23 @@ LONGEST_LINE = 10_000
 """Characters of one message: more than two of the longest paths there can be."""
 
 
+PLAIN: Final = {
+    "\N{MINUS SIGN}": "-",
+    "\N{GREATER-THAN OR EQUAL TO}": ">=",
+    "\N{HORIZONTAL ELLIPSIS}": "...",
+    "\N{MIDDLE DOT}": "|",
+}
+"""What stands for the signs of reports where an encoding lacks them."""
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What is written instead of characters that an encoding lacks: the plain form of a sign, else its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start]
+    return PLAIN.get(text, text.encode("ascii", "backslashreplace").decode()), error.start + 1
+
+
 def prepare_streams() -> None:
     """Let standard output take any character: what its encoding lacks is replaced, not raised.
 
@@ -32,10 +50,11 @@ def prepare_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest number that is free
+    codecs.register_error(_plainly.__name__, _plainly)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            reconfigure(errors=_plainly.__name__)
 
 
 def write(text: str) -> None:

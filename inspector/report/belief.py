@@ -7,7 +7,17 @@ from typing import Final
 from inspector.replay.analysis.model_uncertainty import MASKING, TURNS_OF_A_MODEL, widened
 from inspector.replay.figure import Band, HowKnown
 from inspector.report.catalogue import UncertainSaving
-from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS
+from inspector.report.numbers import ABOUT, DOLLAR_DIGITS, IN_TEXT, PERCENT_DIGITS, with_minus_sign
+
+
+def _signed(share: float, decimals: int = 0) -> str:
+    return with_minus_sign(f"{100 * share:+.{decimals}f} %")
+
+
+def turns_words() -> str:
+    """How the turns of a model may change: from so many percent to so many, each with its sign."""
+    return f"{_signed(TURNS_OF_A_MODEL.low)} to {_signed(TURNS_OF_A_MODEL.high)}"
+
 
 HOLDS: Final = "savings hold on average, not always"
 
@@ -16,9 +26,10 @@ BELIEF: Final = f"Answers stay as recorded: {HOLDS}"
 
 EXPERIMENTS: Final = (
     f"In public experiments with {MASKING.pairs:,} pairs of the same task, with and without masked tool results, "
-    f"turns changed by {MASKING.turns.middle:+.1%} ({MASKING.turns.low:+.1%} to {MASKING.turns.high:+.1%}); "
+    f"turns changed by {_signed(MASKING.turns.middle, 1)} ({_signed(MASKING.turns.low, 1)} to "
+    f"{_signed(MASKING.turns.high, 1)}); "
     f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
-    f"{TURNS_OF_A_MODEL.low:+.0%} to {TURNS_OF_A_MODEL.high:+.0%}: docs/belief.md."
+    f"{turns_words()}: docs/belief.md."
 )
 """What the line rests on, for where there is room."""
 
@@ -46,11 +57,6 @@ def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSav
 
 
 def uncertain_words(found: UncertainSaving) -> str:
-    """The same in a few words: `$-1.20 to $8.30 saved, if turns change by -26 % to +32 %`."""
+    """The same in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
     low, high = (IN_TEXT.dollars(each) for each in (found.low_usd, found.high_usd))
     return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {turns_words()}"
-
-
-def turns_words() -> str:
-    """How the turns of a model may change: `-26 % to +32 %`."""
-    return f"{100 * TURNS_OF_A_MODEL.low:+.0f} % to {100 * TURNS_OF_A_MODEL.high:+.0f} %"

@@ -22,6 +22,7 @@ from msgspec import Meta, Struct, field
 from inspector.replay.projection_terms import DAYS_PER_MONTH
 from inspector.report.numbers import (
     ABOUT,
+    AT_LEAST,
     DOLLAR_DIGITS,
     IN_TEXT,
     INEXACT,
@@ -48,17 +49,16 @@ LEAST: Final = "at least"
 """Of a figure that is more than it says: nothing tells the rest."""
 
 
-def legend(known: Iterable[str], numbers: NumberFormat = IN_TEXT) -> str:
+def legend(known: Iterable[str]) -> str:
     """What the marks before numbers mean, those that are used, in one line; empty where none is.
 
     Args:
         known: How figures are known, and `LEAST` for those that are.
-        numbers: How numbers are written.
     """
     used = set(known)
     hows = [how for how in HOW_KNOWN if how in used & INEXACT]
     marks = [f"{ABOUT} {' or '.join(hows)}"] if hows else []
-    return ", ".join([*marks, f"{numbers.at_least} {LEAST}"] if LEAST in used else marks)
+    return ", ".join([*marks, f"{AT_LEAST} {LEAST}"] if LEAST in used else marks)
 
 
 Count = Annotated[int, Meta(ge=0)]

@@ -6,7 +6,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING
 
 from inspector.replay.analysis.before_after import LEAST_SESSIONS, Told
-from inspector.report.numbers import IN_TEXT, NOTHING
+from inspector.report.numbers import IN_TEXT, NOTHING, with_minus_sign
 
 if TYPE_CHECKING:
     from inspector.replay.analysis.before_after import SetDifference
@@ -22,7 +22,9 @@ def written(value: float | None, unit: str) -> str:
         case "tokens":
             return IN_TEXT.whole(value)
         case _:
-            return NOTHING if value is None else f"{value:,.2f}" if abs(value) < 9.995 else f"{value:,.1f}"
+            if value is None:
+                return NOTHING
+            return with_minus_sign(f"{value:,.{2 if abs(value) < 9.995 else 1}f}")
 
 
 def answer(found: SetDifference, unit: str, effect: float) -> str:

@@ -1,7 +1,7 @@
-"""Numbers as people read them: in reports (`IN_TEXT`) and on the screen (`ON_SCREEN`).
+"""Numbers as people read them: in full in reports (`IN_TEXT`), short on the screen (`ON_SCREEN`).
 
-Reports write in full and in ASCII, so that numbers line up anywhere and can be pasted into a sheet. The screen writes
-short, with a minus sign that cannot be missed.
+Both write a minus sign that cannot be missed, and is no dash; what goes where an encoding lacks it has a hyphen instead
+(`inspector.cli.output`). JSON and CSV hold numbers as programs read them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MINUS: Final = "\N{MINUS SIGN}"
+"""Stands before a negative number, before its dollar, after what marks an estimate."""
+
+AT_LEAST: Final = "\N{GREATER-THAN OR EQUAL TO}"
+"""Stands before what is a least."""
 
 UNKNOWN: Final = "unknown"
 """A figure that would need something nobody said: a price."""
@@ -53,16 +57,12 @@ class NumberFormat(Struct, frozen=True):
     """How numbers are written in one place.
 
     Attributes:
-        minus: What stands before a negative one.
         digits: How many a shortened count has.
         is_full: Money and percentages keep their decimals, however large they are.
-        at_least: Stands before what is a least.
     """
 
-    minus: str
     digits: int
     is_full: bool
-    at_least: str
 
     def marked(self, text: str, known: str, *, is_least: bool = False) -> str:
         """A number with what has to be known of it: `~$14.32` of an estimate or a projection, `≥ $14.32` of a least.
@@ -75,11 +75,11 @@ class NumberFormat(Struct, frozen=True):
         if not any(character in "123456789" for character in text):
             return text
         if is_least:
-            return f"{self.at_least} {text}"
+            return f"{AT_LEAST} {text}"
         return f"{ABOUT}{text}" if known in INEXACT else text
 
     def whole(self, value: float | None) -> str:
-        """A count in full: `1,234,567`, `-31`, or `-` where there is none."""
+        """A count in full: `1,234,567`, a minus sign before a negative one, or `-` where there is none."""
         return NOTHING if value is None else self._signed(value, f"{abs(round(value)):,}")
 
     def short(self, value: float | None) -> str:
@@ -156,7 +156,7 @@ class NumberFormat(Struct, frozen=True):
         return sum(round(part, _cents(abs(part))) for part in known) if len(known) == len(parts) else None
 
     def whole_dollars(self, value: float) -> str:
-        """Money without cents: `$1,400`, `-$30`."""
+        """Money without cents: `$1,400`."""
         return self._signed(value, f"{abs(value):,.0f}", "$")
 
     def short_dollars(self, value: float) -> str:
@@ -165,7 +165,7 @@ class NumberFormat(Struct, frozen=True):
         return self.dollars(value) if size < 99.5 else self._signed(value, self.short(size), "$")
 
     def percent(self, value: float | None) -> str:
-        """A percentage given as such: `37.2 %` in a report, `37 %` on the screen, `-4.0 %`; `-` where there is none."""
+        """A percentage given as such: `37.2 %` in a report, `37 %` on the screen; `-` where there is none."""
         if value is None:
             return NOTHING
         decimals = 1 if self.is_full or abs(value) < 9.95 else 0
@@ -214,12 +214,17 @@ class NumberFormat(Struct, frozen=True):
         if unit == "call":
             return f"call {self.whole(value)}"
         is_whole = value == round(value) or abs(value) >= LEAST_WHOLE
-        text = self.whole(value) if is_whole else f"{value:,.4g}"
+        text = self.whole(value) if is_whole else with_minus_sign(f"{value:,.4g}")
         return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
 
     def _signed(self, value: float, text: str, currency: str = "") -> str:
         """A minus sign before what is negative even as it is written."""
-        return f"{self.minus if value < 0 and text.strip('0.,') else ''}{currency}{text}"
+        return f"{MINUS if value < 0 and text.strip('0.,') else ''}{currency}{text}"
+
+
+def with_minus_sign(number: str) -> str:
+    """A number as Python writes it, with the minus sign that people read for its hyphen."""
+    return number.replace("-", MINUS)
 
 
 def _cents(size: float) -> int:
@@ -227,8 +232,8 @@ def _cents(size: float) -> int:
     return 2 if size >= 0.0995 or size < 0.00005 else 3 if size >= 0.00995 else 4
 
 
-IN_TEXT: Final = NumberFormat("-", 3, is_full=True, at_least=">=")
-ON_SCREEN: Final = NumberFormat(MINUS, 2, is_full=False, at_least="≥")
+IN_TEXT: Final = NumberFormat(3, is_full=True)
+ON_SCREEN: Final = NumberFormat(2, is_full=False)
 
 
 def window_size(tokens: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from inspector.report.layout import HEADING, WARNING, WIDTH, Page
-from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN
+from inspector.report.numbers import IN_TEXT, NOTHING, UNKNOWN, with_minus_sign
 
 if TYPE_CHECKING:
     from inspector.report.validation import (
@@ -59,7 +59,8 @@ def _write_session(page: Page, session: SessionValidation) -> None:
         prompts = IN_TEXT.plural(session.counted_twice, "prompt")
         rows.append(("  twice", f"{prompts} reported with what is new in them counted twice: judged by it once"))
     if session.shifts:
-        named = ", ".join(f"{each.tokens:+,} at call {each.call:,}" for each in session.shifts[:_MOST_SHIFTS])
+        shown = session.shifts[:_MOST_SHIFTS]
+        named = ", ".join(f"{with_minus_sign(format(each.tokens, '+,'))} at call {each.call:,}" for each in shown)
         more = f" and {len(session.shifts) - _MOST_SHIFTS} more" if len(session.shifts) > _MOST_SHIFTS else ""
         rows.append(("  unseen", f"what the file does not show came or went: {named}{more} (tokens)"))
     if session.results is not None:
@@ -188,7 +189,7 @@ def _write_providers(page: Page, providers: list[ProviderFacts]) -> None:
 def _errors(errors: CostErrors | None) -> str:
     if errors is None:
         return NOTHING
-    return f"{100 * errors.median:.1f} {100 * errors.p90:.1f} {100 * errors.together:+.1f}"
+    return with_minus_sign(f"{100 * errors.median:.1f} {100 * errors.p90:.1f} {100 * errors.together:+.1f}")
 
 
 def _summary(page: Page, check: ValidationReport) -> None:
@@ -216,7 +217,7 @@ def _off(compared: ComparedFacts) -> str:
 
 def _signed(share: float) -> str:
     percent = round(100 * share, 1)
-    return f"{percent:+.1f} %" if percent else "0.0 %"  # zero has no sign
+    return with_minus_sign(f"{percent:+.1f} %") if percent else "0.0 %"  # zero has no sign
 
 
 def _percent(share: float | None, digits: int = 0) -> str:

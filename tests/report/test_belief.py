@@ -9,6 +9,7 @@ from inspector.replay.analysis.model_uncertainty import TURNS_OF_A_MODEL, widene
 from inspector.replay.figure import Band
 from inspector.report.belief import BELIEF, uncertain_saving, uncertain_words
 from inspector.report.layout import WIDTH
+from inspector.report.numbers import MINUS
 
 
 def test_the_line_fits_a_report() -> None:
@@ -39,4 +40,4 @@ def test_without_a_price_nothing_is_said() -> None:
 def test_it_is_said_with_the_turns_it_stands_for() -> None:
     found = uncertain_saving(4.0, 10.0)
     assert found is not None
-    assert uncertain_words(found) == "~$0.79 to ~$6.55 saved, if turns change by -26 % to +32 %"
+    assert uncertain_words(found) == f"~$0.79 to ~$6.55 saved, if turns change by {MINUS}26 % to +32 %"

@@ -23,6 +23,7 @@ from inspector.report.compaction_tuning import CompactionGroup, compaction_group
 from inspector.report.export.compaction import COMPACTION_SETTINGS, default_threshold, export_compaction
 from inspector.report.export.target import ExportError
 from inspector.report.forms import tune_written
+from inspector.report.numbers import MINUS
 from inspector.report.tuning import TuneReport, TuningTerms, tune_report
 from tests.replay.test_compaction_thresholds import Agent, chosen
 
@@ -87,7 +88,7 @@ def test_a_model_that_may_answer_otherwise_widens_the_band_and_is_named(found: C
     assert narrow is not None
     assert widened is not None
     assert widened.low_percent < narrow.low_percent < narrow.high_percent < widened.high_percent
-    assert "-26 % to +32 % turns" in tune_written(report_of(wide, model_uncertainty=True), "text")
+    assert f"{MINUS}26 % to +32 % turns" in tune_written(report_of(wide, model_uncertainty=True), "text")
 
 
 def test_compactions_that_fired_late_are_told_apart() -> None:

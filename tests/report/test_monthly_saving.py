@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inspector.replay.figure import Band
 from inspector.replay.projection_terms import ASSUMED_RUNS, RunsPerDay
 from inspector.report.monthly_saving import daily_saving, monthly_range, monthly_saving, runs_a_day
-from inspector.report.numbers import IN_TEXT, ON_SCREEN
+from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from inspector.report.numbers import IN_TEXT, ON_SCREEN
     [
         (1_434.18, 3_325.08, "$1,400 to $3,400"),
         (102.37, 506.29, "$100 to $510"),
-        (-12.4, 31.9, "-$13 to $32"),
+        (-12.4, 31.9, f"{MINUS}$13 to $32"),
         (1_012.0, 1_583.0, "$1,000 to $1,600"),
         (0.113, 0.148, "$0.11 to $0.15"),
         (45.0, 45.0, "$45.00"),
@@ -29,7 +29,8 @@ def test_a_range_is_rounded_to_its_spread(low: float, high: float, said: str) ->
 
 @given(st.floats(-1e6, 1e6), st.floats(0.5, 1e6))
 def test_rounding_widens_a_range_by_less_than_a_fifth_of_its_spread_at_each_end(low: float, spread: float) -> None:
-    words = monthly_range(low, low + spread, IN_TEXT).replace("$", "").replace(",", "").split(" to ")
+    said = monthly_range(low, low + spread, IN_TEXT).replace(MINUS, "-")
+    words = said.replace("$", "").replace(",", "").split(" to ")
     for end, value in zip((low, low + spread), map(float, words), strict=False):
         assert math.isclose(value, end, abs_tol=0.2 * spread + 0.01)
     least, *_, most = map(float, words)

@@ -18,7 +18,7 @@ from inspector.report.numbers import IN_TEXT, MINUS, ON_SCREEN, NumberFormat, ag
         (0.0031, "$0.0031"),
         (0.61, "$0.61"),
         (0.0717, "$0.072"),
-        (-5.45, "-$5.45"),
+        (-5.45, MINUS + "$5.45"),
         (0.0, "$0.00"),
         (-0.000001, "$0.00"),
         (None, "unknown"),
@@ -29,13 +29,13 @@ def test_dollars_show_cents_and_more_digits_below_ten_cents(value: float | None,
 
 
 @pytest.mark.parametrize(
-    ("value", "written"), [(37.24, "37.2 %"), (-4.0, "-4.0 %"), (-0.04, "0.0 %"), (0.0, "0.0 %"), (None, "-")]
+    ("value", "written"), [(37.24, "37.2 %"), (-4.0, MINUS + "4.0 %"), (-0.04, "0.0 %"), (0.0, "0.0 %"), (None, "-")]
 )
 def test_a_percentage_has_one_digit_and_no_sign_on_nothing(value: float | None, written: str):
     assert IN_TEXT.percent(value) == written
 
 
-@pytest.mark.parametrize(("value", "written"), [(1234567, "1,234,567"), (-31, "-31"), (0, "0"), (None, "-")])
+@pytest.mark.parametrize(("value", "written"), [(1234567, "1,234,567"), (-31, MINUS + "31"), (0, "0"), (None, "-")])
 def test_whole_numbers_are_grouped(value: float | None, written: str):
     assert IN_TEXT.whole(value) == written
 

@@ -11,7 +11,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.report.document import Report
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import AT_LEAST, IN_TEXT
 from inspector.session.open import open_session
 from inspector.strategies.history.history import History
 from inspector.ui.timeline.boundaries import boundaries_of
@@ -103,9 +103,9 @@ def test_where_placeholders_were_recorded_the_recorded_cost_is_a_least_and_the_b
     assert report.baseline.known["cost_usd"] == report.baseline.known["output_tokens"] == "estimated"
     main(["report", str(corpus / COMPACTED)])
     text = capsys.readouterr().out
-    assert f">= ${report.recorded.cost_usd:.2f}" in text
+    assert f"{AT_LEAST} ${report.recorded.cost_usd:.2f}" in text
     assert f"~${report.baseline.cost_usd:.2f}" in text
-    assert "~ estimated or projected, >= at least" in text
+    assert f"~ estimated or projected, {AT_LEAST} at least" in text
 
 
 def test_a_report_counts_the_compactions_that_the_screen_goes_through_and_no_results_that_were_cleared(corpus, capsys):
@@ -188,6 +188,6 @@ def test_the_text_report_shows_the_figures_of_the_json_report(corpus: Path, caps
         assert re.search(rf"[ ~]\${cost:.2f}", text)
     for tier in report.plans[0].tiers:
         if tier.results:
-            cut = f"{tier.tokens_cut:,}"
+            cut = IN_TEXT.whole(tier.tokens_cut)
             cut = f"~{cut}" if tier.known["tokens_cut"] == "estimated" else cut
             assert f"{tier.tier} {tier.results} {tier.touched} {cut}" in " ".join(text.split())

@@ -5,6 +5,7 @@ from inspector.report.catalogue import FigureSet, PlanFacts, Saving, TierFacts
 from inspector.report.comparison import comparison_text
 from inspector.report.document import Report, SessionFacts, TokenFacts
 from inspector.report.layout import LEFT, RIGHT, Page, broken_after_commas
+from inspector.report.numbers import MINUS
 from inspector.report.text import report_text
 
 
@@ -89,8 +90,8 @@ def test_figures_are_never_cut_however_large(write, tokens):
 def test_a_loss_is_shown_with_its_sign():
     text = report_text(report(plan(usd=-0.61)))
 
-    assert "-$0.61" in text
-    assert " -7  " in text
+    assert f"{MINUS}$0.61" in text
+    assert f" {MINUS}7  " in text
 
 
 def test_colours_change_nothing_but_colours():

@@ -40,7 +40,7 @@ SESSION, PLAN = "the session", "the plan"
 MISSES, EXTRA, COMPACTIONS = "cache misses", "extra cost of cache misses", "compactions"
 
 _NUMBER = re.compile(
-    rf"(?P<least>≥ |>= )?~?(?P<sign>-|{MINUS})?\$?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<scale>[kMG])?(?P<percent> ?%)?"
+    rf"(?P<least>≥ )?~?(?P<sign>-|{MINUS})?\$?(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<scale>[kMG])?(?P<percent> ?%)?"
 )
 _SCALES = {None: 1.0, "k": 1e3, "M": 1e6, "G": 1e9}
 
@@ -118,7 +118,7 @@ class Figures:
             return
         cent = shown.high - shown.low if shown.high < float("inf") else 0.01
         self.found[of, name].append(replace(shown, low=shown.low - cent, high=shown.high + cent))
-        digits = text.strip().lstrip("~≥>= ")
+        digits = text.strip().lstrip("~≥ ")
         printed = replace(Shown.number(float(digits.replace("$", "").replace(",", "")), place), text=digits)
         self.found[of, f"{name}, as printed"].append(printed)
 
@@ -244,7 +244,7 @@ def _from_text(figures: Figures, text: str) -> None:
     for line in lines[head + 1 :]:
         if not line.strip():
             break
-        name, *cells = re.split(r" {2,}", line.strip().replace(">= ", ">="))
+        name, *cells = re.split(r" {2,}", line.strip().replace("≥ ", "≥"))
         part = line.startswith("    ")
         if part:
             name = {"of the cost": "of the total", "tokens": "saved tokens"}.get(name, name)
@@ -253,21 +253,21 @@ def _from_text(figures: Figures, text: str) -> None:
             above = name
         for column, cell in zip(columns[-len(cells) :], cells, strict=True):
             if cell not in ("-", "never", "unknown"):
-                figures.add(PLAN if column == "plan_A" else SESSION, name, cell.replace(">=", ">= "), place)
+                figures.add(PLAN if column == "plan_A" else SESSION, name, cell.replace("≥", "≥ "), place)
 
 
 def _from_why(figures: Figures, report: Report) -> None:
     """What `inspector why` says."""
     place = "why"
     text = why_text(report, width=400)
-    cost = re.search(r"^Why .* cost (\S+)$", text.partition("\n")[0].replace(">= ", ">="))
+    cost = re.search(r"^Why .* cost (\S+)$", text.partition("\n")[0].replace("≥ ", "≥"))
     if report.baseline.cost_usd is None:
         return
     assert cost is not None
-    figures.add(SESSION, "cost", cost[1].replace(">=", ">= "), place)
+    figures.add(SESSION, "cost", cost[1].replace("≥", "≥ "), place)
     for name, entry in quantities(CostParts).items():
         if entry.part_of == "cost_usd" and getattr(report.cost, name) is not None:
-            found = re.search(rf"^  {entry.label} +((?:>= )?\S+)  ", text, re.MULTILINE)
+            found = re.search(rf"^  {entry.label} +((?:≥ )?\S+)  ", text, re.MULTILINE)
             assert found is not None, entry.label
             figures.add_part(SESSION, f"{entry.label}, of the cost", found[1], place)
     missed = re.search(r"^  cache misses +(\S+) .* ([\d,]+) calls?[:,;]", text, re.MULTILINE)

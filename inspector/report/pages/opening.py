@@ -27,7 +27,7 @@ from inspector.report.monthly_saving import (
     runs_a_day,
     runs_of,
 )
-from inspector.report.numbers import ABOUT, IN_TEXT, window_size
+from inspector.report.numbers import ABOUT, IN_TEXT, MINUS, window_size
 from inspector.report.pages.model import Line, Tile
 from inspector.report.pages.session_sections import plan_name, strategies_of
 from inspector.report.recovery_words import amount_words, net_words
@@ -267,10 +267,10 @@ def _saving(plan: PlanFacts | SavingPlanFacts, said: str, figures: FigureCells, 
     name = "tokens" if plan.saved.usd is None else "usd"
     amount, share = (figures.cell(*steps, "saved", each) for each in (name, "percent"))
     unit = " prompt tokens" if name == "tokens" else ""
-    share = replace(share, text=share.text.removeprefix("-"), is_loss=False)
+    share = replace(share, text=share.text.removeprefix(MINUS), is_loss=False)
     word, more = "saves", ""
     if (amount.value or 0) < 0:
-        amount = replace(amount, text=amount.text.removeprefix("-"), is_loss=True)
+        amount = replace(amount, text=amount.text.removeprefix(MINUS), is_loss=True)
         word, more = "costs", " more"
     of = Cell(f" {_of_what(plan)}).{_does(plan)}")
     return Line((Cell(f"{said} {word} "), amount, Cell(f"{more}{unit} ("), share, of))
@@ -383,11 +383,11 @@ def _saved_tile(
     is_netted = net is not None and (amount.value or 0) > 0
     left = f"; {net_words(net, IN_TEXT)} with needed text got back" if is_netted else ""
     note = (
-        replace(share, text=share.text.removeprefix("-"), is_loss=False),
+        replace(share, text=share.text.removeprefix(MINUS), is_loss=False),
         Cell(f" {_of_what(plan)}{left}{f'. {applied}' if applied else ''}"),
     )
     unit = "" if priced else "tokens"
-    return Tile(title, replace(amount, text=amount.text.removeprefix("-")), unit, note)
+    return Tile(title, replace(amount, text=amount.text.removeprefix(MINUS)), unit, note)
 
 
 def _month_tile(plan: PlanFacts, found: ProjectionFacts) -> Tile:

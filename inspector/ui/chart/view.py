@@ -305,5 +305,5 @@ def prompt_at(outcome: Outcome, call: int | None) -> str:
 def prompts_known(outcome: Outcome) -> str:
     """That prompts of the chart are estimates, where they are; empty otherwise."""
     figures = outcome.baseline.figures.prompt_tokens, outcome.replay.figures.prompt_tokens
-    marks = legend((figure.known.value for figure in figures), ON_SCREEN)
+    marks = legend(figure.known.value for figure in figures)
     return f"prompts {marks}" if marks else ""

@@ -212,4 +212,4 @@ def savings_style(savings: Savings) -> str:
 
 def legend_of(table: Table) -> str:
     """What the marks before a table's numbers mean, those that are used."""
-    return legend((how for row in table.rows for cell in row.cells.values() for how in cell.known), ON_SCREEN)
+    return legend(how for row in table.rows for cell in row.cells.values() for how in cell.known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from inspector.report.numbers import ON_SCREEN, age, file_size
+from inspector.report.numbers import AT_LEAST, ON_SCREEN, age, file_size
 from inspector.safe_text import one_line
 from inspector.session.files import is_live
 from inspector.session.session_name import named
@@ -103,7 +103,7 @@ def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
     if line.subagents:
         much.append(ON_SCREEN.plural(line.subagents, "subagent"))
     if not summary.is_whole:
-        much.append(f"{ON_SCREEN.at_least} at least: only its beginning was read")
+        much.append(f"{AT_LEAST} at least: only its beginning was read")
     return (
         one_line(shown),
         one_line(" · ".join(part for part in who if part)),
