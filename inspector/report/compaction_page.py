@@ -15,7 +15,7 @@ from inspector.report.compaction_tuning import (
 )
 from inspector.report.layout import HEADING, LABEL, WARNING, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
-from inspector.report.pages.model import Chart, Code, Line, Section
+from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
         rows = tuple(
             (
                 Cell("best" if point.is_chosen else "fired at" if point.is_effective else ""),
-                *(figures.cell(*steps, "curve", index, name) for name in OF_POINT),
+                *_point(group, figures, (*steps, "curve", index), index),
             )
             for index, point in enumerate(group.curve)
         )
@@ -98,6 +98,15 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
         parts += [Chart(f"threshold-{at + 1}", alternative), Table("Cost at every threshold", head, rows)]
     found = [Section(f"compaction-{at + 1}", plain(group.name), tuple(parts))]
     return [*found, _rows(group, figures, at)]
+
+
+def _point(group: CompactionGroup, figures: FigureCells, steps: tuple[Step, ...], index: int) -> list[Cell]:
+    """A threshold's figures; the best one's cost so that with what it saves it adds up to the cost as it was."""
+    cells = [figures.cell(*steps, name) for name in OF_POINT]
+    if group.threshold is not None and group.curve[index].is_chosen:
+        at = OF_POINT.index("cost_usd")
+        cells[at] = figures.cost_with_plan(group.threshold.against_usd, *steps, "cost_usd")
+    return cells
 
 
 def _rows(group: CompactionGroup, figures: FigureCells, at: int) -> Section:
@@ -113,7 +122,8 @@ def _rows(group: CompactionGroup, figures: FigureCells, at: int) -> Section:
     )
     head = ("session", "model", "fired at", *(quantity(CompactedRow, name).label for name in names))
     table = Table("Every session", head, rows, words=3)
-    return Section(f"compacted-{at + 1}", "Every session", (table,), level=3, folded=True)
+    parts: tuple[Part, ...] = (table, *note_line(group.cost_usd, (row.cost_usd for row in group.rows)))
+    return Section(f"compacted-{at + 1}", "Every session", parts, level=3, folded=True)
 
 
 def _facts(
@@ -174,9 +184,11 @@ def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at:
 def _curve(group: CompactionGroup) -> str:
     """A few thresholds and what they cost."""
     points = [point for point in group.curve if point.cost_usd is not None]
+    against = None if group.threshold is None else group.threshold.against_usd
+    costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
     places = {round(at * (len(points) - 1) / (POINTS_IN_TEXT - 1)) for at in range(POINTS_IN_TEXT)}
     places |= {at for at, point in enumerate(points) if point.is_chosen or point.is_effective}
-    told = [f"{points[at].tokens:,} {ABOUT}{IN_TEXT.dollars(points[at].cost_usd)}" for at in sorted(places)]
+    told = [f"{points[at].tokens:,} {ABOUT}{IN_TEXT.dollars(costs[at])}" for at in sorted(places)]
     return ", ".join(told)
 
 

@@ -96,7 +96,7 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     label, can = f"{known[0][1].agent} can apply", [plan for plan, answer in known if answer.is_whole]
     best = max(can, key=_net, default=None)
     if best is None or _net(best) <= 0:
-        return [(label, "none of these that saves; inspector export writes a plan as code")]
+        return [(label, "none of these that saves anything net; inspector export writes a plan as code")]
     amount = amount_words(best.saved, best.needed_later, IN_TEXT)
     return [(label, f"{best.name} saves {amount}; inspector export writes it")]
 
@@ -121,7 +121,7 @@ def _words(sort: str, *, priced: bool) -> list[tuple[str, str]]:
             "saved, less what getting needed text back would cost",
         ),
         (quantity(NeededLaterFacts, "calls").short_label, quantity(NeededLaterFacts, "calls").label),
-        ("risks", "how often something may go wrong; a report on the plan names what"),
+        ("risks", "how often something may go wrong, or a strategy is never applied; a report on the plan names them"),
         *([(applied.short_label, "the first call at which the plan changes something")] if sort == "applied" else []),
     ]
 

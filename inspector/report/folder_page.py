@@ -17,6 +17,7 @@ from inspector.report.catalogue import (
     NeededLaterFacts,
     Output,
     Saving,
+    legend,
     quantities,
     quantity,
     totals_shown,
@@ -24,12 +25,12 @@ from inspector.report.catalogue import (
 from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
-from inspector.report.layout import HEADING, LEFT, LOSS, RIGHT, WIDTH, Page, plain
-from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile
+from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, plain
+from inspector.report.numbers import IN_TEXT, MINUS
+from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
 from inspector.report.recovery_words import recovery_words
-from inspector.report.tables import Cell, FigureCells, Step, Table, name_cell, word
-from inspector.report.totals import plan_letter
+from inspector.report.tables import NAME_WIDTH, Cell, FigureCells, Step, Table, name_cell, word
+from inspector.report.totals import marks_in, plan_letter
 from inspector.safe_text import clip_cells
 
 if TYPE_CHECKING:
@@ -44,10 +45,14 @@ MOST_AND_LEAST = 10
 
 ABOUT = "What these agent sessions cost, and what a plan would change. Every session was replayed by itself."
 
-TEXT_NAME_WIDTH = 28
+TEXT_NAME_WIDTH = 26
+"""Cells of a session's name in text: what a plan does to each fits 80 columns with it."""
 
 GROUP_COLUMNS = ("calls", "tokens", "extra_usd")
 """What tables say of misses that have something in common: figures of `MissGroupFacts`."""
+
+SESSION = "session"
+"""The title of a column of names of sessions."""
 
 MEDIANS = "medians"
 AFTERMATH = ("until the next edit or finished step", "after a compaction", "elsewhere")
@@ -98,7 +103,7 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
         share = figures.cell(*steps, "percent")
         word, more = "saves", ""
         if (amount.value or 0) < 0:
-            amount, share = (replace(cell, text=cell.text.removeprefix("-")) for cell in (amount, share))
+            amount, share = (replace(cell, text=cell.text.removeprefix(MINUS)) for cell in (amount, share))
             word, more = "costs", " more"
         lines.append(
             Line(
@@ -144,21 +149,34 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
     plans = range(len(report.plans))
     places: list[tuple[Step, ...]] = [("baseline",), *(("plans", index, "figures") for index in plans)]
     rows = [
-        (Cell(each.label), *(figures.cell(*place, each.name) for place in places)) for each in totals_shown(Output.PAGE)
+        (Cell(each.label), *(_total(report, figures, place, each.name) for place in places))
+        for each in totals_shown(Output.PAGE)
     ]
     for path in OF_PLANS if report.plans else ():
         cells = (figures.cell("plans", index, *path.split(".")) for index in plans)
         label = "saved, of the total" if path == "saved.percent" else quantity(FolderPlan, path).label
         rows.append((Cell(label), Cell(""), *cells))
     for name in NEEDED if any(plan.needed_later is not None for plan in report.plans) else ():
-        found = [
-            figures.cell("plans", index, "needed_later", name) if report.plans[index].needed_later else Cell("-")
-            for index in plans
-        ]
+        found = [_needed_total(report, figures, index, name) for index in plans]
         label = "needed later" if name == "calls" else quantity(NeededLaterFacts, name).label
         rows.append((Cell(label), Cell(""), *found))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
     return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
+
+
+def _total(report: FolderReport, figures: FigureCells, place: tuple[Step, ...], name: str) -> Cell:
+    """A total; what a plan costs so that with its saving it adds up to the cost without it."""
+    if name != "cost_usd" or place == ("baseline",):
+        return figures.cell(*place, name)
+    return figures.cost_with_plan(report.baseline.cost_usd, *place, name)
+
+
+def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: str) -> Cell:
+    """What was needed of what a plan cut; recoveries so that with what they leave of its saving they add up to it."""
+    plan, steps = report.plans[index], ("plans", index, "needed_later", name)
+    if plan.needed_later is None:
+        return Cell("-")
+    return figures.cost_with_plan(plan.saved.usd, *steps) if name == "recoveries_usd" else figures.cell(*steps)
 
 
 def _beside(report: FolderReport) -> list[Section]:
@@ -188,6 +206,7 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
     rows = [(Cell(cause_name(row)), *_miss_cells(figures, "causes", index)) for index, row in enumerate(found.causes)]
     labels = [quantity(MissCauseFacts, name).label for name in CAUSE_COLUMNS]
     parts.append(Table("Causes", ("cause", *labels), tuple(rows)))
+    parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
     prevented = (row for row in found.causes if row.prevention)
     parts += [Line((Cell(f"Against {row.short}: {row.prevention}."),), is_item=True) for row in prevented]
     parts += [Line((Cell(_lifetime(each)),), is_item=True) for each in found.lifetimes]
@@ -203,6 +222,7 @@ def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
                 for index, row in enumerate(groups)
             ]
             parts.append(Table(f"Cache misses by {by}", (title, *labels), tuple(rows)))
+            parts += note_line(found.extra_usd, (row.extra_usd for row in groups))
     if found.dearest:
         parts.append(_dearest_misses(report, figures))
     return [Section("cache-misses", "Why the prompt cache missed", tuple(parts))]
@@ -234,7 +254,7 @@ def _dearest_misses(report: FolderReport, figures: FigureCells) -> Table:
         cells = (figures.cell(*steps, name) for name in ("extra_usd", "tokens"))
         rows.append((_name(report, row.path), Cell(f"{miss.call:,}"), *cells, Cell(MissCause(miss.cause).short)))
     extra = quantity(SessionMissFacts, "extra_usd").label
-    head = ("session", "call", extra, "tokens", "cause")
+    head = (SESSION, "call", extra, "tokens", "cause")
     return Table("The costliest cache misses", head, tuple(rows), numbers=3)
 
 
@@ -307,12 +327,12 @@ def _plan_sections(report: FolderReport, figures: FigureCells, index: int) -> li
             for name, each in quantities(Distribution).items()
         )
         parts.append(Table("How savings are spread", ("", "saved"), rows))
-    ends = min(MOST_AND_LEAST, len(plan.order))
-    parts.append(_listed(figures, report, index, plan.order[:ends], "Sessions it helps most"))
-    if len(plan.order) > 1:
-        parts.append(
-            _listed(figures, report, index, plan.order[::-1][:ends], "Sessions it helps least, or costs more on")
-        )
+    if len(plan.order) <= 2 * MOST_AND_LEAST:
+        parts.append(_listed(figures, report, index, plan.order, "Sessions, those it helps most first"))
+    else:
+        last = plan.order[: -MOST_AND_LEAST - 1 : -1]
+        parts.append(_listed(figures, report, index, plan.order[:MOST_AND_LEAST], "Sessions it helps most"))
+        parts.append(_listed(figures, report, index, last, "Sessions it helps least, or costs more on"))
     return [Section(f"plan-{index + 1}", f"Plan {plan_letter(index)}", tuple(parts))]
 
 
@@ -329,7 +349,7 @@ def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[
         (_name(report, report.sessions[at].path), *(figures.cell("sessions", at, *steps) for _, steps in paths))
         for at in order
     )
-    return Table(caption, ("session", *(title for title, _ in paths)), tuple(rows))
+    return Table(caption, (SESSION, *(title for title, _ in paths)), tuple(rows))
 
 
 def _name(report: FolderReport, path: str) -> Cell:
@@ -352,13 +372,14 @@ def _sessions(report: FolderReport, figures: FigureCells) -> Section:
         for at, row in enumerate(report.sessions)
     )
     head = (
-        "session",
+        SESSION,
         "format",
         "model",
         *(quantity(FigureSet, name).label for name in ("calls", "prompt_tokens", "cost_usd")),
         *(f"plan {plan_letter(i)} saves" for i in plans),
     )
-    return Section("sessions", "Every session", (Table("Every session", head, rows, words=3),))
+    note = note_line(report.baseline.cost_usd, (row.baseline.cost_usd for row in report.sessions))
+    return Section("sessions", "Every session", (Table("Every session", head, rows, words=3), *note))
 
 
 def _notes(report: FolderReport) -> list[Section]:
@@ -366,7 +387,9 @@ def _notes(report: FolderReport) -> list[Section]:
     if report.unread:
         rows = tuple((name_cell(each.path), word(each.problem)) for each in report.unread)
         parts.append(Table("What could not be read", ("file", "why"), rows, words=2))
-    parts.append(Line((Cell(f"{BELIEF}."),)))
+    plans = (part for plan in report.plans for part in (plan.figures, plan.saved, plan.needed_later))
+    marks = legend(marks_in(report.baseline, report.cache_misses, *plans))
+    parts.append(Line((Cell(f"{BELIEF}.{f' {marks}.' if marks else ''}"),)))
     parts.append(
         Line(
             (
@@ -402,8 +425,10 @@ def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False
             if isinstance(part, Line):
                 page.line("".join(cell.shown for cell in part.cells), indent=2)
             elif isinstance(part, Table) and part.rows:
-                page.line(part.caption, indent=2)
+                if part.caption != section.title:
+                    page.line(part.caption, LABEL, indent=2)
                 columns = "".join(RIGHT if part.is_number(at) else LEFT for at in range(len(part.head)))
-                rows = [[Text(clip_cells(row[0].text, TEXT_NAME_WIDTH)), *map(shown, row[1:])] for row in part.rows]
+                most = TEXT_NAME_WIDTH if part.head[0] == SESSION else NAME_WIDTH
+                rows = [[Text(clip_cells(row[0].text, most)), *map(shown, row[1:])] for row in part.rows]
                 page.table(part.head, rows, columns)
     return page.text()

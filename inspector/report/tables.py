@@ -115,6 +115,18 @@ class FigureCells:
             is_least=str(name) in getattr(holder, "at_least", ()),
         )
 
+    def cost_with_plan(self, before: float | None, *steps: Step) -> Cell:
+        """What a plan costs, or part of a saving is lost to, so that the rest and it add up as they are written.
+
+        Args:
+            before: Dollars without it.
+            steps: Where the figure stands.
+        """
+        cell = self.cell(*steps)
+        if cell.value is None:
+            return cell
+        return replace(cell, text=IN_TEXT.dollars(IN_TEXT.cost_with_plan(before, cell.value)))
+
     def parts(self, total: float | None, *places: tuple[Step, ...]) -> list[Cell]:
         """Dollars that make up a total, each by the steps to it, written so that they add up to it."""
         cells = [self.cell(*steps) for steps in places]
@@ -144,6 +156,22 @@ class FigureCells:
         found = [(*named, *(self.cell(*steps, *path.split(".")) for path in paths)) for named, steps in rows]
         labels = (titles.get(path) or quantity(kind, path).label for path in paths)
         return Table(caption, (*words, *labels), tuple(found), len(words))
+
+
+def rounding_note(total: float | None, parts: Iterable[float | None]) -> str:
+    """Why rows of dollars do not add up to their total as they are written; empty where they do.
+
+    Args:
+        total: Dollars of all rows together.
+        parts: Dollars of each; None where they are not known, and in no total.
+    """
+    together = IN_TEXT.sum_of_dollars([part for part in parts if part is not None])
+    if total is None or together is None or IN_TEXT.dollars(together) == IN_TEXT.dollars(total):
+        return ""
+    return (
+        f"Each amount is rounded by itself: as written they add up to {IN_TEXT.dollars(together)}, and unrounded to "
+        f"{IN_TEXT.dollars(total)}."
+    )
 
 
 def pointer(*steps: Step) -> str:

@@ -99,6 +99,9 @@ NAME_WIDTH = 33
 """Columns for what a row is about; a tool's name may be of any length."""
 
 
+ABOUT_CARRIED = "token-calls: tokens, once a call that sent them; newest: in the newest prompt"
+
+
 def report_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     """The whole report.
 
@@ -172,7 +175,16 @@ def model_costs_table(page: Page, report: Report) -> None:
         return
     page.line()
     rows = [(clip_cells(plain(each.model or "not named"), NAME_WIDTH), each) for each in report.model_costs]
-    _figure_table(page, "model", rows, ModelCostFacts, ("calls", "prompt_tokens", "output_tokens", "usd", "share"))
+    written = IN_TEXT.dollars_of_parts(report.baseline.cost_usd, [each.usd for each in report.model_costs])
+    shares = IN_TEXT.shares_of_parts([each.share for each in report.model_costs])
+    _figure_table(
+        page,
+        "model",
+        rows,
+        ModelCostFacts,
+        ("calls", "prompt_tokens", "output_tokens", "usd", "share"),
+        written={"usd": written, "share": shares},
+    )
 
 
 def _totals(page: Page, report: Report) -> None:
@@ -274,6 +286,7 @@ def _figure_table(
     names: Sequence[str],
     *,
     short: Sequence[str] = (),
+    written: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Write a row of figures for everything that is named; nothing where there are no rows.
 
@@ -284,6 +297,7 @@ def _figure_table(
         kind: The type of that.
         names: The figures, as the catalogue has them.
         short: Those with a short title.
+        written: By name, figures of all rows as they are written beside each other.
     """
     if not rows:
         return
@@ -293,12 +307,12 @@ def _figure_table(
         head.append(entry.short_label if name in short else entry.label)
         columns += RIGHT
     lines: list[list[str | Text]] = []
-    for named, row in rows:
+    for at, (named, row) in enumerate(rows):
         line: list[str | Text] = [named]
         for name in names:
             entry, value = quantity(kind, name), getattr(row, name)
-            written = IN_TEXT.marked(entry.written(value), row.known.get(name, ""))
-            line.append(Text(written, LOSS if entry.is_loss(value) else ""))
+            text = written[name][at] if written and name in written else entry.written(value)
+            line.append(Text(IN_TEXT.marked(text, row.known.get(name, "")), LOSS if entry.is_loss(value) else ""))
         lines.append(line)
     page.table(head, lines, columns)
 
@@ -331,7 +345,7 @@ def needed_rows(plan: PlanFacts) -> list[tuple[str, str]]:
         return [("needed later", f"none ({by_kind})" if by_kind else "none")]
     saving = (plan.saved.usd, needed.saved_at_least_usd)
     said = recovery_words(needed.calls, needed.cost_each_usd, saving, needed.break_even_recoveries, IN_TEXT)
-    return [("needed later", said), ("", f"results by how it is told: {by_kind}")]
+    return [("needed later", said), ("", f"results by how it is told: {by_kind} (inspector help evidence)")]
 
 
 def _told(known: str) -> str:
@@ -421,15 +435,15 @@ def cache_misses_table(page: Page, report: Report) -> None:
         page.line(f"{no_misses_text(report)}", indent=2)
     _figure_table(page, "cause", [(cause_name(row), row) for row in found.causes], MissCauseFacts, CAUSE_COLUMNS)
     shown = dearest(found, DEAREST)
-    rows = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
+    pairs = [("of the bill", bill_share(found))] if found.calls and found.share is not None else []
     texts = zip(shown, miss_texts(shown), strict=True)
-    rows += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
-    rows += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
-    rows += [("not read", accounting_text(found))] if found.unread_tokens else []
-    rows += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
-    rows += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
-    rows += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
-    page.pairs(rows)
+    pairs += [(f"call {miss.call:,}", f"{_extra(miss)}{text}") for miss, text in texts]
+    pairs += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
+    pairs += [("not read", accounting_text(found))] if found.unread_tokens else []
+    pairs += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
+    pairs += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
+    pairs += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]
+    page.pairs(pairs)
 
 
 def _extra(miss: CacheMissFacts) -> str:
@@ -454,6 +468,7 @@ def carried_table(page: Page, report: Report) -> None:
         ("blocks", "sent_tokens", "share", "usd", "carried_tokens"),
         short=("carried_tokens",),
     )
+    page.line(ABOUT_CARRIED, LABEL, indent=2)
     if report.heaviest:
         page.line()
         page.line("Results that cost most to resend", HEADING)

@@ -136,12 +136,12 @@ def totals_rows(report: Report, figures: FigureCells, columns: list[Column], out
 
     rows = []
     for each in totals_shown(output):
-        cells = tuple(figures.cell(*column.figures, each.name) for column in columns)
-        if each.name == "cost_usd":
-            cells = tuple(
-                cell if column.plan is None else cost_beside_saving(report, cell)
-                for column, cell in zip(columns, cells, strict=True)
-            )
+        cells = tuple(
+            figures.cell(*column.figures, each.name)
+            if column.plan is None or each.name != "cost_usd"
+            else figures.cost_with_plan(report.baseline.cost_usd, *column.figures, each.name)
+            for column in columns
+        )
         rows.append(TotalsRow(each.label, cells))
         if each.name == "cache_read_tokens" and output is Output.TEXT:
             rows.append(_read_share(figures, columns))
@@ -154,13 +154,6 @@ def totals_rows(report: Report, figures: FigureCells, columns: list[Column], out
         rows.append(of_plans(labelled("first_firing"), lambda index: figures.cell("plans", index, "first_firing")))
     rows.append(of_plans(labelled("edits"), lambda index: figures.cell("plans", index, "edits")))
     return [row for row in rows if any(cell.text for cell in row.cells)]
-
-
-def cost_beside_saving(report: Report, cell: Cell) -> Cell:
-    """A plan's cost, so that with its saving it adds up to the baseline's as they are written."""
-    if cell.value is None:
-        return cell
-    return replace(cell, text=IN_TEXT.dollars(IN_TEXT.cost_with_plan(report.baseline.cost_usd, cell.value)))
 
 
 def _read_share(figures: FigureCells, columns: list[Column]) -> TotalsRow:

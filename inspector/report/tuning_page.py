@@ -31,7 +31,7 @@ from inspector.report.layout import (
     plain,
 )
 from inspector.report.numbers import ABOUT, IN_TEXT
-from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile
+from inspector.report.pages.model import Chart, Code, Line, PageContent, Section, Tile, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.tuning import CurvePoint, FrontPoint, TunedSession, lacking
 
@@ -136,7 +136,7 @@ def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file
         parts.append(Line((Cell(f"{NOT_TRIED}: {_left(group)}."),)))
     if group.plan is not None:
         parts += [Line((Cell(plain(spec), is_code=True),), is_item=True) for spec in group.plan.strategies]
-        parts.append(_plan_table(figures, at))
+        parts.append(_plan_table(group.plan, figures, at))
         if report.asked.model_uncertainty:
             parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
         parts += [Line((Cell(plain(line)),), is_item=True) for line in _to_use(group.plan, plan_file)]
@@ -176,8 +176,12 @@ PLAN_FIGURES = (
 """What the page's table says of a plan: fields of `TunedPlan`, and what they are called there."""
 
 
-def _plan_table(figures: FigureCells, at: int) -> Table:
-    rows = [(Cell(label), figures.cell("groups", at, "plan", name)) for name, label in PLAN_FIGURES]
+def _plan_table(plan: TunedPlan, figures: FigureCells, at: int) -> Table:
+    steps = ("groups", at, "plan")
+    cells = {name: figures.cell(*steps, name) for name, _ in PLAN_FIGURES}
+    # What is saved, less what recoveries cost, is what is saved after them: as written, too.
+    cells["recovery_usd"] = figures.cost_with_plan(plan.saved_usd, *steps, "recovery_usd")
+    rows = [(Cell(label), cells[name]) for name, label in PLAN_FIGURES]
     rows = [row for row in rows if row[1].value is not None]
     return Table("What it saves, how sure that is, and what it risks", ("what", ""), tuple(rows))
 
@@ -239,9 +243,11 @@ def _sessions_section(group: TunedGroupFacts, figures: FigureCells, at: int) -> 
         for index, row in enumerate(group.rows)
     )
     head = ("session", "model", *(quantity(TunedSession, name).label for name in names))
-    return Section(
-        f"sessions-{at + 1}", "Every session", (Table("Every session", head, rows, words=2),), level=3, folded=True
+    parts: tuple[Part, ...] = (
+        Table("Every session", head, rows, words=2),
+        *note_line(group.cost_usd, (row.cost_usd for row in group.rows)),
     )
+    return Section(f"sessions-{at + 1}", "Every session", parts, level=3, folded=True)
 
 
 def _method(report: TuneReport) -> Section:

@@ -69,7 +69,8 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     if session.calls:
         rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
-        page.pairs(_ways(report))
+        most = max(len(label) for label, _, _ in rows)
+        page.pairs((label.ljust(most), said) for label, said in _ways(report))
         if _tells_savings(report):
             page.line(BELIEF, LABEL, indent=2)
         page.line(MORE, LABEL, indent=2)
@@ -206,7 +207,7 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     if not answer.is_lacking:
         return []
     if found.applicable is None:
-        return [("the agent can", "apply no plan that saves: inspector help apply")]
+        return [("the agent can", "apply no plan that saves anything net: inspector help apply")]
     each = found.applicable
     return [("the agent can", f"apply {_name(each)}: {amount_words(each.saved, each.needed_later, IN_TEXT)}")]
 

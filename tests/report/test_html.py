@@ -31,7 +31,7 @@ from inspector.report.monthly_saving import (
     monthly_saving,
     rounded_to,
 )
-from inspector.report.numbers import IN_TEXT
+from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.options import ReportOptions
 from inspector.report.pages.content import page_content
 from inspector.report.pages.html import html
@@ -97,7 +97,8 @@ def test_every_figure_of_the_page_is_the_one_of_the_json_report(sample_page: Cal
                     for band in bands_of(projection)
                     for towards in (math.floor, round, math.ceil)
                 }
-            if re.fullmatch(r"/plans/\d+/figures/cost_usd", pointer):  # adds up with the saving to the cost before
+            # A cost with a plan adds up with its saving to the cost before.
+            if re.fullmatch(r"/(plans|comparison)/\d+/figures/cost_usd", pointer):
                 forms.add(IN_TEXT.dollars(IN_TEXT.cost_with_plan(report["baseline"]["cost_usd"], found)))
             if pointer.startswith("/cost/") and pointer.endswith("_usd"):  # adds up to a cost that is written in cents
                 forms |= {f"${round(found, 2) + cent:,.2f}" for cent in (-0.01, 0, 0.01)}
@@ -302,7 +303,7 @@ def test_losses_far_beyond_every_gain_end_early_and_say_where_they_would_end() -
     rows = {row["strategy"]: row for row in chart["data"]["values"]}
     assert (rows["best"]["shown"], rows["small"]["shown"]) == (33.0, -12.0)
     assert (rows["worst"]["shown"], rows["worst"]["percent"]) == (-40.0, -197.4)
-    assert "-197.4 %" in rows["worst"]["cut"]
+    assert f"{MINUS}197.4 %" in rows["worst"]["cut"]
     assert [row["strategy"] for row in rows.values() if row["own"]] == ["plan A"]
 
 

@@ -29,7 +29,7 @@ from inspector.report.catalogue import CostParts, ModelCostFacts, Unit, quantiti
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.layout import plain
 from inspector.report.numbers import IN_TEXT
-from inspector.report.pages.model import Chart, Line, Section
+from inspector.report.pages.model import Chart, Line, Section, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
 from inspector.report.totals import cost_parts, misses_title
 
@@ -104,6 +104,7 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     parts: list[Part] = [_summary(report, found, figures)]
     if found.causes:
         parts.append(_causes(found, figures))
+        parts += note_line(found.extra_usd, (row.extra_usd for row in found.causes if not row.expected))
     if found.calls:
         parts.append(_dearest(found, figures))
     if found.unread_tokens:

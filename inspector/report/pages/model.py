@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from inspector.report.tables import Cell, Table
+from inspector.report.tables import Cell, Table, rounding_note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +102,14 @@ class Chart:
 
 
 Part = Table | Line | Code | Chart
+
+
+def note_line(total: float | None, parts: Iterable[float | None]) -> list[Line]:
+    """Why the rows of a table do not add up to their total as they are written, where they do not.
+
+    Args:
+        total: Dollars of all rows together.
+        parts: Dollars of each; None where they are not known, and in no total.
+    """
+    note = rounding_note(total, parts)
+    return [Line((Cell(note),))] if note else []

@@ -25,8 +25,8 @@ BEST_OF = (
     "back would cost"
 )
 
-COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens", "figures.cost_usd")
-"""What strategies are compared by, beside when and how often they act."""
+COMPARED = ("saved.usd", "saved.percent", "figures.prompt_tokens", "figures.peak_prompt_tokens")
+"""What strategies are compared by, beside what they cost, and when and how often they act."""
 
 NEEDED = ("calls", "exact_text", "fault", "anchor", "citation", "repeats_anyway")
 """What is told of cut text that was needed later, by how it is told that it was."""
@@ -152,8 +152,8 @@ def comparison_section(report: Report, figures: FigureCells) -> Section | None:
     if not report.comparison:
         return None
     order = sorted(range(len(report.comparison)), key=lambda index: -(report.comparison[index].saved.percent or 0))
-    rows = [_compared(index, figures, report.comparison[index]) for index in order]
-    head = [quantity(PlanFacts, path).label for path in COMPARED]
+    rows = [_compared(report, index, figures) for index in order]
+    head = [quantity(PlanFacts, path).label for path in (*COMPARED, "figures.cost_usd")]
     table = Table(
         "Every strategy and preset alone, with the defaults that fit the session",
         (
@@ -220,11 +220,14 @@ def _why_not(report: Report, best: SavingPlanFacts, most: PlanFacts) -> str:
     return "it leaves out user or assistant messages, or a provider would reject it"
 
 
-def _compared(index: int, figures: FigureCells, plan: PlanFacts) -> tuple[Cell, ...]:
+def _compared(report: Report, index: int, figures: FigureCells) -> tuple[Cell, ...]:
+    plan, steps = report.comparison[index], ("comparison", index)
     risks = sum((plan.hazards or {}).values())
     return (
         word(plan.name),
-        *(figures.cell("comparison", index, *path.split(".")) for path in (*COMPARED, "figures.cache_breaks")),
-        figures.cell("comparison", index, "first_firing"),
+        *(figures.cell(*steps, *path.split(".")) for path in COMPARED),
+        figures.cost_with_plan(report.baseline.cost_usd, *steps, "figures", "cost_usd"),
+        figures.cell(*steps, "figures", "cache_breaks"),
+        figures.cell(*steps, "first_firing"),
         Cell(f"{risks:,}" if risks else NOTHING),
     )

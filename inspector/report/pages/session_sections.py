@@ -141,7 +141,11 @@ def _cost_table(ledger: Ledger) -> Table:
         for call in ledger.calls[first:last]:
             for index, figures in enumerate((call.baseline, *call.plans)):
                 so_far[index] += figures.cost_usd or 0
-        rows.append((Cell(_named(first, last)), *(Cell(IN_TEXT.dollars(value), value=value) for value in so_far)))
+        written: list[float | None] = [*so_far]
+        if last == len(ledger.calls):  # what they come to in all is written as the totals have it
+            written[1:] = [IN_TEXT.cost_with_plan(so_far[0], value) for value in so_far[1:]]
+        cells = (Cell(IN_TEXT.dollars(shown), value=value) for shown, value in zip(written, so_far, strict=True))
+        rows.append((Cell(_named(first, last)), *cells))
     return Table("Dollars spent by then", ("call", *series_names(len(plans))), tuple(rows))
 
 
