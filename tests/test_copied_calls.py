@@ -285,3 +285,85 @@ def test_a_session_without_its_copied_calls_keeps_those_behind_them(tmp_path: Pa
 
     assert left.calls == sessions[1].calls[1:]
     assert call_keys(left) == keys[1][1:]
+
+
+def branch_of_a_compacted_session(path: Path, *, uids: bool) -> Path:
+    """A session that was compacted in place and answered once more, a branch off it, and both going on alike."""
+    store = HermesStore()
+    archived = {"active": 0, "compacted": 1}
+
+    def named(name: str) -> dict[str, str]:
+        return {"message_uid": name} if uids else {}
+
+    statements = [
+        store.session("s1", system_prompt="You are Hermes."),
+        store.user("s1", "first", **archived, **named("u1")),
+        store.answer("s1", "done", **archived, **named("u2")),
+    ]
+    store.time += 30
+    moment = store.time
+    summary = hermes_store.SUMMARY + "It was like this."
+    statements += [
+        store.user("s1", summary, _compressed_summary=1, timestamp=moment, **named("u3")),
+        store.answer("s1", "done", timestamp=moment, **named("u2")),
+    ]
+    store.time += 30
+    statements += [store.user("s1", "go on", **named("u4")), store.answer("s1", "more", **named("u5"))]
+    config = {"model_config": '{"_branched_from": "s1"}', "parent_session_id": "s1"}
+    statements.append(store.session("s2", system_prompt="You are Hermes.", **config))
+    copies = (
+        ("user", summary, "u3"),
+        ("assistant", "done", "u2"),
+        ("user", "go on", "u4"),
+        ("assistant", "more", "u5"),
+    )
+    statements += [store.message("s2", role, text, **named(name)) for role, text, name in copies]
+    store.time += 60
+    for session, number in (("s2", 6), ("s1", 8)):
+        for turn in range(2):
+            statements.append(store.user(session, "go on", **named(f"u{number}{turn}")))
+            statements.append(store.answer(session, "more", **named(f"u{number}{turn}a")))
+    return hermes_store.create(path, *statements)
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_a_compaction_that_a_branch_of_hermes_copied_counts_once(tmp_path: Path, processes: str) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    path = branch_of_a_compacted_session(folder / "state.db", uids=True)
+    origin, branch = (open_session(path.with_name(f"state.db#{name}")) for name in ("s1", "s2"))
+
+    assert (len(origin.compactions), len(branch.compactions)) == (1, 0)
+    assert [message.is_summary for message in branch.messages][:3] == [False, True, False]
+    assert calls_of(folder, "--processes", processes) == {"state.db#s1": 4, "state.db#s2": 2}
+    report = json.loads((tmp_path / "folder.json").read_bytes())
+    assert report["compactions"]["compactions"] == 1
+
+
+@pytest.mark.parametrize("uids", [True, False])
+def test_what_a_branch_says_itself_is_its_own_where_copies_have_names(tmp_path: Path, *, uids: bool) -> None:
+    branch = open_session(branch_of_a_compacted_session(tmp_path / "state.db", uids=uids).with_name("state.db#s2"))
+    copied = [message.is_inherited for message in branch.messages]
+    # By words alone, what is said again in the same way is taken for a copy as long as the other session says so too.
+    assert copied == [False, *[True] * 4, *([False] * 4 if uids else [True] * 4)]
+
+
+def test_a_branch_of_hermes_right_after_a_compaction_does_not_count_it_again(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    store = HermesStore()
+    summary = hermes_store.SUMMARY + "It was like this."
+    statements = [store.session("s1"), store.user("s1", "first"), store.answer("s1", "done")]
+    statements += [store.end("s1", "compression"), store.session("s2", parent_session_id="s1")]
+    statements.append(store.user("s2", summary, timestamp=store.time))
+    config = {"model_config": '{"_branched_from": "s2"}', "parent_session_id": "s2"}
+    statements += [store.session("s3", **config), store.user("s3", summary)]
+    store.time += 60
+    for session in ("s2", "s3"):
+        statements += [store.user(session, f"on in {session}"), store.answer(session, f"so it is in {session}")]
+    path = hermes_store.create(folder / "state.db", *statements)
+
+    sessions = [open_session(path.with_name(f"state.db#{name}")) for name in ("s1", "s3")]
+    assert [len(each.compactions) for each in sessions] == [1, 0]
+    assert calls_of(folder) == {"state.db#s1": 2, "state.db#s3": 1}
+    assert json.loads((tmp_path / "folder.json").read_bytes())["compactions"]["compactions"] == 1

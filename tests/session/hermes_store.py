@@ -41,6 +41,7 @@ ALTER TABLE messages ADD COLUMN compacted INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE messages ADD COLUMN api_content TEXT;
 ALTER TABLE messages ADD COLUMN display_kind TEXT;
 ALTER TABLE messages ADD COLUMN display_identity BLOB;
+ALTER TABLE messages ADD COLUMN message_uid TEXT;
 """
 
 SUMMARY = "[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted into the summary below. "

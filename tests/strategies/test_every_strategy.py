@@ -116,7 +116,11 @@ EAGER = (
     strategy("hermes-prepass", threshold=0.0, window=10, tail=0.0, protect_last=2, minimum=20),
     strategy("hermes-prepass", threshold=0.0, window=10, tail_tokens=40, protect_last=1, minimum=20),
     strategy("hermes-prepass", threshold=0.0, window=10, tail_tokens=40, protect_last=1, minimum=20, version="0.21"),
+    strategy("hermes-prepass", threshold=0.0, window=200, tail_tokens=40, protect_last=1, minimum=20, version="0.22"),
     strategy("hermes-proactive-prune", trigger=30, minimum=20, reclaim=1, protect_last=2, protect_first=0),
+    strategy(
+        "hermes-proactive-prune", trigger=30, minimum=20, reclaim=1, protect_last=2, protect_first=0, version="0.22"
+    ),
     strategy("openclaw-prune", keep_assistants=1, threshold=20, head=5, tail=5, minimum=10, window=50),
     strategy("openclaw-prune", keep_assistants=1, threshold=9, head=1, tail=1, window=20, variant="sticky"),
     strategy("openclaw-prune", keep_assistants=1, threshold=9, head=1, tail=1, window=20, variant="2026.9"),

@@ -65,6 +65,7 @@ BUSY = (
     strategy("openclaw-prune", window=500_000, variant="2026.9"),
     strategy("hermes-prepass", window=8_000),
     strategy("hermes-prepass", window=8_000, version="0.21"),
+    strategy("hermes-prepass", window=8_000, version="0.22"),
     strategy("hermes-proactive-prune", trigger=2_000, minimum=20, reclaim=100),
     strategy("hermes-proactive-prune", trigger=1, reclaim=1_000_000),
     strategy("strands-window", window_size=10_000),

@@ -1,7 +1,8 @@
-"""What a compression of Hermes 0.21 leaves of results, against what its own code returned, and by hand.
+"""What a compression of Hermes 0.21 and 0.22 leaves of results, against what their own code returned, and by hand.
 
-`hermes_compression.json` holds lists made up for these tests and what the code of 0.21.0 left of them: the texts that
-changed, by place. A text is written as how it starts, and what fills it so many times.
+`hermes_compression.json` and `hermes_compression_0.22.json` hold lists made up for these tests and what the code of
+0.21.0 and 0.22.2 left of them: the texts that changed, by place. A text is written as how it starts, and what fills it
+so many times.
 """
 
 from __future__ import annotations
@@ -14,13 +15,29 @@ from typing import Any
 import pytest
 
 from inspector import apply_once
-from inspector.strategies.library.hermes_tail import HermesRow, Speaker, demoted_line, old_results, rough_tokens
+from inspector.strategies.library.hermes import lean_tail
+from inspector.strategies.library.hermes_tail import (
+    HermesRow,
+    Speaker,
+    demoted_line,
+    old_results,
+    rough_tokens,
+    soft_ceiling,
+)
 from inspector.strategies.registry import strategy
 from tests.strategies.conversations import Sent, session_of
 
-RECORDED = json.loads(Path(__file__).with_name("hermes_compression.json").read_text(encoding="utf-8"))["lists"]
-COMPRESSION = "hermes-prepass:version=0.21"
 Entry = dict[str, Any]
+COMPRESSION = "hermes-prepass:version="
+
+
+def recorded(name: str) -> list[Entry]:
+    found: list[Entry] = json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))["lists"]
+    return found
+
+
+RECORDED = {"0.21": recorded("hermes_compression.json"), "0.22": recorded("hermes_compression_0.22.json")}
+CASES = [(version, case) for version, cases in RECORDED.items() for case in cases]
 
 
 def messages(rows: list[Entry]) -> list[Entry]:
@@ -40,8 +57,8 @@ def messages(rows: list[Entry]) -> list[Entry]:
     return made
 
 
-def compressed(given: list[Entry], window: int, **values: int) -> dict[str, str]:
-    spec = ",".join([COMPRESSION, f"window={window}", *(f"{name}={value}" for name, value in values.items())])
+def compressed(given: list[Entry], window: int, version: str = "0.21", **values: int) -> dict[str, str]:
+    spec = ",".join([COMPRESSION + version, f"window={window}", *(f"{name}={value}" for name, value in values.items())])
     sent = apply_once(given, spec, input_tokens=window, window=window)
     return {
         str(place): after["content"]
@@ -50,15 +67,46 @@ def compressed(given: list[Entry], window: int, **values: int) -> dict[str, str]
     }
 
 
-@pytest.mark.parametrize("case", RECORDED, ids=range(len(RECORDED)))
-def test_results_are_left_as_hermes_leaves_them(case: Entry) -> None:
-    assert compressed(messages(case["rows"]), case["window"]) == case["sent"]
+@pytest.mark.parametrize(("version", "case"), CASES, ids=range(len(CASES)))
+def test_results_are_left_as_hermes_leaves_them(version: str, case: Entry) -> None:
+    assert compressed(messages(case["rows"]), case["window"], version) == case["sent"]
 
 
-def test_the_recorded_lists_hold_demoted_results_and_lines() -> None:
-    texts = [text for case in RECORDED for text in case["sent"].values()]
+def test_what_was_recorded_of_0_22_is_not_what_0_21_does() -> None:
+    differs = [compressed(messages(case["rows"]), case["window"]) != case["sent"] for case in RECORDED["0.22"]]
+    assert sum(differs) > 15
+
+
+@pytest.mark.parametrize("version", RECORDED)
+def test_the_recorded_lists_hold_demoted_results_and_lines(version: str) -> None:
+    texts = [text for case in RECORDED[version] for text in case["sent"].values()]
     assert sum("output demoted at compaction" in text for text in texts) >= 16
     assert sum(text.startswith(("[terminal] ran `x", "[read_file] read /", "[memory] ")) for text in texts) > 10
+
+
+def test_0_22_prunes_nothing_where_there_is_nothing_to_sum_up() -> None:
+    unchanged = [messages(case["rows"]) for case in RECORDED["0.22"] if not case["sent"]]
+    assert unchanged
+    assert all(max(len(row["content"]) for row in rows) > 3_000 for rows in unchanged)
+
+
+def test_0_22_spares_results_that_are_not_answered_yet_and_never_changes_a_call() -> None:
+    given = rounds(*[4_000] * 12)
+    given[1]["tool_calls"][0]["function"]["arguments"] = json.dumps({"content": "x" * 9_000})
+    given[-1]["content"] = "a" * 130_000
+    sent = {
+        version: apply_once(given, f"{COMPRESSION}{version},window=200000", input_tokens=200_000, window=200_000)
+        for version in ("0.21", "0.22")
+    }
+    assert [len(rows[-1]["content"]) < 1_000 for rows in sent.values()] == [True, False]
+    assert [rows[1]["tool_calls"] == given[1]["tool_calls"] for rows in sent.values()] == [False, True]
+    given[-1]["content"] = "a" * 170_000
+    assert "24" in compressed(given, 200_000, "0.22")
+
+
+def test_what_0_22_spares_keeps_within_a_fifth_of_the_window() -> None:
+    assert [lean_tail(window, newest=True) for window in (2_000_000, 200_000, 40_000, 4)] == [25_000, 10_000, 8_000, 1]
+    assert [soft_ceiling(10_000, window) for window in (200_000, 60_000, 40_000)] == [15_000, 12_000, 10_000]
 
 
 def demoted(number: int) -> str:
@@ -126,3 +174,25 @@ def test_a_quarter_of_the_characters_is_rounded_up_and_some_scripts_are_a_token_
     characters: int, dense: int, tokens: int
 ) -> None:
     assert rough_tokens(characters, dense) == tokens
+
+
+def test_an_early_pass_of_0_22_spares_results_that_are_not_answered_yet_and_is_made_at_once_over_the_threshold() -> (
+    None
+):
+    given = rounds(*[40_000] * 30)
+    spec = "hermes-proactive-prune:protect-last=0,version="
+    for version, newest in (("0.21", "line"), ("0.22", "whole")):
+        sent = apply_once(given, spec + version, input_tokens=60_000, window=1_000_000)
+        assert ("whole" if sent[-1] == given[-1] else "line") == newest
+        assert len(sent[2]["content"]) < 100
+    entries: list[Entry] = [{"role": "user", "content": "go"}]
+    for number in range(30):
+        entries.append({"role": "assistant", "content": "", "calls": [{"id": f"c{number}", "name": "ls", "args": {}}]})
+        entries.append({"role": "tool", "id": f"c{number}", "name": "ls", "content": f"{number:02}" + "r" * 40_000})
+    passes = {}
+    for version in ("0.21", "0.22"):
+        made = strategy("hermes-proactive-prune", protect_last=4, protect_first=0, trigger=40_000, version=version)
+        sent = Sent(session_of(entries), made, measured=dict.fromkeys(range(40), 190_000))
+        counts = [len(sent.changed(call)) for call in range(20)]
+        passes[version] = [call for call in range(1, 20) if counts[call] != counts[call - 1]]
+    assert len(passes["0.22"]) > 2 * len(passes["0.21"])

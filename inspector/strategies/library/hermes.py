@@ -9,9 +9,14 @@ so, what they hold is pruned too: the oldest results first, all but the last thr
 result last. Lines are not pruned to lines again; the three newest results with images keep them, wherever they stand; a
 skill that was just loaded or that the user names stays. What a line says of an answer of the user and of a skill is
 more. Then the compression demotes results in its own tail, what stays behind its summary: those of 1,500 characters and
-more before the newest six rounds become a line that says where they can be found (`hermes_tail`). 0.21.3 finds
-the tail a little otherwise; 0.21.4 and later spare no more than a fifth of the window and find it by other rules; 0.22
-leaves arguments of calls whole.
+more before the newest six rounds become a line that says where they can be found (`hermes_tail`). 0.21.3 does the same.
+
+Version 0.22 is that of 0.22.2. It never changes a call. What is spared is a fifth of the window at most, also where
+that may be exceeded by half. The results that a prompt ends with, which no answer has seen yet, stay with their call,
+unless they come to more than a fifth of the window. The tail is found by tokens alone, however few messages that
+leaves, and the last request or the last answer in words is summed up too where what was done since is too much to stay.
+Where nothing is left to sum up, nothing is pruned either. 0.21.4 and 0.21.5 stand between the two: they find the tail
+nearly as 0.22 does, and shorten calls, with another marker.
 
 The pass before a compression is judged by the prompt that follows: after two of them that left it over the threshold
 none is made until a prompt fits again. The early one is made only where it reclaims enough, and then not until the
@@ -26,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.strategies.core.parametrized import Parametrized, choice, model_window, number, whole, window_of
 from inspector.strategies.core.thread_runs import ThreadRun
 from inspector.strategies.library.hermes_messages import HermesMessages
+from inspector.strategies.library.hermes_tail import PART_OF_WINDOW, PRESSURE, soft_ceiling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +43,7 @@ _LEAST_SPARED = 8
 _SMALL_WINDOW, _FRACTION_OF_A_SMALL_ONE = 512_000, 0.75
 _LEAST_THRESHOLD, _FRACTION_OF_THE_SMALLEST = 64_000, 0.85
 _MOST_FAILURES = 2
+_USUAL_THRESHOLD = 0.5
 _RECOVERY = 300.0
 """Seconds after which 0.21 makes one more pass, however those before it did."""
 
@@ -63,9 +70,10 @@ def threshold_for(window: int, fraction: float, *, newer: bool = False) -> int:
 _LEAN_PART, _LEAN_LEAST, _LEAN_MOST = 0.025, 10_000, 25_000
 
 
-def lean_tail(window: int) -> int:
-    """What 0.21 spares of the newest messages, in tokens: `tail_token_budget`."""
-    return max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART)))
+def lean_tail(window: int, *, newest: bool = False) -> int:
+    """What 0.21 spares of the newest messages, in tokens: `tail_token_budget`; 0.22 a fifth of a window at most."""
+    budget = max(_LEAN_LEAST, min(_LEAN_MOST, int(window * _LEAN_PART)))
+    return max(1, min(budget, int(window * PART_OF_WINDOW))) if newest else budget
 
 
 def _protect_last() -> Any:
@@ -87,7 +95,7 @@ class HermesPrepass(Parametrized):
     name = "hermes-prepass"
     title = "Prune before compressing (Hermes)"
     summary = "When a prompt reaches a part of the window, leave a line of each result before the newest messages."
-    source = "hermes-agent 0.19.0 and 0.21.0 agent/context_compressor.py, _prune_old_tool_results"
+    source = "hermes-agent 0.19.0, 0.21.0 and 0.22.2 agent/context_compressor.py, _prune_old_tool_results"
 
     threshold: float = number(
         0.5, "Part of the window; at least 0.75 of one below 512,000 tokens.", minimum=0.0, maximum=1.0
@@ -103,20 +111,21 @@ class HermesPrepass(Parametrized):
     minimum: int = _minimum(200)
     window: int = model_window()
     version: str = choice(
-        ("0.19", "0.21"),
-        "Which version's pass it makes; 0.21 spares a fortieth of the window, less under pressure, and demotes.",
+        ("0.19", "0.21", "0.22"),
+        "Which version's pass it makes; 0.21 spares a fortieth of the window, less under pressure, and demotes; 0.22"
+        " leaves calls whole, and results that are not answered yet.",
     )
-    protect_first: int = _protect_first("First messages of which a compression of 0.21 sums up none.")
+    protect_first: int = _protect_first("First messages of which a compression sums up none, from 0.21 on.")
     rounds: int = whole(
         6,
-        "Newest rounds of results of which a compression of 0.21 demotes none; 0 for no demotion.",
+        "Newest rounds of results of which a compression demotes none, from 0.21 on; 0 for no demotion.",
         "rounds",
         maximum=1_000,
     )
 
     def triggers(self, window: int) -> tuple[float, ...]:
         """The threshold."""
-        return (threshold_for(self.window or window, self.threshold, newer=self.version == "0.21"),)
+        return (threshold_for(self.window or window, self.threshold, newer=self.version != "0.19"),)
 
     def start(self, history: History) -> HermesPrepassRun:
         """A fresh run over one session."""
@@ -141,7 +150,7 @@ class HermesProactivePrune(Parametrized):
     reclaim: int = whole(4_096, "Least that is to be reclaimed at once.", "tokens", maximum=1_000_000)
     protect_last: int = _protect_last()
     protect_first: int = _protect_first("First messages, which count where there are too few to prune.")
-    version: str = choice(("0.20", "0.21"), "Which version's pass it makes.")
+    version: str = choice(("0.20", "0.21", "0.22"), "Which version's pass it makes.")
 
     def triggers(self, window: int) -> tuple[float, ...]:  # noqa: ARG002  a number of its own
         """The trigger."""
@@ -157,25 +166,29 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
 
     Attributes:
         threshold: Prompt tokens from which on it is made.
-        newer: It is that of 0.21.
+        newer: It is that of 0.21, or later.
+        newest: It is that of 0.22.
+        window: Size of the model's window in tokens.
         budget: Tokens of the newest messages that are spared; 0 to count messages alone.
     """
 
     def __init__(self, strategy: HermesPrepass, history: History) -> None:
         super().__init__(strategy, history)
-        window = window_of(history, strategy.window)
-        self.newer = strategy.version == "0.21"
+        self.window = window = window_of(history, strategy.window)
+        self.newer, self.newest = strategy.version != "0.19", strategy.version == "0.22"
         self.threshold = threshold_for(window, strategy.threshold, newer=self.newer)
-        part = lean_tail(window) if self.newer and strategy.tail else int(self.threshold * strategy.tail)
+        is_lean = self.newer and strategy.tail
+        part = lean_tail(window, newest=self.newest) if is_lean else int(self.threshold * strategy.tail)
         self.budget = strategy.tail_tokens or part
 
     def begin(self) -> HermesMessages:
         """No message yet."""
-        return HermesMessages(self.history, self.newer)
+        return HermesMessages(self.history, self.newer, self.newest)
 
     def begin_again(self, before: HermesMessages) -> HermesMessages:
         """How the passes before did is remembered."""
-        state = HermesMessages(self.history, self.newer, failures=before.failures, is_on_trial=before.is_on_trial)
+        state = self.begin()
+        state.failures, state.is_on_trial = before.failures, before.is_on_trial
         state.waited, state.has_passed = before.waited, before.has_passed
         return state
 
@@ -198,14 +211,30 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
             return ()
         least = min(strategy.protect_last, _LEAST_SPARED) if self.newer else strategy.protect_last
         boundary = state.tail(budget, least) if budget else len(state.items) - strategy.protect_last
-        state.prepare(moment, boundary, strategy.minimum)
-        if self.newer and budget:
-            state.relieve(moment, boundary, budget, strategy.minimum)
-            if strategy.rounds:
-                first, last = strategy.protect_first, strategy.protect_last
-                state.demote(moment, budget, first, last, strategy.rounds)
+        pending = state.pending(self.window) if self.newest else range(0)
+        boundary = min(boundary, pending.start) if pending else boundary
+        state.prepare(moment, boundary, strategy.minimum, pending)
+        if self.newer and budget and not self._fit_tail(state, moment, boundary, pending):
+            return ()
         state.is_on_trial = True
         return state.carry_out()
+
+    def _fit_tail(self, state: HermesMessages, moment: Moment, boundary: int, pending: range) -> bool:
+        """Find what is done to what stays behind the summary; False where 0.22 has nothing to sum up."""
+        strategy, before = self.strategy, state.found
+        ceiling = soft_ceiling(self.budget, self.window)
+        most = ceiling if self.newest else int(self.budget * PRESSURE)
+        state.relieve(moment, boundary, most, strategy.minimum, pending)
+        if not self.newest and not strategy.rounds:
+            return True
+        first, last = strategy.protect_first, strategy.protect_last
+        tail = state.kept(self.budget, first, last, ceiling if self.newest else None)
+        if tail is not None and strategy.rounds:
+            state.demote(moment, tail, strategy.rounds)
+        if tail is None and self.newest:
+            state.find_again(before)
+            return False
+        return True
 
     def _gives_up(self, state: HermesMessages) -> bool:
         """Whether the passes before did so little that none is made; in 0.21 one is, every five minutes."""
@@ -225,9 +254,15 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
 class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
     """The early pass at work on one session."""
 
+    def __init__(self, strategy: HermesProactivePrune, history: History) -> None:
+        super().__init__(strategy, history)
+        self._window = window_of(history, 0)
+        self._threshold = threshold_for(self._window, _USUAL_THRESHOLD, newer=True)
+
     def begin(self) -> HermesMessages:
         """No message yet."""
-        return HermesMessages(self.history, self.strategy.version == "0.21")
+        version = self.strategy.version
+        return HermesMessages(self.history, version != "0.20", version == "0.22")
 
     def decide(self, state: HermesMessages, arrived: list[int], moment: Moment) -> Iterable[Choice]:
         """Take in what arrived, then prune if the last prompt was long and enough can be reclaimed."""
@@ -237,9 +272,14 @@ class HermesProactivePruneRun(ThreadRun[HermesProactivePrune, HermesMessages]):
         if not triggered or not state.items[-1].is_result:
             return ()
         too_few = count <= strategy.protect_last + strategy.protect_first + 1
-        if too_few or state.total < state.rearmed_at:
+        # In 0.22 a prompt that is to be compressed, and is not, does not wait until it has grown.
+        is_over = state.newest and moment.previous_prompt_tokens >= self._threshold
+        if too_few or (state.total < state.rearmed_at and not is_over):
             return ()
-        state.prepare(moment, count - strategy.protect_last, strategy.minimum)
+        boundary, pending = count - strategy.protect_last, range(0)
+        if state.newest and (pending := state.pending(self._window)):
+            boundary = min(boundary, pending.start)
+        state.prepare(moment, boundary, strategy.minimum, pending)
         saves = state.saves
         if not state.prunes or saves < strategy.reclaim:
             return ()

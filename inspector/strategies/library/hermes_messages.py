@@ -1,6 +1,6 @@
 """The messages of a conversation as Hermes prunes them: what a pass would do to each, and what that reclaims.
 
-Source: hermes-agent `agent/context_compressor.py`, 0.19.0 and 0.21.0. When a pass is made is what the
+Source: hermes-agent `agent/context_compressor.py`, 0.19.0, 0.21.0 and 0.22.2. When a pass is made is what the
 strategies in `hermes` decide.
 """
 
@@ -13,14 +13,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from inspector.session.model import TextUnavailableError
-from inspector.strategies.core.measures import ItemMeasure
 from inspector.strategies.core.operations import RecordedBlock, ReplaceText
-from inspector.strategies.core.rendition import Action
 from inspector.strategies.core.strategy import Choice, Decision
 from inspector.strategies.history.history import ASSISTANT_TEXT, SYSTEM_TEXT, THINKING, TOOL_CALL, USER_TEXT
 from inspector.strategies.history.memo import Memo
 from inspector.strategies.library.hermes_lines import (
-    PER_IMAGE,
     PER_TOKEN,
     REPR_CHARACTERS,
     ShrinkArguments,
@@ -28,8 +25,11 @@ from inspector.strategies.library.hermes_lines import (
     call_tokens,
     line_for,
 )
+from inspector.strategies.library.hermes_measures import NEWER_TOKENS, TOKENS, images_in, newer_call_tokens
 from inspector.strategies.library.hermes_tail import (
     DENSE_CHARACTERS,
+    PART_OF_WINDOW,
+    PER_MESSAGE,
     PRUNED_SKILL,
     ROUGH_TOKENS,
     SHORTEST_DEMOTED,
@@ -58,8 +58,6 @@ _LONGEST_LINE = 400
 _SPARED_UNDER_PRESSURE = 3
 _KEPT_IMAGES = 3
 _RECENT_SKILLS = 10
-_PRESSURE = 1.5
-_PER_MESSAGE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,8 @@ class HermesMessages:
 
     Attributes:
         history: What was recorded.
-        newer: The pass is that of 0.21.
+        newer: The pass is that of 0.21, or later.
+        newest: It is that of 0.22.
         items: The messages, each result apart.
         tokens: What each is taken for.
         thinking: What of that is reasoning, which 0.21 takes to be sent of the newest answer alone.
@@ -108,6 +107,7 @@ class HermesMessages:
 
     history: History
     newer: bool = False
+    newest: bool = False
     items: list[ConversationItem] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     thinking: list[int] = field(default_factory=list)
@@ -130,7 +130,7 @@ class HermesMessages:
     _spared: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._tokens_of = (_NEWER_TOKENS if self.newer else _TOKENS).within(self.history)
+        self._tokens_of = (NEWER_TOKENS if self.newer else TOKENS).within(self.history)
 
     @property
     def prunes(self) -> bool:
@@ -154,7 +154,7 @@ class HermesMessages:
     def _note(self, moment: Moment, item: ConversationItem) -> None:
         """Remember a result with images, or a call that loads a skill."""
         if item.is_result:
-            if _images(moment, item.blocks[0]):
+            if images_in(moment, item.blocks[0]):
                 self._with_images.append(len(self.items))
             return
         for block in item.blocks:
@@ -180,12 +180,13 @@ class HermesMessages:
         kinds = [self.history.kind_bytes[block] for block in item.blocks]
         said = [blocks[block] for block in item.blocks if self.history.kind_bytes[block] not in (TOOL_CALL, THINKING)]
         says = not message.is_summary and any(block.preview.strip() or block.media for block in said)
+        is_text = not any(block.media for block in said)
         if any(kind in (ASSISTANT_TEXT, TOOL_CALL, THINKING) for kind in kinds):
             return HermesRow(Speaker.ASSISTANT, TOOL_CALL in kinds, says)
         return (
             HermesRow(Speaker.SYSTEM)
             if SYSTEM_TEXT in kinds
-            else HermesRow(Speaker.USER, says=says and not message.is_meta)
+            else HermesRow(Speaker.USER, says=says and not message.is_meta, is_text=is_text)
         )
 
     def _thinking(self, moment: Moment, item: ConversationItem) -> int:
@@ -227,14 +228,32 @@ class HermesMessages:
         """First messages that stay besides the system prompt: none once a pass was made."""
         return 0 if self.has_passed else protect_first
 
-    def demote(self, moment: Moment, budget: int, protect_first: int, protect_last: int, rounds: int) -> None:
-        """Find what a compression of 0.21 does to the old results of its tail, as a pass leaves it."""
+    def pending(self, window: int) -> range:
+        """The results a prompt ends with, and their call: 0.22 spares them, if they are a fifth of a window at most."""
+        count = start = len(self.rows)
+        while start and self.rows[start - 1].speaker is Speaker.TOOL:
+            start -= 1
+        if 0 < start < count and self.rows[start - 1].makes_calls:
+            start -= 1
+        return range(start, count) if sum(self.tokens[start:]) <= int(window * PART_OF_WINDOW) else range(0)
+
+    def kept(self, budget: int, protect_first: int, protect_last: int, ceiling: int | None = None) -> int | None:
+        """Where what stays behind a summary begins, as a pass leaves it; None where there is nothing to sum up.
+
+        Args:
+            budget: As in `HermesConversation.tail`, like the others.
+            protect_first: First messages that stay.
+            protect_last: Newest messages that are to stay.
+            ceiling: Tokens, in 0.22.
+        """
         tokens = [*self._sent_tokens()]
         for edit in self.ready.values():
             tokens[edit.place] -= edit.saves
-        tail = HermesConversation(self.rows, tokens, self._first(protect_first)).tail(budget, protect_last)
-        if tail is None:
-            return
+        conversation = HermesConversation(self.rows, tokens, self._first(protect_first))
+        return conversation.tail(budget, protect_last, ceiling)
+
+    def demote(self, moment: Moment, tail: int, rounds: int) -> None:
+        """Find what a compression does to the old results of its tail."""
         blocks = self.history.session.blocks
         for place in old_results(self.rows, tail, rounds):
             block = self.items[place].blocks[0]
@@ -250,8 +269,17 @@ class HermesMessages:
                 decision = Decision(ReplaceText(line), "before the newest rounds", "demoted")
                 self._make_ready(block, _Edit(place, decision, self._saved(place, line), counts=True))
 
-    def prepare(self, moment: Moment, boundary: int, minimum: int) -> None:
-        """Find what a pass would do to the messages before a boundary, and to duplicates anywhere."""
+    @property
+    def found(self) -> tuple[dict[int, _Edit], int, int]:
+        """What a pass would do, as far as it is found."""
+        return dict(self.ready), self.saves, self._counted
+
+    def find_again(self, found: tuple[dict[int, _Edit], int, int]) -> None:
+        """Take back what was found since."""
+        self.ready, self.saves, self._counted = dict(found[0]), found[1], found[2]
+
+    def prepare(self, moment: Moment, boundary: int, minimum: int, pending: range = range(0)) -> None:
+        """Find what a pass would do to messages before a boundary, and to duplicates anywhere; pending ones apart."""
         while self._unseen:
             self._compare(moment, self._unseen.popleft())
         spared = self._spared_results(moment, boundary) if self.newer else set()
@@ -261,13 +289,15 @@ class HermesMessages:
         self._spared = sorted(spared)
         self._old_from = max(self._old_from, boundary)
         if self.newer:
-            for place in self._with_images[:-_KEPT_IMAGES]:
-                self._shorten(moment, place, minimum)
-            del self._with_images[:-_KEPT_IMAGES]
+            old = self._with_images[:-_KEPT_IMAGES]
+            for place in old:
+                if place not in pending:
+                    self._shorten(moment, place, minimum)
+            self._with_images[: len(old)] = [place for place in old if place in pending]
 
-    def relieve(self, moment: Moment, boundary: int, budget: int, minimum: int) -> None:
-        """Find what a pass of 0.21 would do to the messages it spares where they are more than a budget by half."""
-        most, count = int(budget * _PRESSURE), len(self.items)
+    def relieve(self, moment: Moment, boundary: int, most: int, minimum: int, pending: range = range(0)) -> None:
+        """Find what a pass would do to the messages it spares where they are more than so many tokens."""
+        count = len(self.items)
         start, end = max(boundary, 0), count - min(_SPARED_UNDER_PRESSURE, count)
         saved = sum(edit.saves for edit in self.ready.values() if edit.place >= start)
         total = sum(self.tokens[start:]) - saved
@@ -279,7 +309,8 @@ class HermesMessages:
             if total <= most:
                 return
             for place in places:
-                total -= self._shorten(moment, place, minimum)
+                if place not in pending:
+                    total -= self._shorten(moment, place, minimum)
                 if stops and total <= most:
                     return
 
@@ -366,7 +397,7 @@ class HermesMessages:
 
     def _saved(self, place: int, text: str) -> int:
         left = ROUGH_TOKENS.of_text(text) if self.newer else len(text) // PER_TOKEN
-        return self.tokens[place] - left - _PER_MESSAGE
+        return self.tokens[place] - left - PER_MESSAGE
 
     def _line(self, moment: Moment, place: int, minimum: int) -> _Edit | None:
         block = self.items[place].blocks[0]
@@ -382,7 +413,7 @@ class HermesMessages:
     def _line_text(self, moment: Moment, block: int, minimum: int) -> str | None:
         length, blocks = moment.length(block), self.history.session.blocks
         if not blocks[block].plain_text:
-            images = _images(moment, block)
+            images = images_in(moment, block)
             texts = [moment.text(block)] if images and length else []
             return "\n".join([*texts, *[_SCREENSHOT] * images]) if images else None
         if length <= minimum or (self.newer and self._is_line(moment, block, length)):
@@ -403,7 +434,7 @@ class HermesMessages:
 
     def _shrunk(self, moment: Moment, place: int, block: int) -> _Edit | None:
         shrink = ShrinkArguments()
-        if not self._is_call(block) or moment.length(block) <= shrink.limit:
+        if self.newest or not self._is_call(block) or moment.length(block) <= shrink.limit:
             return None
         now = moment.rendition(block)
         source = RecordedBlock(self.history.session, block)
@@ -411,7 +442,7 @@ class HermesMessages:
         if shrunk is now:
             return None
         if self.newer:
-            before = _newer_call_tokens(moment, block)
+            before = newer_call_tokens(moment, block)
             text = shrunk.text("")
             characters = call_characters(source.block, REPR_CHARACTERS.of_text(text))
             after = rough_tokens(characters, DENSE_CHARACTERS.of_text(text))
@@ -420,56 +451,6 @@ class HermesMessages:
             after = call_tokens(source.block, REPR_CHARACTERS.of_text(shrunk.text("")))
         return _Edit(place, Decision(shrink, "before the newest messages", "arguments"), before - after, counts=False)
 
-
-def _images(moment: Moment, block: int) -> int:
-    media = len(moment.history.session.blocks[block].media)
-    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
-    return media if sent else 0
-
-
-def _tokens(moment: Moment, item: ConversationItem) -> int:
-    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
-    characters, tokens = 0, _PER_MESSAGE
-    for block in item.blocks:
-        length = moment.length(block)
-        if kinds[block] == TOOL_CALL:
-            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
-        elif kinds[block] == THINKING:
-            tokens += length // PER_TOKEN
-        else:
-            characters += length + PER_IMAGE * _images(moment, block)
-    return tokens + characters // PER_TOKEN
-
-
-_TOKENS = ItemMeasure(_tokens)
-"""What a message is taken for."""
-
-
-def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
-    kinds = moment.history.kind_bytes
-    said = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
-    tokens = _PER_MESSAGE
-    images = sum(_images(moment, block) for block in said)
-    if len(said) == 1 and not images:
-        tokens += ROUGH_TOKENS.sent(moment, said[0])
-    else:
-        tokens += (sum(map(moment.length, said)) + PER_IMAGE * images) // PER_TOKEN
-    for block in item.blocks:
-        if kinds[block] == TOOL_CALL:
-            tokens += _newer_call_tokens(moment, block)
-        elif kinds[block] == THINKING:
-            tokens += moment.length(block) // PER_TOKEN
-    return tokens
-
-
-def _newer_call_tokens(moment: Moment, block: int) -> int:
-    call = moment.history.session.blocks[block]
-    characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
-    return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))
-
-
-_NEWER_TOKENS = ItemMeasure(_newer_tokens)
-"""The same in 0.21."""
 
 _UNKNOWN = ("unknown", "")
 

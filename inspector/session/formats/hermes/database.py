@@ -121,6 +121,7 @@ SESSION_COLUMNS = (
 MESSAGE_COLUMNS = (
     *("id", "session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name", "timestamp", "finish_reason"),
     *("reasoning", "reasoning_content", "_compressed_summary", "active", "compacted", "api_content", "display_kind"),
+    "message_uid",
 )
 
 

@@ -57,6 +57,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
         is_active: It is part of the conversation as it stands.
         is_compacted: It was, until a compaction.
         is_inherited: It was copied from the session that this one branched off.
+        uid: What copies of it have in common since schema 31; empty where it has none.
     """
 
     identifier: str
@@ -68,6 +69,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
     is_active: bool = True
     is_compacted: bool = False
     is_inherited: bool = False
+    uid: str = ""
 
     @property
     def said(self) -> tuple[Any, ...]:
@@ -112,6 +114,7 @@ def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier
         is_meta=string(value.get("display_kind")) not in ("", "visible"),
         is_active=not is_archived,
         is_compacted=is_archived and bool(value.get("compacted")),
+        uid=string(value.get("message_uid")),
     )
 
 
@@ -318,7 +321,8 @@ class HermesSession:
         is_rewound = not entry.is_active and not entry.is_compacted
         if not is_rewound:
             self._leave_behind()
-        if entry.is_summary:
+        # A branch copies the conversation as it stands. What was summed up in it was compacted where it is from.
+        if entry.is_summary and not entry.is_inherited:
             self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
         self._entries.append(entry)
         self._has_rewound = self._has_rewound or is_rewound
@@ -366,7 +370,8 @@ def inherited(
     """The messages of a branch, those that were copied into it marked.
 
     A branch begins with the conversation it branched off. Older versions give the copies the time of copying and leave
-    out calls, newer ones keep the times (`_handle_branch_command` and `session.branch` in NousResearch/hermes-agent).
+    out calls, newer ones keep the times, and since schema 31 their `message_uid` (`_handle_branch_command` and
+    `session.branch` in NousResearch/hermes-agent). Rows that are older than that were each given one of their own.
 
     Args:
         entries: Its messages.
@@ -374,13 +379,18 @@ def inherited(
         started: When it began, seconds since the epoch, or None.
     """
     keys = [entry.said for entry in before]
+    named = {entry.uid for entry in before} - {""}
+    by_name = bool(entries) and entries[0].uid in named
     place, copied = 0, 0
     for entry in entries:
-        found = next((at for at in range(place, len(keys)) if keys[at] == entry.said), None)
+        if by_name:
+            found = place if entry.uid in named else None
+        else:
+            found = next((at for at in range(place, len(keys)) if keys[at] == entry.said), None)
         is_older = started is not None and entry.time is not None and entry.time < started
         if found is None and not is_older:
             break
-        place = place if found is None else found + 1
+        place = place if found is None or by_name else found + 1
         copied += 1
     return [structs.replace(entry, is_inherited=True) for entry in entries[:copied]] + list(entries[copied:])
 

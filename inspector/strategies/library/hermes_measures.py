@@ -1,0 +1,77 @@
+"""What Hermes takes a message for, in tokens, where it finds what to spare.
+
+Source: hermes-agent `agent/context_compressor.py`, `_estimate_msg_budget_tokens`, 0.19.0 and from 0.21.0 on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from inspector.strategies.core.measures import ItemMeasure
+from inspector.strategies.core.rendition import Action
+from inspector.strategies.history.history import THINKING, TOOL_CALL
+from inspector.strategies.library.hermes_lines import (
+    PER_IMAGE,
+    PER_TOKEN,
+    REPR_CHARACTERS,
+    call_characters,
+    call_tokens,
+)
+from inspector.strategies.library.hermes_tail import DENSE_CHARACTERS, PER_MESSAGE, ROUGH_TOKENS, rough_tokens
+
+if TYPE_CHECKING:
+    from inspector.strategies.core.strategy import Moment
+    from inspector.strategies.history.conversation_items import ConversationItem
+
+
+def images_in(moment: Moment, block: int) -> int:
+    """How many images of a block are sent."""
+    media = len(moment.history.session.blocks[block].media)
+    sent = media and (moment.is_whole(block) or moment.rendition(block).action is Action.CUT)
+    return media if sent else 0
+
+
+def _tokens(moment: Moment, item: ConversationItem) -> int:
+    blocks, kinds = moment.history.session.blocks, moment.history.kind_bytes
+    characters, tokens = 0, PER_MESSAGE
+    for block in item.blocks:
+        length = moment.length(block)
+        if kinds[block] == TOOL_CALL:
+            tokens += call_tokens(blocks[block], REPR_CHARACTERS.sent(moment, block))
+        elif kinds[block] == THINKING:
+            tokens += length // PER_TOKEN
+        else:
+            characters += length + PER_IMAGE * images_in(moment, block)
+    return tokens + characters // PER_TOKEN
+
+
+TOKENS = ItemMeasure(_tokens)
+"""What a message is taken for."""
+
+
+def _newer_tokens(moment: Moment, item: ConversationItem) -> int:
+    kinds = moment.history.kind_bytes
+    said = [block for block in item.blocks if kinds[block] not in (TOOL_CALL, THINKING)]
+    tokens = PER_MESSAGE
+    images = sum(images_in(moment, block) for block in said)
+    if len(said) == 1 and not images:
+        tokens += ROUGH_TOKENS.sent(moment, said[0])
+    else:
+        tokens += (sum(map(moment.length, said)) + PER_IMAGE * images) // PER_TOKEN
+    for block in item.blocks:
+        if kinds[block] == TOOL_CALL:
+            tokens += newer_call_tokens(moment, block)
+        elif kinds[block] == THINKING:
+            tokens += moment.length(block) // PER_TOKEN
+    return tokens
+
+
+def newer_call_tokens(moment: Moment, block: int) -> int:
+    """What a call is taken for from 0.21 on."""
+    call = moment.history.session.blocks[block]
+    characters = call_characters(call, REPR_CHARACTERS.sent(moment, block))
+    return rough_tokens(characters, DENSE_CHARACTERS.sent(moment, block))
+
+
+NEWER_TOKENS = ItemMeasure(_newer_tokens)
+"""The same from 0.21 on."""
