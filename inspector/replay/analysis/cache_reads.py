@@ -11,6 +11,7 @@ import numpy as np
 
 from inspector.replay.cache.cache_models import NO_PREFIX
 from inspector.replay.cache.miss_causes import MISS_SHARE, MISS_TOKENS
+from inspector.replay.cache.prompt_usage import UNCHANGED
 from inspector.replay.engine.recorded_calls import recorded_calls
 
 if TYPE_CHECKING:
@@ -21,34 +22,45 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 
-def readable_tokens(replay: Replay) -> Integers:
+def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> Integers:
     """Per call, prompt tokens that the cache held after the call before it in its thread; -1 where that is unknown.
 
     It is unknown for a thread's first call, and where one of the two reported usage and the other did not. What is
     expected of a read by its chance is no read that could have missed.
+
+    Args:
+        replay: A replay.
+        calls: The calls asked about, one row each; every one where not given.
     """
     inputs, ledger = replay.inputs, replay.ledger
-    prompt, caches, previous = ledger.prompt_tokens, inputs.caches, inputs.previous_call
-    if not len(prompt):
+    asked = slice(None) if calls is None else calls
+    previous = inputs.previous_call[asked]
+    if not len(previous):
         return np.zeros(0, dtype=np.int64)
-    may_read = caches_at_all(replay)
+    may_read, caches = caches_at_all(replay), inputs.caches
+    prompt, uncached, minimum = (
+        ledger.prompt_tokens[previous],
+        ledger.uncached[previous],
+        caches.minimum_prefix[previous],
+    )
     # Where writes are counted, what was neither read nor written is not kept; elsewhere whole prompts are.
-    kept = np.where(caches.writes, prompt - ledger.uncached, prompt)
+    kept = np.where(caches.writes[previous], prompt - uncached, prompt)
     # A prompt below the minimum is not kept, though the next one would have read it.
-    short = (prompt < caches.minimum_prefix) & (kept == 0)
-    held = np.where(short, prompt, np.where(kept >= np.minimum(caches.minimum_prefix, prompt), kept, 0))
-    held = np.where(may_read, held, 0)
-    known = (previous >= 0) & (inputs.anchored == inputs.anchored[previous]) & ~inputs.served_by_odds
-    could_read = np.where(may_read, np.minimum(held[previous], prompt), 0)
+    short = (prompt < minimum) & (kept == 0)
+    held = np.where(short, prompt, np.where(kept >= np.minimum(minimum, prompt), kept, 0))
+    held = np.where(may_read[previous] & may_read[asked], held, 0)
+    known = (previous >= 0) & (inputs.anchored[asked] == inputs.anchored[previous]) & ~inputs.served_by_odds[asked]
+    could_read = np.minimum(held, ledger.prompt_tokens[asked])
     if replay.edits.by_plan.any():
         # Where the plan cut the end of the prompt before, new text stands there now, which nobody could have read: what
         # could be is what would have been, had the edits put nothing out of the cache. That does not tell it of a call
         # that missed as recorded, too.
-        recorded = inputs.recorded
-        missed = is_miss(np.minimum(recorded.prompt[previous], recorded.prompt), recorded.cache_read)
-        told = ~missed[replay.recached_calls]
-        calls, unbroken = replay.recached_calls[told], replay.served_unbroken.cache_read[told]
-        could_read[calls] = np.minimum(could_read[calls], np.maximum(unbroken, ledger.cache_read[calls]))
+        recorded, recached = inputs.recorded, replay.recached_calls
+        before, read = recorded.prompt[inputs.previous_call[recached]], recorded.cache_read[recached]
+        told = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
+        most = np.full(len(ledger.prompt_tokens), UNCHANGED)
+        most[recached[told]] = np.maximum(replay.served_unbroken.cache_read, ledger.cache_read[recached])[told]
+        could_read = np.minimum(could_read, most[asked])
     return np.where(known, could_read, -1).astype(np.int64)
 
 
@@ -79,8 +91,8 @@ def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_anyway: NDArr
         baseline: The session with nothing cut.
         missed_anyway: Per call, whether it missed with nothing cut, too, of `missed_calls`.
     """
-    edited = replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_anyway
-    return np.flatnonzero(edited & missed_calls(replay)) if edited.any() else np.zeros(0, dtype=np.intp)
+    edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_anyway)
+    return edited[is_miss(readable_tokens(replay, edited), replay.ledger.cache_read[edited])]
 
 
 def is_miss(could_read: Integers, read: Integers) -> NDArray[np.bool_]:
