@@ -8,6 +8,7 @@ from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import STUDY
 from inspector.ui.controller.changes import Change
 from inspector.ui.explain.dialog import ExplainScreen
+from inspector.ui.part_names import COST
 from inspector.ui.session_screen import SessionScreen, heading_of
 from inspector.ui.toolkit.answered_screen import AnsweredScreen
 
@@ -108,7 +109,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """What explains the figures the cursor is on; run in a thread. By default the plan's costs."""
-        from inspector.ui.explain.focus import COST, explained_focus
+        from inspector.ui.explain.focus import explained_focus
 
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
         search = self.controller.search_for_uses(outcome.replay.history)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from inspector.ui.part_names import COST, DETAIL, PLAN
+
 if TYPE_CHECKING:
     from inspector.ui.app import InspectorApp
     from inspector.ui.main.screen import InspectScreen
@@ -83,12 +85,12 @@ def has_none(main: InspectScreen) -> bool:
 
 def is_in_plan_to_undo(main: InspectScreen) -> bool:
     """The plan has the focus, and was changed."""
-    return has_past(main) and main.pane_focus.is_in("plan")
+    return has_past(main) and main.pane_focus.is_in(PLAN)
 
 
 def is_in_plan(main: InspectScreen) -> bool:
     """The plan has the focus."""
-    return main.pane_focus.is_in("plan")
+    return main.pane_focus.is_in(PLAN)
 
 
 def has_strategies_or_is_in_plan(main: InspectScreen) -> bool:
@@ -98,9 +100,9 @@ def has_strategies_or_is_in_plan(main: InspectScreen) -> bool:
 
 def is_in_detail(main: InspectScreen) -> bool:
     """The text of a block has the focus."""
-    return main.pane_focus.is_in("detail")
+    return main.pane_focus.is_in(DETAIL)
 
 
 def is_in_cost(main: InspectScreen) -> bool:
     """The costs have the focus."""
-    return main.pane_focus.is_in("cost")
+    return main.pane_focus.is_in(COST)

@@ -30,6 +30,7 @@ from inspector.ui.composition.rows import (
 )
 from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import FigureTable
+from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
@@ -292,7 +293,7 @@ class CompositionScreen(StudyScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """What explains the block under the cursor, or the prompt."""
-        from inspector.ui.explain.focus import CHART, TIMELINE, explained_focus
+        from inspector.ui.explain.focus import explained_focus
 
         block = self.blocks.cursor_key
         focus = (TIMELINE, block) if self.blocks.has_focus and isinstance(block, int) else (CHART, -1)

@@ -25,6 +25,7 @@ from inspector.replay.figure import HowKnown
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
+from inspector.ui.part_names import BOUNDARY, CHART, PLAN, TIMELINE
 from inspector.ui.timeline.boundaries import calls_around
 from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
@@ -33,11 +34,6 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.strategies.plan import Plan
-
-TIMELINE, CHART, PLAN, COST = "timeline", "chart", "plan", "cost"
-"""Parts of the main screen."""
-BOUNDARY = "boundary"
-"""A row of the timeline that stands for a compaction, or for where else a context begins."""
 
 _COST_NAMES: Final = {
     "cost_usd": "cost with the plan",
@@ -62,8 +58,8 @@ def explained_focus(
 
     Args:
         outcome: What the screen shows.
-        focus: The part, and the block under the cursor, the first one behind a boundary, -1 for none. One that was not
-            replayed yet is none, too.
+        focus: The part, of `inspector.ui.part_names`, and the block under the cursor, the first one behind a boundary,
+            -1 for none. One that was not replayed yet is none, too.
         terms: On which assumptions.
         runs_per_day: Such sessions a day.
         search: Finds where the session used what its tool results said.

@@ -20,6 +20,7 @@ from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.files.rows import NO_FILE, FilesFound, change_key, event_table, file_table, place_of_block
 from inspector.ui.files.view import KnownLines
 from inspector.ui.files.widget import KnownContent
+from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.header import SessionHeader
@@ -299,7 +300,7 @@ class FilesScreen(StudyScreen):
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
         """What explains the result under the cursor, or the prompt."""
-        from inspector.ui.explain.focus import CHART, TIMELINE, explained_focus
+        from inspector.ui.explain.focus import explained_focus
 
         event = self.event if self.events.has_focus else None
         focus = (CHART, -1) if event is None else (TIMELINE, event.result_block)

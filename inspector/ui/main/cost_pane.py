@@ -202,7 +202,7 @@ class CostPane(CostBar, FailingPart):
         """Say how the figures the cursor is on are calculated.
 
         Args:
-            part: Which part of the screen has it: `timeline`, `boundary` (a row of it), `chart`, `plan` or `cost`.
+            part: Which part of the screen has it, of `inspector.ui.part_names`.
             block: On which block it is, the first one behind a boundary, -1 for none.
         """
         session, outcome = self.controller, self.controller.outcome

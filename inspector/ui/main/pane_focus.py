@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from inspector.ui.part_names import PLAN, TIMELINE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -46,7 +48,7 @@ class PaneFocus:
     @property
     def is_in_rows_or_nowhere(self) -> bool:
         """Whether nobody has asked for another part."""
-        return self._screen.focused is None or self.is_in("timeline")
+        return self._screen.focused is None or self.is_in(TIMELINE)
 
     @property
     def is_plan_open(self) -> bool:
@@ -62,7 +64,7 @@ class PaneFocus:
         part = self.parts.get(name)
         if part is None:
             return
-        self.is_plan_open = name == "plan"
+        self.is_plan_open = name == PLAN
         part.take_focus()
 
     def give_to_next(self, step: int) -> None:
@@ -76,16 +78,16 @@ class PaneFocus:
         """To the plan and back; on narrow screens its drawer opens and closes."""
         if not self.parts:
             return
-        if self.is_in("plan"):
+        if self.is_in(PLAN):
             self.leave()
         else:
-            self.give_to("plan")
+            self.give_to(PLAN)
 
     def leave(self) -> None:
         """Back to the rows; the plan is closed where it is a drawer."""
         self.is_plan_open = False
-        if "timeline" in self.parts:
-            self.parts["timeline"].take_focus()
+        if TIMELINE in self.parts:
+            self.parts[TIMELINE].take_focus()
 
     @property
     def zooms(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.saved_state import SessionState, save_state
+from inspector.ui.part_names import TIMELINE
 
 if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
@@ -89,7 +90,7 @@ class KeptState:
             self._rows.order_by(Order[kept.order])
         if kept.filter:
             self._rows.call_later(self._rows.filter_by, kept.filter)
-        if self._focus.is_in_rows_or_nowhere and kept.pane != "timeline":
+        if self._focus.is_in_rows_or_nowhere and kept.pane != TIMELINE:
             self._focus.give_to(kept.pane)
 
     @property

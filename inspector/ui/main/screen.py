@@ -23,6 +23,7 @@ from inspector.ui.main.related import RelatedSessions
 from inspector.ui.main.restore_state import KeptState
 from inspector.ui.main.screen_host import ScreenHost
 from inspector.ui.main.timeline_pane import TimelinePane
+from inspector.ui.part_names import BOUNDARY, CHART, COST, DETAIL, PLAN, TIMELINE
 from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.performance.partial_compositor import paint_changed_widgets_only
 from inspector.ui.session_screen import SessionScreen, heading_of
@@ -154,22 +155,22 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         if self.pane_focus.parts:
             return
         await self.timeline.begin()
-        self.pane_focus.parts = {"timeline": self.timeline}
+        self.pane_focus.parts = {TIMELINE: self.timeline}
         if self.focused is None:
             self.timeline.take_focus()
 
     async def _make_room(self) -> None:
         """Make the widgets that show the rest of a session, once."""
-        if "plan" in self.pane_focus.parts:
+        if PLAN in self.pane_focus.parts:
             return
         for part in (self.chart, self.detail, self.plan):
             await part.begin()
         self.pane_focus.parts = {
-            "timeline": self.timeline,
-            "detail": self.detail,
-            "plan": self.plan,
-            "cost": self.cost,
-            "chart": self.chart,
+            TIMELINE: self.timeline,
+            DETAIL: self.detail,
+            PLAN: self.plan,
+            COST: self.cost,
+            CHART: self.chart,
         }
 
     def open_beside(self, path: Path) -> None:
@@ -322,7 +323,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def on_timeline_pane_detail_asked(self) -> None:
         """The text of the row under the cursor is to be read."""
-        self.pane_focus.give_to("detail")
+        self.pane_focus.give_to(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")
             self.tell("esc goes back to the rows")
@@ -376,11 +377,11 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def explain(self) -> None:
         """Say how the figures the cursor is on are calculated."""
-        part = next((name for name in ("chart", "plan", "cost") if self.pane_focus.is_in(name)), "timeline")
-        block = self.timeline.cursor_block if part == "timeline" and self.timeline.is_open else -1
-        if part == "timeline" and self.timeline.boundary is not None:
-            part = "boundary"
-        self.cost.explain(part if self.timeline.is_open else "cost", block)
+        part = next((name for name in (CHART, PLAN, COST) if self.pane_focus.is_in(name)), TIMELINE)
+        block = self.timeline.cursor_block if part == TIMELINE and self.timeline.is_open else -1
+        if part == TIMELINE and self.timeline.boundary is not None:
+            part = BOUNDARY
+        self.cost.explain(part if self.timeline.is_open else COST, block)
 
     def ask_call(self) -> None:
         """Ask which call to look at."""
