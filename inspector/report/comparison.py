@@ -9,7 +9,7 @@ from rich.text import Text
 
 from inspector.report.belief import BELIEF
 from inspector.report.catalogue import FigureSet, NeededLaterFacts, PlanFacts, Saving, legend, quantity
-from inspector.report.export import answer_for
+from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.facts import plan_of_facts
 from inspector.report.layout import LABEL, LEFT, LOSS, RIGHT, WIDTH, Page
 from inspector.report.monthly_saving import saving_row
@@ -93,10 +93,10 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
     known = [each for each in answers if each[1].applied is not None]
     if not known:
         return []
-    label, can = f"{known[0][1].agent} can apply", [plan for plan, answer in known if answer.is_whole]
+    label, can = known[0][1].can, [plan for plan, answer in known if answer.is_whole]
     best = max(can, key=_net, default=None)
     if best is None or _net(best) <= 0:
-        return [(label, "none of these that saves anything net; inspector export writes a plan as code")]
+        return [(label, f"of these, {NONE_THAT_SAVES_NET}; inspector export writes a plan as code")]
     amount = amount_words(best.saved, best.needed_later, IN_TEXT)
     return [(label, f"{best.name} saves {amount}; inspector export writes it")]
 

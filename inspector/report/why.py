@@ -25,7 +25,7 @@ from inspector.report.cache_text import (
     when_text,
 )
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
-from inspector.report.export import answer_for
+from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
 from inspector.report.recovery_words import amount_words, needed_words, net_words
@@ -207,9 +207,9 @@ def _applicable(report: Report, found: BestPlanFacts) -> list[tuple[str, str]]:
     if not answer.is_lacking:
         return []
     if found.applicable is None:
-        return [("the agent can", "apply no plan that saves anything net: inspector help apply")]
+        return [answer.in_a_row(f"{NONE_THAT_SAVES_NET}: inspector help apply")]
     each = found.applicable
-    return [("the agent can", f"apply {_name(each)}: {amount_words(each.saved, each.needed_later, IN_TEXT)}")]
+    return [answer.in_a_row(f"{_name(each)}: {amount_words(each.saved, each.needed_later, IN_TEXT)}")]
 
 
 def _needed(found: SavingPlanFacts) -> str:

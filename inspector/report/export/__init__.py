@@ -49,6 +49,12 @@ def export_plan(plan: Plan, name: str) -> Exported:
     return export_to(TARGETS[name], plan)
 
 
+NONE_THAT_SAVES = "none that saves"
+"""Of plans, what an agent can apply by itself where all of those it can would save nothing."""
+NONE_THAT_SAVES_NET = f"{NONE_THAT_SAVES} anything net"
+"""The same where there is room to say that getting back needed text is taken off."""
+
+
 class AgentsAnswer(NamedTuple):
     """Whether the agent of a session can apply a plan.
 
@@ -72,6 +78,23 @@ class AgentsAnswer(NamedTuple):
     def is_lacking(self) -> bool:
         """It is known what the agent can apply, and that is not the whole plan."""
         return self.applied is not None and not self.is_whole
+
+    @property
+    def can(self) -> str:
+        """How it begins what the agent can apply by itself: `Claude Code can apply`."""
+        return f"{self.agent} can apply"
+
+    def can_apply(self, what: str) -> str:
+        """What it can apply by itself, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
+        return f"{self.can} {what}"
+
+    def by_itself(self, what: str) -> str:
+        """The same behind a sentence that has named the agent."""
+        return f"By itself it can apply {what}"
+
+    def in_a_row(self, what: str) -> tuple[str, str]:
+        """The same as a label and what stands beside it, where labels are short."""
+        return ("the agent can", f"apply {what}")
 
     @property
     def in_short(self) -> str:
@@ -158,6 +181,8 @@ def _exported(plan: Plan, name: str) -> Exported | None:
 
 
 __all__ = [
+    "NONE_THAT_SAVES",
+    "NONE_THAT_SAVES_NET",
     "TARGETS",
     "TITLES",
     "WAYS",

@@ -361,7 +361,7 @@ def _applied_by(report: Report, plan: PlanFacts | SavingPlanFacts) -> str:
     if found is None or not answer.is_lacking:
         return said
     amount = amount_words(found.saved, found.needed_later, IN_TEXT)
-    return f"{said}. By itself it can apply {plan_name(found)}: {amount}"
+    return f"{said}. {answer.by_itself(plan_name(found))}: {amount}"
 
 
 def _saved_tile(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from inspector.replay.analysis.best_plan import WORTHWHILE
 from inspector.replay.analysis.hazards import HazardKind
 from inspector.replay.figure import HowKnown
-from inspector.report.export import answer_for, part_of
+from inspector.report.export import NONE_THAT_SAVES, answer_for, part_of
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
@@ -192,17 +192,15 @@ def applicable_line(contenders: Iterable[Contender], best: Contender | None, wai
     known = [each for each in contenders if each.answer is not None and each.answer.applied is not None]
     if best is None or best.can_be_applied or not known or known[0].answer is None:
         return None
-    agent, found = known[0].answer.agent, applicable_of(known)
-    if found is None:
-        said = (
-            f"nothing {agent} can apply by itself saves here so far" if waiting else f"nothing {agent} can apply saves"
-        )
-        return Headline(f"{APPLIES_MARK} {said}; w e writes a plan as code", f"{APPLIES_MARK} {said}")
+    answer, found = known[0].answer, applicable_of(known)
     so_far = " so far" if waiting else ""
+    if found is None:
+        said = f"{answer.can_apply(NONE_THAT_SAVES)}{so_far}"
+        return Headline(f"{APPLIES_MARK} {said}; w e writes a plan as code", f"{APPLIES_MARK} {said}")
     name, (risk, short_risk) = one_line(found.name), _risk(found)
     return Headline(
-        f"{APPLIES_MARK} best {agent} can apply{so_far}: {name} saves {_saving(found)}; {risk}",
-        f"{APPLIES_MARK} {agent} can apply{so_far}: {name} {_amount(found)}{short_risk}",
+        f"{APPLIES_MARK} best {answer.can}{so_far}: {name} saves {_saving(found)}; {risk}",
+        f"{APPLIES_MARK} {answer.can}{so_far}: {name} {_amount(found)}{short_risk}",
         *_gone(found),
         is_good=True,
     )

@@ -354,7 +354,7 @@ class CompareScreen(StudyScreen):
         """What the mark of plans stands for that the session's agent can apply; empty where none has it."""
         marked = (self._contenders.get(str(row.key)) for row in self.plans.table.rows if row.mark == APPLIES_MARK)
         each = next(marked, None)
-        return f"{APPLIES_MARK} {each.answer.agent} can apply" if each is not None and each.answer is not None else ""
+        return f"{APPLIES_MARK} {each.answer.can}" if each is not None and each.answer is not None else ""
 
     def _say(self, line: str, said: Headline | None) -> None:
         widget = self.query_one(line, BestLine)

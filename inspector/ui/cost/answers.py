@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from inspector.replay.analysis.unrecorded import NOT_RECORDED_SHORT, SYSTEM_AND_TOOLS
-from inspector.report.export import answer_for
+from inspector.report.export import NONE_THAT_SAVES, answer_for
 from inspector.report.numbers import ON_SCREEN
 from inspector.report.recovery_words import needed_words, net_words
 from inspector.safe_text import one_line
@@ -311,11 +311,11 @@ def _applicable(best: BestPlan | None, format_name: str) -> Line:
     if not answer.is_lacking or not (best.applicable or best.is_complete):
         return ()
     if best.applicable is None:
-        said = ((f"{answer.agent} can apply none that saves", _TEXT),)
+        said = ((answer.can_apply(NONE_THAT_SAVES), _TEXT),)
         return (Said(said, RANK_OF_APPLICABLE),)
     net = best.applicable.recoveries.band_low
     saves = _saving(best.applicable, brief=True) if net is None else net_words(net, ON_SCREEN)
-    longer = ((f"{answer.agent} can apply {_name(best.applicable)}: ", _TEXT), (saves, _SAVED))
+    longer = ((f"{answer.can_apply(_name(best.applicable))}: ", _TEXT), (saves, _SAVED))
     return (Said(longer, RANK_OF_APPLICABLE, ((f"{answer.agent} can save ", _TEXT), (saves, _SAVED))),)
 
 
