@@ -191,11 +191,21 @@ def test_risks_never_take_more_room_than_is_kept_for_them(risks: list[str], widt
 def test_the_last_line_of_risks_says_how_many_more_there_are_and_where_they_are() -> None:
     risks = ["13 later calls needed cut text", "never applied", "first request no longer sent"]
 
-    assert risk_lines(risks[:1], 40, 2) == ["! 13 later calls needed cut text · g r"]
+    assert risk_lines(risks[:1], 40, 1) == ["! 13 later calls needed cut text · g r"]
     assert risk_lines(risks, 40, 2) == ["! 13 later calls needed cut text", "! never applied, 1 more · g r"]
     assert risk_lines(risks, 36, 1) == ["! 13 later calls needed cut…, 2 more"]
     assert risk_lines(risks, 30, 1) == ["! 13 later calls need…, 2 more"]
     assert risk_lines([], 36, 1) == []
+
+
+def test_a_row_that_risks_leave_says_what_needed_means_if_all_of_that_fits() -> None:
+    (risk,) = risks = ["13 later calls needed cut text"]
+
+    assert risk_lines(risks, 44, 2)[1:] == ["needed: a later call used text that was cut"]
+    assert risk_lines(risks, 38, 2)[1:] == ["needed: a later call used cut text"]
+    assert risk_lines(risks, 33, 2)[1:] == []
+    assert risk_lines([risk, "never applied"], 44, 2)[1:] == ["! never applied · g r"]
+    assert risk_lines(["never applied"], 44, 2)[1:] == []
 
 
 def test_a_hint_that_is_too_long_ends_in_a_sign() -> None:

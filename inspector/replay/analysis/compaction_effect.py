@@ -156,6 +156,25 @@ def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
     )
 
 
+def calls_around(history: History, block: int) -> tuple[int, int] | None:
+    """The last call before what begins at a block, of the same conversation, and the first one after it.
+
+    Args:
+        history: The session.
+        block: The first block after the boundary.
+
+    Returns:
+        Two calls; None where either was not made.
+    """
+    after = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
+    if not 0 < after < history.call_count:
+        return None
+    contexts, calls = history.session.contexts, history.session.calls
+    thread = contexts[calls[after].context].thread
+    before = next((call for call in range(after - 1, -1, -1) if contexts[calls[call].context].thread == thread), None)
+    return None if before is None else (before, after)
+
+
 def _of_one_text(history: History, gone: NDArray[np.int32], new: NDArray[np.int32]) -> dict[int, int]:
     """For blocks of one prompt those of another that say the same, each used once."""
     blocks = history.session.blocks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_spread import CacheSpread
 from inspector.replay.analysis.compaction_forecast import compaction_forecasts
+from inspector.replay.analysis.compaction_totals import compaction_totals
 from inspector.replay.analysis.forecast import project_runs, project_session
 from inspector.replay.analysis.model_costs import model_costs
 from inspector.replay.analysis.plan_outcome import cache_read_share
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from inspector.replay.analysis.breakdown import BreakdownRow, ResentBlock
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.model_costs import ModelCost
     from inspector.replay.analysis.plan_outcome import PlanOutcome
@@ -76,6 +78,7 @@ class CostSheet:
         beside: What requests cost that are not the conversation's, by purpose; nothing where there are none.
         results: The tool results that cost most to resend.
         compactions: What would have become of recorded compactions.
+        compacted: What recorded compactions came to together, whatever the plan; None where there are none.
         runs: The saving over many runs; None without a price.
         next_calls: The session going on; None without a price, or where no call grew from another.
         terms: On which assumptions.
@@ -94,6 +97,7 @@ class CostSheet:
     beside: tuple[SideSpending, ...]
     results: tuple[ResentBlock, ...]
     compactions: tuple[CompactionForecast, ...]
+    compacted: CompactionTotals | None
     runs: RunProjection | None
     next_calls: NextCallsProjection | None
     terms: Assumptions
@@ -177,6 +181,7 @@ def cost_sheet(
         beside=beside,
         results=results,
         compactions=compactions,
+        compacted=compaction_totals(baseline),
         runs=runs,
         next_calls=next_calls,
         terms=terms,

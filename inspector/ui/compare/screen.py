@@ -54,6 +54,7 @@ from inspector.ui.figure_table.table import Sorting, legend_of
 from inspector.ui.figure_table.widget import Facts, FigureTable
 from inspector.ui.plan.saved_plans import saved_plans
 from inspector.ui.study import Leaving, StudyScreen
+from inspector.ui.terms import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
@@ -348,7 +349,9 @@ class CompareScreen(StudyScreen):
         about_marks = filter(
             None, [about_passed_over(passed_over), self._about_applicable(), legend_of(self.plans.table)]
         )
-        pane.say_below("  ".join(about_marks))
+        # The front's table has no such column.
+        terms = (NEEDED_PHRASES[-1], *((APPLIED,) if self.plans.shows("fires") else ()))
+        pane.say_below("  ".join(about_marks), *terms)
 
     def _about_applicable(self) -> str:
         """What the mark of plans stands for that the session's agent can apply; empty where none has it."""

@@ -33,6 +33,7 @@ from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.part_names import CHART, TIMELINE
 from inspector.ui.session_screen import scale_words
 from inspector.ui.study import Leaving, StudyScreen
+from inspector.ui.terms import TOKEN_CALLS
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
 from inspector.ui.toolkit.pane import Pane, Placeholder, Word
@@ -203,7 +204,7 @@ class CompositionScreen(StudyScreen):
             pane.border_title = Content(f"Window {when}: {prompt}{of}{beyond}")
         else:
             sent = f"Everything sent in {ON_SCREEN.plural(count, 'call')}"
-            pane.border_title = Content(f"{sent} · token-calls: tokens × calls they were in")  # noqa: RUF001  a multiplication is meant
+            pane.border_title = Content(f"{sent} · {TOKEN_CALLS}")
         parts = self.parts
         if self._sorted_for != (composition.grouping, composition.scope):
             self._sorted_for = (composition.grouping, composition.scope)
@@ -242,6 +243,9 @@ class CompositionScreen(StudyScreen):
         more = f", the first {MOST_BLOCKS}" if len(part.blocks) > MOST_BLOCKS else ""
         count = f": {ON_SCREEN.plural(len(part.blocks), 'block')}{more}" if len(part.blocks) else ""
         self.query_one("#blocks-pane", Pane).border_title = Content(one_line(f"{part.name}{count}"))
+        # Over the whole session the frame above says it.
+        is_met = bool(consumers) and divided.composition.scope is Scope.WINDOW and self.blocks.shows("carried")
+        self.query_one("#blocks-pane", Pane).say_below(TOKEN_CALLS if is_met else "")
         placeholder = self.query_one(Placeholder)
         placeholder.display = not consumers
         if not consumers and self.blocks.has_focus:

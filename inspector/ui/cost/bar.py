@@ -15,6 +15,7 @@ from inspector.report.recovery_words import each_words, needed_words, net_words
 from inspector.safe_text import one_line
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import COST_BAR
+from inspector.ui.terms import APPLIED, NEEDED_PHRASES
 from inspector.ui.toolkit.one_line import LinePiece
 from inspector.ui.toolkit.one_line import one_line as line_of
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 
 ROWS = 3
+RANK_OF_TERMS = 9
+"""What a term means gives way to everything else."""
 
 
 class CostBar(Widget, can_focus=True):
@@ -148,7 +151,8 @@ class CostBar(Widget, can_focus=True):
             each = each_words(found.cost_each, ON_SCREEN)
             longer, shorter = f"{each} to get back: {net}", net
             pieces.append(LinePiece(Content.styled(longer, style), 3, shorter=Content.styled(shorter, style)))
-        return pieces
+        meant, briefly = (Content.styled(said, self.get_visual_style("cost--text")) for said in NEEDED_PHRASES)
+        return [*pieces, LinePiece(meant, RANK_OF_TERMS, shorter=briefly)]
 
     def _tokens(self, summary: CostSummary) -> Content:
         saved = summary.saved_tokens.value
@@ -208,9 +212,11 @@ class CostBar(Widget, can_focus=True):
             rewritten = f"{ON_SCREEN.plural(summary.breaks, 'prompt')} changed by the plan"
             parts.append(LinePiece(Content.styled(rewritten, text), 4))
         if summary.first_change >= 0:
-            parts.append(
-                LinePiece(Content.styled(f"first applied at call {ON_SCREEN.whole(summary.first_change + 1)}", text), 5)
-            )
+            first = f"first applied at call {ON_SCREEN.whole(summary.first_change + 1)}"
+            parts += [
+                LinePiece(Content.styled(first, text), 5),
+                LinePiece(Content.styled(APPLIED, text), RANK_OF_TERMS),
+            ]
         return [*parts, LinePiece(hint, 6, right=True)]
 
     def _amount(self, label: str, amount: KnownNumber) -> Content:

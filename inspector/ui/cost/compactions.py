@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from inspector.replay.figure import Figure, HowKnown
+from inspector.report.compaction_words import compactions_in_short, compactions_words
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, FigureRow, figure_cell, number_cell
 from inspector.ui.timeline.boundaries import cleared_line, effect_lines
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 
+TOGETHER: Final = "compactions"
+"""Key of the row of all compactions together."""
+
+
 def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
     """What a row of the section of compactions is about; None for any other row."""
     match key:
@@ -32,7 +37,9 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
 
 
 def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
-    """What a recorded compaction removed and kept, a safe line each; empty for any other row."""
+    """What a recorded compaction removed and kept, a safe line each, or what all did; empty for any other row."""
+    if key == TOGETHER and sheet.compacted is not None:
+        return compactions_words(sheet.compacted, ON_SCREEN)
     boundary = boundary_at(key, sheet, rows)
     if boundary is None:
         return ""
@@ -43,7 +50,7 @@ def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
 
 
 def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
-    """Recorded compactions, before each the results that were cleared right before it."""
+    """Recorded compactions, before each the results that were cleared right before it; last what all came to."""
     found: list[tuple[int, FigureRow]] = []
     for boundary in rows.boundaries:
         own = boundary.compaction
@@ -53,7 +60,9 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
     for forecast in sheet.compactions:
         boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
         found.append((forecast.call, _compaction(forecast, boundary_of)))
-    return [row for _, row in sorted(found, key=itemgetter(0))]
+    made = [row for _, row in sorted(found, key=itemgetter(0))]
+    said = () if sheet.compacted is None else compactions_in_short(sheet.compacted, ON_SCREEN)
+    return [*made, FigureRow(TOGETHER, {}, words=" · ".join(said), style="table--name")] if said else made
 
 
 def _cleared(key: tuple[int, int], call: int, each: Compaction) -> FigureRow:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from inspector.report.compaction_words import compactions_words
 from inspector.report.numbers import ABOUT, ON_SCREEN
 from inspector.safe_text import one_line
 from inspector.session.model import BlockKind, ContextCause
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
@@ -363,6 +365,7 @@ def detail_of_boundary(
     table: TokenTable,
     baseline: Replay | None = None,
     aftermath: CompactionAftermath | None = None,
+    totals: CompactionTotals | None = None,
 ) -> DetailContent:
     """What became of the context where another one begins, above the text of the first block after it.
 
@@ -372,6 +375,7 @@ def detail_of_boundary(
         table: The session's tokens.
         baseline: It replayed with nothing cut; None before the first replay.
         aftermath: What followed it; None for what was no compaction, and as long as that is not known.
+        totals: What all of the session's compactions came to; None for the same.
     """
     lead = effect_lines(boundary, table, baseline)
     if not lead:
@@ -379,9 +383,15 @@ def detail_of_boundary(
     cleared = tuple(cleared_line(each) for each in boundary.cleared)
     followed = () if aftermath is None else aftermath_lines(aftermath)
     # Of what there is to tell that is what a person came for, and a small pane has few rows.
-    lead = (*lead[:1], *followed, *lead[1:], *cleared)
+    together = () if totals is None else _together(totals)
+    lead = (*lead[:1], *followed, *together, *lead[1:], *cleared)
     title = boundary.label.partition(", ")[0]
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
+
+
+def _together(totals: CompactionTotals) -> tuple[str, ...]:
+    said = compactions_words(totals, ON_SCREEN)
+    return (f"{said[:1].upper()}{said[1:]}.",) if said else ()
 
 
 def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: bool) -> DetailContent:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.analysis.breakdown import Breakdown
 from inspector.replay.analysis.cache_spread import CacheSpread
+from inspector.replay.analysis.compaction_effect import calls_around
 from inspector.replay.analysis.forecast import project_runs
 from inspector.replay.analysis.plan_outcome import plan_outcome
 from inspector.replay.analysis.recoveries import recoveries
@@ -26,7 +27,6 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.ui.explain.dialog import Explained
 from inspector.ui.outcome import Outcome
 from inspector.ui.part_names import BOUNDARY, CHART, PLAN, TIMELINE
-from inspector.ui.timeline.boundaries import calls_around
 from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
 if TYPE_CHECKING:

@@ -235,6 +235,10 @@ class FigureTable(LineView):
         """Switch bars between linear and logarithmic."""
         self.logarithmic = not self.logarithmic
 
+    def shows(self, name: str) -> bool:
+        """Whether there is room for a column."""
+        return name in self._column_widths(self.line_width)
+
     def sort_by(self, name: str) -> None:
         """Sort by a column, in its own direction; the other way round where it is sorted by already."""
         column = next(column for column in self.table.columns if column.name == name)

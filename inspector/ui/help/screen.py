@@ -54,6 +54,7 @@ SIGNS = (
         "needed cut text",
         "later calls that used what only a cut text said: the old text of an edit, a repeated read, a path, a word",
     ),
+    ("applied", "the first call a plan changes; one that was never applied changes none"),
     ("net", "what a plan saves, less what getting back the cut text that later calls needed would cost"),
     ("breaks even", "the call from which the plan has cost less in all, and stays cheaper to the end"),
 )

@@ -154,7 +154,7 @@ class ChartPane(SessionPane):
 
     def to_call_here(self) -> None:
         """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
-        from inspector.ui.timeline.boundaries import calls_around
+        from inspector.replay.analysis.compaction_effect import calls_around
 
         view, outcome, row = self._rows.view, self.controller.outcome, self._rows.row
         if view is None or outcome is None or row < 0:

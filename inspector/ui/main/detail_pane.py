@@ -12,12 +12,13 @@ from inspector.safe_text import cell_width
 from inspector.ui.controller.changes import Change
 from inspector.ui.controller.hook_trims import HookTrims
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import subtitle
+from inspector.ui.toolkit.pane import fitting, subtitle
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.toolkit.find_bar import TextFind
 
-    Aftermaths = tuple[Replay, tuple[CompactionAftermath, ...]]
+    Followed = tuple[Replay, tuple[CompactionAftermath, ...], CompactionTotals | None]
 
 
 BORDER_CELLS = 6
@@ -42,7 +43,7 @@ class DetailPane(SessionPane):
         self._rows = rows
         self._detail: Detail | None = None
         self._find_bar: TextFind | None = None
-        self._aftermaths: Aftermaths | None = None
+        self._known: Followed | None = None
         self._awaited: Replay | None = None
         self._trims = HookTrims(controller.host, self.show_block)
         self.listen(
@@ -67,7 +68,7 @@ class DetailPane(SessionPane):
 
     def close(self) -> None:
         """Forget it, and the line it is searched with."""
-        self._detail = self._find_bar = self._aftermaths = self._awaited = None
+        self._detail = self._find_bar = self._known = self._awaited = None
 
     @property
     def target(self) -> Widget:
@@ -123,42 +124,57 @@ class DetailPane(SessionPane):
             content = detail_of_need(content, need, session)
         if (boundary := self._rows.boundary) is not None:
             baseline = None if outcome is None else outcome.baseline
-            content = detail_of_boundary(content, boundary, table, baseline, self._aftermath_of(boundary))
+            aftermath, totals = self._followed(boundary)
+            content = detail_of_boundary(content, boundary, table, baseline, aftermath, totals)
         if not content.shows_the_same(self._detail.content):
             self._detail.content = content
         self._say_below()
 
-    def _aftermath_of(self, boundary: Boundary) -> CompactionAftermath | None:
-        """What followed a compaction, once that is worked out; it is begun where it has not been."""
+    def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotals | None]:
+        """What followed a compaction, and what all of them came to, once that is worked out; else it is begun."""
         outcome, effect = self.controller.outcome, boundary.effect
         if outcome is None or effect is None or not boundary.is_compaction:
-            return None
+            return None, None
         baseline = outcome.baseline
-        if self._aftermaths is None or self._aftermaths[0] is not baseline:
+        if self._known is None or self._known[0] is not baseline:
             if self._awaited is not baseline:
                 self._awaited = baseline
 
-                def work(post: Post[Aftermaths], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+                def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
                     from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
+                    from inspector.replay.analysis.compaction_totals import compaction_totals
 
-                    post((baseline, compaction_aftermaths(baseline)))
+                    post((baseline, compaction_aftermaths(baseline), compaction_totals(baseline)))
 
                 what = "find what followed compactions"
-                self.controller.host.run(work, self._take_aftermaths, group="aftermath", description=what)
-            return None
-        return next((each for each in self._aftermaths[1] if each.call == effect.after), None)
+                self.controller.host.run(work, self._take_followed, group="aftermath", description=what)
+            return None, None
+        _, aftermaths, totals = self._known
+        return next((each for each in aftermaths if each.call == effect.after), None), totals
 
-    def _take_aftermaths(self, found: Aftermaths) -> None:
-        self._aftermaths = found
+    def _take_followed(self, found: Followed) -> None:
+        self._known = found
         self.show_block()
+
+    def _all_compactions(self) -> tuple[str, ...]:
+        """What all compactions came to, on the row of one of them; nothing elsewhere, and while it is not known."""
+        boundary = self._rows.boundary
+        totals = None if boundary is None else self._followed(boundary)[1]
+        if totals is None:
+            return ()
+        from inspector.report.compaction_words import compactions_in_short
+
+        return compactions_in_short(totals, ON_SCREEN)
 
     def _say_below(self) -> None:
         """Say in the frame how much more of the text there is, and what was cut of it."""
         if self._detail is not None and self._detail.content is not None:
             more, note = self._detail.below, self._detail.content.note
             rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
-            if note is None or not rows:
-                said = rows if note is None else note.summary
+            if note is None:
+                said = fitting([each for each in (rows, *self._all_compactions()) if each], self.size.width) or rows
+            elif not rows:
+                said = note.summary
             else:
                 said = f"{note.summary} · {rows}"
                 said = said if cell_width(said) <= self.size.width - BORDER_CELLS else f"↓ {note.summary}"

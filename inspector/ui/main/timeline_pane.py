@@ -14,7 +14,8 @@ from inspector.ui.controller.changes import Change
 from inspector.ui.main.row_jumps import RowJumps
 from inspector.ui.main.row_search import RowSearch, words_of
 from inspector.ui.main.session_pane import SessionPane
-from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, Word, entitle, subtitle
+from inspector.ui.terms import TOKEN_CALLS
+from inspector.ui.toolkit.pane import CELLS_OF_FRAME, Placeholder, Word, entitle, fitting, subtitle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +194,13 @@ class TimelinePane(SessionPane):
         counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
         tokens = f"tokens: {LOCAL_ESTIMATE}{counter}"
         is_told = view is not None and bool(view.misses) and outcome is not None and outcome.is_planned
-        subtitle(self, f"cache misses: {WITH_PLAN} · {tokens}" if is_told else tokens)
+        said = f"cache misses: {WITH_PLAN} · {tokens}" if is_told else tokens
+        is_carried = self.arrangement.order.name == "CARRIED"
+        subtitle(self, fitting((said, TOKEN_CALLS), self.size.width) or said if is_carried else said)
+
+    def on_resize(self) -> None:
+        """There is room for more, or for less."""
+        self._name_figures()
 
     def _show_call(self) -> None:
         if self.controller.call is not None and self._timeline is not None:
@@ -324,6 +331,7 @@ class TimelinePane(SessionPane):
         """Show the rows in an order."""
         self._arrange_by(order=order)
         self.name_rows()
+        self._name_figures()
         self._add_up_carried()
 
     def _add_up_carried(self) -> None:

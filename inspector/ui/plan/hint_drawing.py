@@ -5,18 +5,23 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from inspector.ui.terms import NEEDED_PHRASES
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAST_LABEL: Final = 8
 """Cells below which a text says too little."""
 
+NEEDED_WORD: Final = "needed"
 RISK: Final = "! "
 KEY_OF_RISKS: Final = " · g r"
 
 
 def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
     """A plan's risks in so many rows, the worst first; the last row says how many more there are.
+
+    A row that is left over says what is meant by text that was needed, if the whole of that fits.
 
     Args:
         risks: One line each.
@@ -30,7 +35,10 @@ def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
     count = f", {more} more" if more else ""
     ends = [count + KEY_OF_RISKS, count]
     end = next((end for end in ends if len(last + end) <= width), ends[-1])
-    return [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
+    lines = [*(clipped(line, width) for line in shown), clipped(last, width - len(end)) + end]
+    if len(lines) < rows and any(NEEDED_WORD in risk for risk in risks):
+        lines += [phrase for phrase in NEEDED_PHRASES if len(phrase) <= width][:1]
+    return lines
 
 
 def hint_lines(text: Sequence[str], width: int, rows: int) -> list[str]:

@@ -50,7 +50,7 @@ class Boundary:
     def effect(self) -> CompactionEffect | None:
         """What it took out of the prompt; None where no call was made before it, or none after it yet."""
         # Most sessions begin without one: the first rows wait for what nothing of them asks for.
-        from inspector.replay.analysis.compaction_effect import CompactionEffect
+        from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around
 
         around = calls_around(self.history, self.block)
         return None if around is None else CompactionEffect.between(self.history, *around)
@@ -94,25 +94,6 @@ def boundaries_of(history: History) -> tuple[Boundary, ...]:
                 cleared = tuple(each for each in by_message.get(message, ())[:-1] if each.is_partial)
                 placed.append(Boundary(history, block, *found[message], cleared))
     return tuple(placed)
-
-
-def calls_around(history: History, block: int) -> tuple[int, int] | None:
-    """The last call before what begins at a block, of the same conversation, and the first one after it.
-
-    Args:
-        history: The session.
-        block: The first block after the boundary.
-
-    Returns:
-        Two calls; None where either was not made.
-    """
-    after = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
-    if not 0 < after < history.call_count:
-        return None
-    contexts, calls = history.session.contexts, history.session.calls
-    thread = contexts[calls[after].context].thread
-    before = next((call for call in range(after - 1, -1, -1) if contexts[calls[call].context].thread == thread), None)
-    return None if before is None else (before, after)
 
 
 def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.safe_text import safe_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
 
     from inspector.ui.toolkit.line_view import LineView
@@ -51,9 +53,7 @@ class Pane(Vertical):
         """
         self._foot = phrases
         told = [each for each in (self._out_of_sight, *phrases) if each]
-        while len(told) > 1 and 0 < self.size.width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
-            told.pop()
-        subtitle(self, BETWEEN.join(told))
+        subtitle(self, fitting(told, self.size.width) or next(iter(told), ""))
 
     def on_resize(self) -> None:
         """There is room for more, or for less."""
@@ -86,6 +86,19 @@ class Pane(Vertical):
         """Tell of two clicks at the top of the frame."""
         if event.widget is self and event.chain == DOUBLE and event.y == 0:
             self.post_message(self.TitleClicked(self))
+
+
+def fitting(phrases: Sequence[str], width: int) -> str:
+    """As many of some phrases as the edge of a frame has room for, each of them whole; empty for none.
+
+    Args:
+        phrases: What to say, what matters most first.
+        width: Cells of the frame; 0 while they are not known: then there is room for all.
+    """
+    told = list(phrases)
+    while told and 0 < width < cell_len(BETWEEN.join(told)) + CELLS_OF_FRAME:
+        told.pop()
+    return BETWEEN.join(told)
 
 
 def entitle(widget: Widget, title: str) -> None:

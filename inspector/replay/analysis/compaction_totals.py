@@ -1,0 +1,81 @@
+"""What all compactions of a session came to together: what they took out of prompts, and what was paid for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from inspector.replay.analysis.cache_misses import cache_misses, total_of
+from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around, sizes_of
+from inspector.replay.analysis.side_calls import side_spending
+from inspector.replay.cache.miss_causes import MissCause
+from inspector.replay.figure import Figure, HowKnown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from inspector.replay.analysis.cache_misses import CacheMisses, CauseTotal
+    from inspector.replay.engine.replay import Replay
+    from inspector.strategies.history.history import History
+
+_SUMMARISING: Final = frozenset({"compaction", "condenser"})
+"""What formats say that a request beside the conversation was for where it wrote a compaction's summary."""
+
+
+class CompactionTotals(NamedTuple):
+    """All full compactions of a session.
+
+    Attributes:
+        compactions: How many the agent recorded.
+        measured: How many of these have a call before and one after them: what they took out is known.
+        removed: Tokens of the blocks that those took out of the prompt, on the provider's scale.
+        recached: The cache misses after compactions.
+        summaries: Requests that wrote summaries, beside the conversation.
+        summaries_usd: Dollars of these; None without a price, and where there are none: then the file does not tell.
+    """
+
+    compactions: int
+    measured: int
+    removed: Figure
+    recached: CauseTotal
+    summaries: int
+    summaries_usd: Figure
+
+
+def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> CompactionTotals | None:
+    """What all compactions came to together; None where the agent recorded none.
+
+    Args:
+        baseline: The session replayed with nothing cut.
+        misses: Its cache misses, where they are known already.
+    """
+    history = baseline.history
+    session = history.session
+    count = sum(not each.is_partial for each in session.compactions)
+    if not count:
+        return None
+    effects = [CompactionEffect.between(history, *around) for around in _around_each(history)]
+    removed = sum(sizes_of(effect, baseline).removed_total for effect in effects)
+    found = cache_misses(baseline) if misses is None else misses
+    beside = [each for each in side_spending(session, baseline.inputs.pricing) if each.purpose in _SUMMARISING]
+    costs = [each.cost for each in beside]
+    return CompactionTotals(
+        count,
+        len(effects),
+        Figure(removed if effects else None, baseline.inputs.scale.known),
+        total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION)),
+        sum(each.calls for each in beside),
+        Figure(None if not costs or None in costs else sum(filter(None, costs)), HowKnown.EXACT),
+    )
+
+
+def _around_each(history: History) -> Iterator[tuple[int, int]]:
+    """The calls around each full compaction; of several without a call in between once."""
+    seen = set()
+    for compaction in history.session.compactions:
+        message = compaction.message
+        if compaction.is_partial or not 0 <= message < len(history.session.messages):
+            continue
+        around = calls_around(history, int(history.message_first_block[message]))
+        if around is not None and around not in seen:
+            seen.add(around)
+            yield around

@@ -1,0 +1,73 @@
+"""What a term means stands beside where one first meets it, whole or not at all; so does what compactions came to."""
+
+import re
+
+import pytest
+
+from inspector.replay.analysis.compaction_totals import compaction_totals
+from inspector.ui.terms import APPLIED, NEEDED, NEEDED_PHRASES, TOKEN_CALLS
+from tests.conftest import ROOT
+from tests.ui import studies
+from tests.ui.studies import Costs
+
+SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
+
+
+async def test_the_cost_pane_says_what_needed_and_applied_mean_where_there_is_room(running) -> None:
+    async with running(SAMPLE, size=(240, 50)) as run:
+        await run.press("1")
+        await run.until(lambda: run.costs.recoveries is not None and run.costs.recoveries.needed)
+        await run.until_shown(NEEDED)
+        await run.until_shown(APPLIED)
+        assert run.text().index("first applied at call") < run.text().index(APPLIED)
+
+        for width in (160, 120, 100, 80):
+            await run.resize(width, 24)
+            await run.pause()
+            whole = sum(run.text().count(each) for each in (*NEEDED_PHRASES, APPLIED))
+            assert len(re.findall(r"\b(?:needed|applied): (?:a later|the first)\b", run.text())) == whole
+
+
+@pytest.mark.parametrize(("width", "is_said"), [(200, True), (80, False)])
+async def test_rows_by_token_calls_say_what_they_are_if_there_is_room(running, width: int, *, is_said: bool) -> None:
+    async with running(SAMPLE, size=(width, 50)) as run:
+        assert TOKEN_CALLS not in run.text()
+        await run.tap("z", "s", "z", "s")
+        await run.until_shown("most token-calls first")
+        assert (TOKEN_CALLS in run.text()) is is_said
+        await run.resize(200, 50)
+        await run.until_shown(TOKEN_CALLS)
+        await run.tap("z", "s")
+        await run.until(lambda: TOKEN_CALLS not in run.text())
+
+
+async def test_blocks_by_token_calls_say_what_these_are_once(running) -> None:
+    async with running(SAMPLE, size=(120, 36)) as run:
+        await studies.Composition.opened(run)
+        await run.until_shown(TOKEN_CALLS)
+        await run.tap("e")
+        await run.until_shown("Everything sent in")
+        assert run.text().count(TOKEN_CALLS) == 1
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_on_a_compaction_s_row_its_frame_says_what_all_of_them_came_to(running, size: tuple[int, int]) -> None:
+    async with running(SAMPLE, size=size) as run:
+        await run.tap("g", "c")
+        await run.until_shown(" · removed 55k tokens · re-cached for $0.013")
+        assert "The only compaction removed 54,918 tokens (fitted); cache misses" in "".join(run.detail.content.lead)
+        await run.tap("down")
+        await run.until(lambda: "re-cached for" not in run.text())
+
+
+async def test_the_section_of_compactions_ends_with_what_all_of_them_came_to(running) -> None:
+    async with running(SAMPLE, size=(80, 24)) as run:
+        costs = await Costs.opened(run)
+        await run.press("g", "c")
+        await costs.shown()
+        await run.until_shown("removed 55k tokens · re-cached for $0.013")
+        await run.tap("end")
+        await run.until_shown("the only compaction removed 54,918 tokens (fitted)")
+        found = compaction_totals(run.baseline)
+        assert found is not None
+        await run.until_shown(f"{found.recached.tokens:,} tokens re-cached, cost of re-caching $0.013")
