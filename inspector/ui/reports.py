@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from asyncio import sleep
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 from inspector.atomic_files import APPLICATION, write_as_asked
 from inspector.errors import InspectorError
 from inspector.safe_text import cell_width, one_line
-from inspector.session.files import expanded, is_folder
+from inspector.session.files import expanded, is_file, is_folder
 from inspector.session.overwrite_guard import problem_with_target
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.screens import REPORT
 from inspector.ui.dialogs.save_dialog import SaveChoice, SaveDialog
 from inspector.ui.download import deliver_in_browser, file_stem, told_path
+from inspector.ui.saved_page import open_in_browser, why_not_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +53,12 @@ class ReportForm(NamedTuple):
     mime_type: str
 
 
+PAGE = "html"
+KEYS_TO_OPEN = "w b"
+"""What opens a page that was saved."""
+
 REPORT_FORMS = (
-    ReportForm("html", "page", "A page with charts that any browser opens; it loads nothing.", ".html", "text/html"),
+    ReportForm(PAGE, "page", "A page with charts that any browser opens; it loads nothing.", ".html", "text/html"),
     ReportForm("md", "Markdown", "For pull requests and wikis.", ".md", "text/markdown"),
     ReportForm("text", "text", "What inspector report prints.", ".txt", "text/plain"),
     ReportForm("csv", "CSV", "For spreadsheets, a row a call.", ".csv", "text/csv"),
@@ -212,10 +218,11 @@ def problem_with_report(text: str, session: Path) -> str:
 
 
 class ReportWriter:
-    """Saves reports on a session: which form, where to, and writing it, one at a time.
+    """Saves reports on a session: which form, where to, and writing it, one at a time; and opens the page saved last.
 
     Attributes:
         is_writing: A report is being worked out.
+        page: The page that was saved last; None before one was.
     """
 
     def __init__(self, app: App[None], controller: SessionController) -> None:
@@ -228,6 +235,7 @@ class ReportWriter:
         self._app = app
         self._controller = controller
         self.is_writing = False
+        self.page: Path | None = None
 
     async def save(self) -> None:
         """Ask for a form and a file, and have the report worked out and saved there.
@@ -292,10 +300,36 @@ class ReportWriter:
             except OSError as error:
                 tell(f"{told_path(path)} could not be written: {error.strerror}", is_problem=True)
             else:
-                tell(f"report saved in {told_path(path.parent)}: {path.name}")
+                hint = ""
+                if form.name == PAGE:
+                    self.page = path
+                    hint = f"{KEYS_TO_OPEN} {'copies its path' if why_not_shown(os.environ) else 'opens it'}"
+                tell(f"report saved{f', {hint},' if hint else ''} in {told_path(path.parent)}: {path.name}")
                 # A line may have no room for the whole of it, and is soon wanted for something else.
-                where = _in_lines(told_path(path), self._app.size.width)
+                where = "\n".join(filter(None, (_in_lines(told_path(path), self._app.size.width), hint)))
                 self._app.notify(where, title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
+
+    def open_page(self) -> None:
+        """Open the page that was saved last in the browser; where none can be opened, copy its path."""
+        page, host = self.page, self._controller.host
+        if page is None:
+            host.tell("no page was saved here yet: w w saves one")
+        elif not is_file(page):
+            host.tell(f"{told_path(page)} is not there any more: w w saves it again", is_problem=True)
+        else:
+
+            def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+                post(open_in_browser(page))
+
+            host.run(work, partial(self._take_opened, page), group="open page", description="open the page")
+
+    def _take_opened(self, page: Path, reason: str) -> None:
+        tell = self._controller.host.tell
+        if not reason:
+            tell(f"opened in the browser: {page.name}")
+        else:
+            self._app.copy_to_clipboard(one_line(str(page.absolute())))
+            tell(f"{reason}; copied, if the terminal allows it: {told_path(page)}")
 
 
 def _in_lines(path: str, width: int) -> str:

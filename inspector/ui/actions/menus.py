@@ -416,6 +416,16 @@ FILES: Final[tuple[Row, ...]] = (
         also="share page html export stakeholder send markdown csv json savings",
     ),
     UserAction(
+        "session.open-page",
+        "",
+        lambda main: main.open_page(),
+        "open saved page",
+        "Open the page that was saved last in the browser, or copy its path where none can be opened",
+        named=Named("Open the saved page", "In the browser; its path is copied where none can be opened", has_outcome),
+        menu="w b",
+        also="browser report html view show path copy",
+    ),
+    UserAction(
         "app.picture",
         "",
         "app.picture",

@@ -369,11 +369,18 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def save_report(self) -> None:
         """Save a report on what the screen shows, to send."""
+        self.run_dialog(self._report_writer().save(), "save a report")
+
+    def open_page(self) -> None:
+        """Open the page that was saved last in the browser."""
+        self._report_writer().open_page()
+
+    def _report_writer(self) -> ReportWriter:
         from inspector.ui.reports import ReportWriter
 
         if self._reports is None:
             self._reports = ReportWriter(self.app, self.controller)
-        self.run_dialog(self._reports.save(), "save a report")
+        return self._reports
 
     def explain(self) -> None:
         """Say how the figures the cursor is on are calculated."""
