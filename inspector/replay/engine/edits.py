@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Decision
     from inspector.strategies.history.history import History
 
+    Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 RECORDED = -1
 """Stands in place of an entry of the plan for what the agent itself did while the session was recorded."""
@@ -194,16 +195,18 @@ def effective_edits(
     enters, or has left, has none. Of several decisions about a block at one call, the last given counts.
     """
     calls = np.maximum(calls, history.enters[blocks])
+    columns = blocks, calls, stacks, reasons
     alive = (calls < history.leaves[blocks]) & (calls != NEVER)
-    columns = [column[alive] for column in (blocks, calls, stacks, reasons)]
+    if not alive.all():
+        columns = _rows(columns, alive)
     keys = _keys(columns[0], columns[1])
     if bool((keys[1:] < keys[:-1]).any()):
         order = np.argsort(keys, kind="stable")
-        columns = [column[order] for column in columns]
+        keys, columns = keys[order], _rows(columns, order)
+    is_followed = keys[1:] == keys[:-1]
+    if is_followed.any():
+        columns = _rows(columns, np.append(~is_followed, True))
     blocks, calls, stacks, reasons = columns
-    if len(blocks):
-        last_of_call = np.append((blocks[1:] != blocks[:-1]) | (calls[1:] != calls[:-1]), True)
-        blocks, calls, stacks, reasons = (column[last_of_call] for column in (blocks, calls, stacks, reasons))
     rendered = renderer.render(blocks, stacks, stack_table)
     considered = _considered(blocks, reasons, reason_table)
     # An edit is a rendition other than the block's last; a block begins whole, which has the signature 0.
@@ -227,13 +230,21 @@ def effective_edits(
     )
 
 
+def _rows(columns: Columns, chosen: NDArray[Any]) -> Columns:
+    """The chosen rows of columns, by a mask or in the order of numbers."""
+    blocks, calls, stacks, reasons = columns
+    return blocks[chosen], calls[chosen], stacks[chosen], reasons[chosen]
+
+
 def _considered(
     blocks: NDArray[np.int32], reasons: NDArray[np.int32], table: tuple[Reason, ...]
 ) -> dict[tuple[int, str], int]:
-    # Blocks come in order, so this is all but sorted: far faster than finding the distinct pairs of any numbers.
-    pairs = np.sort(blocks.astype(np.int64) * len(table) + reasons, kind="stable")
-    distinct = pairs[np.diff(pairs, prepend=-1) != 0]
-    counts = np.bincount(distinct % len(table), minlength=len(table)).tolist() if table else []
+    """Per strategy and group, how many blocks it decided about; blocks in order."""
+    if (blocks[1:] == blocks[:-1]).any():
+        # All but sorted already: far faster than finding the distinct pairs of any numbers.
+        pairs = np.sort(blocks.astype(np.int64) * len(table) + reasons, kind="stable")
+        reasons = pairs[np.diff(pairs, prepend=-1) != 0] % len(table)
+    counts = np.bincount(reasons, minlength=len(table)).tolist()
     considered: dict[tuple[int, str], int] = {}
     for reason, count in zip(table, counts, strict=True):
         key = (reason.entry, reason.decision.group)
