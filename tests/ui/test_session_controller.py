@@ -556,7 +556,7 @@ async def test_a_dragged_limit_asks_once_what_the_cache_missed_with_nothing_cut_
     plan = Plan.from_specs(["clear-old"])
     opened = await Opened.ready(ROOT / "sample_sessions" / "coding-agent.jsonl", plan)
     controller, asked, served = opened.controller, Tally(), Tally()
-    tallied(monkeypatch, (cache_reads, "readable_tokens"), lambda replay: asked.update([replay]))
+    tallied(monkeypatch, (cache_reads, "readable_tokens"), lambda replay, *_: asked.update([replay]))
     tallied(monkeypatch, (ledger, "served_usage"), lambda *_: served.update(["ledger"]))
     tallied(monkeypatch, (engine, "served_usage"), lambda *_: served.update(["nothing put out of the cache"]))
 
