@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from benchmarks.generate import LEAN, SessionWriter
+from benchmarks.pace import Pace
 from benchmarks.plan_change import COUNTED, REPLAYED
-from benchmarks.promises import Measurement, at_most
 from benchmarks.screen_parts import last_row_holds, row_count
 from benchmarks.statistics_of_runs import Runs
 from benchmarks.terminal import KEYS, NotShownError
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
+    from benchmarks.promises import Measurement
     from benchmarks.workbench import Workbench
 
 PROMISE = "a line appended"
 LENGTHS = (10_000, 100_000)
 RUNS, RECORDED_LINES = 40, 60
+MEDIAN_MS, P95_MS = 30, 100
 PAUSE = 0.5
 SECONDS_TO_SHOW = 1.5
 HOW = """One line at a time is appended to the file of a session that is open in a pty, each half a second after the
 screen has come to rest. With follow on, the time is from the end of the write to the last byte of the frame in which
 the timeline's last row is the new one; with follow off, to that in which the status line tells one row more. Lines are
 a made-up session's next ones, and those of a real session recorded while it grew: its first state is opened, and the
-first lines that its later states have more are appended. Lines that show nothing are not counted."""
+first lines that its later states have more are appended. Lines that show nothing are not counted. An
+empty app's answers to a key are timed before and after."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
@@ -41,8 +44,9 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     for messages in LENGTHS:
         for follows in (True, False):
             path, lines = _growing(bench, messages)
-            runs = _append(bench, path, islice(lines, bench.runs(RUNS)), COUNTED, follows=follows)
-            yield from _told(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs)
+            with Pace.beside(bench) as pace:
+                runs = _append(bench, path, islice(lines, bench.runs(RUNS)), COUNTED, pace, follows=follows)
+            yield from _told(f"follow {'on' if follows else 'off'}, {messages:,} messages", runs, pace)
             path.unlink()
     try:
         folder = reference_sessions() / "claude-code-growth" / "cc432c40"
@@ -52,14 +56,17 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
         path = bench.folder / "recorded.jsonl"
         recorded = list(_recorded_growth(folder, path))
         # Too few calls at first to calibrate, and nothing to count for long.
-        runs = _append(bench, path, recorded[: 10 if bench.is_quick else RECORDED_LINES], REPLAYED, follows=follows)
-        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs)
+        lines = recorded[: 10 if bench.is_quick else RECORDED_LINES]
+        with Pace.beside(bench) as pace:
+            runs = _append(bench, path, lines, REPLAYED, pace, follows=follows)
+        yield from _told(f"follow {'on' if follows else 'off'}, a recorded session's own lines", runs, pace)
 
 
-def _told(case: str, runs: Runs) -> Iterator[Measurement]:
+def _told(case: str, runs: Runs, pace: Pace) -> Iterator[Measurement]:
+    yield pace.answer(PROMISE, case)
     count = f" (n {len(runs.values)})"
-    yield at_most(PROMISE, f"{case}: median", runs.median * 1e3, 30, " ms", digits=1, beside=count)
-    yield at_most(PROMISE, f"{case}: p95", runs.p95 * 1e3, 100, " ms", digits=1)
+    yield pace.at_most(PROMISE, f"{case}: median", runs.median * 1e3, MEDIAN_MS, beside=count)
+    yield pace.at_most(PROMISE, f"{case}: p95", runs.p95 * 1e3, P95_MS, beside="")
 
 
 def _growing(bench: Workbench, messages: int) -> tuple[Path, Iterator[str]]:
@@ -85,17 +92,21 @@ def _recorded_growth(folder: Path, path: Path) -> Iterator[str]:
         written = data
 
 
-def _append(bench: Workbench, path: Path, lines: Iterable[str], ready: re.Pattern[bytes], *, follows: bool) -> Runs:
+def _append(
+    bench: Workbench, path: Path, lines: Iterable[str], ready: re.Pattern[bytes], pace: Pace, *, follows: bool
+) -> Runs:
     seconds = []
     with bench.inspector(path, "append") as terminal, path.open("a", encoding="utf-8") as file:
         terminal.wait_for(ready, 180)
         terminal.settle(PAUSE)
         terminal.send(KEYS["end" if follows else "home"])
         terminal.settle(PAUSE)
+        pace.take()
         watch = last_row_holds if follows else row_count
         for line in lines:
             with suppress(NotShownError):
                 seconds.append(terminal.time(partial(_write, file, line), watch, PAUSE, SECONDS_TO_SHOW).seconds)
+        pace.take()
     return Runs(seconds)
 
 

@@ -8,6 +8,7 @@ from random import Random
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from benchmarks.pace import Pace
 from benchmarks.promises import Measurement, at_most
 from benchmarks.screen_parts import everything, figures, slider_row
 from benchmarks.statistics_of_runs import Runs
@@ -45,13 +46,12 @@ last frame that changed a figure: the slider and what it does, the timeline's ba
 saves. What is worked out behind that, the projection's spread and what may go wrong, comes later and is told beside.
 The terminal answers that it knows synchronized frames, as current ones do; emulating it is not part of the time. A
 drag is {MOVES} mouse moves on the same slider, {SHORTEST_PAUSE * 1e3:.0f} to {LONGEST_PAUSE * 1e3:.0f} ms apart by
-chance, the same in every run; its time is from the last move to the last change. An empty app's answer to a key is told
-beside: no program on Textual is faster."""
+chance, the same in every run; its time is from the last move to the last change. An empty app's answers to a key are
+timed before, between and after: no program on Textual is faster."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
     """Toggling, moving and dragging, at both lengths and on a real session."""
-    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
     for messages, limit in LIMITS_MS.items():
         yield from _changes(bench, f"{messages:,} messages", bench.long_session(messages), limit)
     if (real := largest_reference_session()) is not None:
@@ -59,27 +59,30 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
 
 
 def _changes(bench: Workbench, of: str, path: Path, limit: float) -> Iterator[Measurement]:
-    with bench.inspector(path, "plan change") as terminal:
+    with Pace.beside(bench) as pace, bench.inspector(path, "plan change") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
+        pace.take()
         watch = partial(figures, limit=TIER)
         presses = range(bench.runs(RUNS))
-        moments = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
-        yield _told(f"toggled, {of}", Runs(moments), limit)
+        toggled = [terminal.time(partial(terminal.send, b"1"), watch).seconds for _ in presses]
+        pace.take()
         _go_to_slider(terminal)
         # Above the limit there may be few results, so that its slider ends soon.
         keys = [KEYS["left" if run % 10 < 5 else "right"] for run in presses]
-        moments = [terminal.time(partial(terminal.send, key), watch).seconds for key in keys]
-        yield _told(f"moved by a key, {of}", Runs(moments), limit)
-        moments = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
-        case = f"moved by a key, all that is worked out from it, {of}"
-        yield Measurement(PROMISE, case, Runs(moments).milliseconds())
-        yield from _drags(bench, terminal, of, limit)
-
-
-def _told(case: str, runs: Runs, limit: float) -> Measurement:
-    beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(runs.values)})"
-    return at_most(PROMISE, case, runs.median * 1e3, limit, " ms", digits=1, beside=beside)
+        moved = [terminal.time(partial(terminal.send, key), watch).seconds for key in keys]
+        worked_out = [terminal.time(partial(terminal.send, key), everything).seconds for key in keys]
+        pace.take()
+        dragged, frames = _drags(bench, terminal)
+        pace.take()
+    yield pace.answer(PROMISE, of)
+    for what, seconds in (("toggled", toggled), ("moved by a key", moved), ("dragged, from the last move", dragged)):
+        runs = Runs(seconds)
+        beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(seconds)})"
+        yield pace.at_most(PROMISE, f"{what}, {of}", runs.median * 1e3, limit, beside=beside)
+    case = f"moved by a key, all that is worked out from it, {of}"
+    yield Measurement(PROMISE, case, Runs(worked_out).milliseconds())
+    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_A_SECOND + 5, "")
 
 
 def _go_to_slider(terminal: Terminal) -> None:
@@ -103,8 +106,10 @@ def _go_to_slider(terminal: Terminal) -> None:
     raise NotShownError(f"the slider of {TIER} could not be reached")
 
 
-def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Iterator[Measurement]:
-    after, frames = [], []
+def _drags(bench: Workbench, terminal: Terminal) -> tuple[list[float], list[float]]:
+    """Seconds from the last move of each drag, and frames a second while it lasted."""
+    after: list[float] = []
+    frames: list[float] = []
     chance = Random(1)  # noqa: S311  nothing is kept secret by it
     for run in range(bench.runs(DRAGS)):
         row, column = _knob(terminal)
@@ -129,8 +134,7 @@ def _drags(bench: Workbench, terminal: Terminal, of: str, limit: float) -> Itera
         terminal.settle()
         after.append(moment.seconds)
         frames.append(moment.frames / seconds)
-    yield _told(f"dragged, from the last move, {of}", Runs(after), limit)
-    yield at_most(PROMISE, f"frames a second while dragging, {of}", max(frames), FRAMES_A_SECOND + 5, "")
+    return after, frames
 
 
 def _knob(terminal: Terminal) -> tuple[int, int]:
@@ -138,12 +142,3 @@ def _knob(terminal: Terminal) -> tuple[int, int]:
     screen = terminal.screen()
     row = slider_row(screen, TIER)
     return row + 1, screen[row].rindex("●") + 1
-
-
-def answer_of_empty_app(bench: Workbench) -> Runs:
-    """What a program that does nothing needs to answer a key."""
-    with bench.empty_app() as terminal:
-        terminal.wait_for(b"drawn 0")
-        terminal.settle(0.3)
-        press = partial(terminal.send, b"x")
-        return Runs([terminal.time(press, lambda screen: screen[0]).seconds for _ in range(bench.runs(RUNS))])

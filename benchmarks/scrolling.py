@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from benchmarks.plan_change import COUNTED, answer_of_empty_app
-from benchmarks.promises import Measurement, at_most
+from benchmarks.pace import Pace
+from benchmarks.plan_change import COUNTED
+from benchmarks.promises import Measurement
 from benchmarks.screen_parts import everything, timeline_rows
 from benchmarks.statistics_of_runs import Runs
 from benchmarks.terminal import KEYS
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 
 PROMISE = "one scroll key at 100,000 rows"
 RUNS = 60
+LIMIT_MS = 10
 PRESSES_BEFORE = 40
 HOW = """A session of 100,000 messages, 110,000 rows, counted, in a pty. The cursor is moved to the last row shown, so
 that every further press of the down key scrolls by a row. The time is from the key to the last byte of the frame that
-changed the rows; the detail of the row under the cursor comes a frame later and is told beside, as is an empty app's
-answer to a key. The same is done in the largest real session."""
+changed the rows; the detail of the row under the cursor comes a frame later and is told beside. An empty app's answers
+to a key are timed before and after. The same is done in the largest real session."""
 
 
 def measure(bench: Workbench) -> Iterator[Measurement]:
-    """The rows, the detail beside them, and an empty app."""
-    yield from _scrolled(bench, bench.long_session(100_000), "")
+    """The rows, and the detail beside them."""
+    yield from _scrolled(bench, bench.long_session(100_000), "100,000 messages")
     if (real := largest_reference_session()) is not None:
-        yield from _scrolled(bench, real, f", a real session of {real.stat().st_size / 1e6:.0f} MB")
-    yield Measurement(PROMISE, "an empty app's answer to a key", answer_of_empty_app(bench).milliseconds())
+        yield from _scrolled(bench, real, f"a real session of {real.stat().st_size / 1e6:.0f} MB")
 
 
 def _scrolled(bench: Workbench, path: Path, of: str) -> Iterator[Measurement]:
-    with bench.inspector(path, "scroll") as terminal:
+    with Pace.beside(bench) as pace, bench.inspector(path, "scroll") as terminal:
         terminal.wait_for(COUNTED, 180)
         terminal.settle(0.5)
         press = partial(terminal.send, KEYS["down"])
@@ -44,11 +45,16 @@ def _scrolled(bench: Workbench, path: Path, of: str) -> Iterator[Measurement]:
         for _ in range(PRESSES_BEFORE):
             press()
         terminal.settle(0.5)
+        pace.take()
         rows, detail = [], []
-        for _ in range(bench.runs(RUNS)):
+        for run in range(bench.runs(RUNS)):
+            if run == RUNS // 2:
+                pace.take()
             rows.append(terminal.time(press, timeline_rows).seconds)
             detail.append(terminal.time(press, everything).seconds)
+        pace.take()
     runs = Runs(rows)
     beside = f" (p95 {runs.p95 * 1e3:.0f}, n {len(rows)})"
-    yield at_most(PROMISE, f"the rows{of}", runs.median * 1e3, 10, " ms", digits=1, beside=beside)
-    yield Measurement(PROMISE, f"the rows and the detail beside them{of}", Runs(detail).milliseconds())
+    yield pace.answer(PROMISE, of)
+    yield pace.at_most(PROMISE, f"the rows, {of}", runs.median * 1e3, LIMIT_MS, beside=beside)
+    yield Measurement(PROMISE, f"the rows and the detail beside them, {of}", Runs(detail).milliseconds())

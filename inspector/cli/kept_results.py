@@ -147,8 +147,9 @@ def made_by() -> tuple[str, ...]:
     from inspector.cli.reading import shared_counter
 
     package = blake2b(digest_size=_DIGEST)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        with contextlib.suppress(OSError):
+    # What pages are made with is among them.
+    for path in sorted(path for path in PACKAGE.rglob("*") if path.parent.name != "__pycache__"):
+        with contextlib.suppress(OSError):  # a folder
             package.update(blake2b(path.read_bytes(), digest_size=_DIGEST).digest())
     libraries = (f"{name} {version_of(name)}" for name in LIBRARIES)
     python = f"Python {platform.python_version()}"
