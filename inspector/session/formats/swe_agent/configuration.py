@@ -2,7 +2,8 @@
 
 Runs say it in their trajectory (`replay_config`), but for those of `RetryAgent`: its attempts are agents of their own,
 to which the configuration is not given. It stands in a file beside the trajectory, in the folder above for what an
-attempt wrote itself: the text of a JSON document as a YAML scalar. Attempts take the configured agents in turn.
+attempt wrote itself: the text of a JSON document as a YAML scalar. Attempts take the configured agents in turn. One
+quoted scalar is all of YAML that is read: for that no YAML package is asked to be installed.
 
 Source: SWE-agent/SWE-agent@3ea751c0 `sweagent/agent/agents.py` (`RetryAgent`), `sweagent/run/run_single.py` and
 `run_batch.py`; PyYAML's `emitter.py` for how scalars are quoted and folded.
