@@ -170,6 +170,7 @@ STEPS: list[tuple[str, Callable[[str], object] | None]] = [
     ("escape", lacks("Save the plan as")),
     ("w e", has("Use the plan in an agent", "hynous")),
     ("escape", lacks("Export the plan")),
+    ("w b", has("no page was saved here yet")),
     ("w w", has("Save a report to send", "Markdown")),
     ("escape", lacks("Save a report to send")),
     ("w p", has("Save a picture", "the context chart alone")),
