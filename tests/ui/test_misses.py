@@ -74,6 +74,16 @@ async def test_with_a_plan_on_misses_are_said_to_be_its_wherever_they_are_marked
         assert " cache miss with the plan: " not in run.text()
 
 
+async def test_a_frame_made_narrow_by_the_open_plan_leaves_a_whole_phrase_out(running, paused: Path) -> None:
+    async with running(paused, plan=CLEARED, size=(80, 24)) as run:
+        await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
+        await run.press("p")
+        await run.until_shown("─ cache misses: with the plan ─╯")
+
+        await run.press("p")
+        await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
+
+
 async def test_the_row_of_a_call_that_missed_says_why_and_what_it_cost(running, paused: Path) -> None:
     async with running(paused, size=(200, 50)) as run:
         await explained(run)

@@ -192,11 +192,12 @@ class TimelinePane(SessionPane):
         if table is None:
             return
         counter = f" ({table.counter.name})" if table.counter.is_exact_tokenizer else " from characters"
-        tokens = f"tokens: {LOCAL_ESTIMATE}{counter}"
-        is_told = view is not None and bool(view.misses) and outcome is not None and outcome.is_planned
-        said = f"cache misses: {WITH_PLAN} · {tokens}" if is_told else tokens
-        is_carried = self.arrangement.order.name == "CARRIED"
-        subtitle(self, fitting((said, TOKEN_CALLS), self.size.width) or said if is_carried else said)
+        phrases = [f"tokens: {LOCAL_ESTIMATE}{counter}"]
+        if view is not None and view.misses and outcome is not None and outcome.is_planned:
+            phrases.insert(0, f"cache misses: {WITH_PLAN}")
+        if self.arrangement.order.name == "CARRIED":
+            phrases.append(TOKEN_CALLS)
+        subtitle(self, fitting(phrases, self.size.width) or phrases[0])
 
     def on_resize(self) -> None:
         """There is room for more, or for less."""
