@@ -79,8 +79,10 @@ async def test_a_frame_made_narrow_by_the_open_plan_leaves_a_whole_phrase_out(ru
         await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
         await run.press("p")
         await run.until_shown("─ cache misses: with the plan ─╯")
+        await run.until_shown("╭─ next prompt: ")
 
         await run.press("p")
+        await run.until_shown("╭─ Timeline · next prompt: ")
         await run.until_shown("─ cache misses: with the plan · tokens: local estimate (o200k_base) ─╯")
 
 

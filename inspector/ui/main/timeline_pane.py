@@ -201,6 +201,7 @@ class TimelinePane(SessionPane):
 
     def on_resize(self) -> None:
         """There is room for more, or for less."""
+        self.name_rows()
         self._name_figures()
 
     def _show_call(self) -> None:
@@ -376,9 +377,11 @@ class TimelinePane(SessionPane):
         if outcome is not None and self.screen.has_class("-short") and not self.screen.has_class("-zoom-chart"):
             from inspector.ui.chart.view import prompt_at, prompts_known
 
-            known = prompts_known(outcome)
-            above = f"above: {known}" if known else ""
-            title = " · ".join(filter(None, (title, prompt_at(outcome, call), above if call is None else "")))
+            known, prompt = prompts_known(outcome), prompt_at(outcome, call)
+            above = f"above: {known}" if known and call is None else ""
+            said = fitting([each for each in (title, prompt, above) if each], self.size.width)
+            # Where the plan beside leaves no room for both, the amounts tell more than what rows are called.
+            title = said if prompt in said else fitting((prompt,), self.size.width) or title
             for place, mark in enumerate(self._marks):
                 longer = f"{title} {mark}" if place else f"{title} · {mark}"
                 if cell_len(longer) > self.size.width - CELLS_OF_FRAME:
