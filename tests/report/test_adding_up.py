@@ -45,10 +45,10 @@ def rows(text: str) -> dict[str, list[str]]:
     return found
 
 
-def check_totals(text: str, label: str = "cost") -> None:
+def check_totals(text: str) -> None:
     """Of the table of totals: of every plan the cost, and what it saves."""
     found = rows(text)
-    costs, saved = found[label], found["saved"]
+    costs, saved = found["cost"], found["saved"]
     baseline = costs[-len(saved) - 1]
     assert len(saved) == len(PLANS)
     for less, cost in zip(saved, costs[-len(saved) :], strict=True):

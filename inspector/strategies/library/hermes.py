@@ -232,7 +232,7 @@ class HermesPrepassRun(ThreadRun[HermesPrepass, HermesMessages]):
         if tail is not None and strategy.rounds:
             state.demote(moment, tail, strategy.rounds)
         if tail is None and self.newest:
-            state.find_again(before)
+            state.take_back(before)
             return False
         return True
 

@@ -274,8 +274,8 @@ class HermesMessages:
         """What a pass would do, as far as it is found."""
         return dict(self.ready), self.saves, self._counted
 
-    def find_again(self, found: tuple[dict[int, _Edit], int, int]) -> None:
-        """Take back what was found since."""
+    def take_back(self, found: tuple[dict[int, _Edit], int, int]) -> None:
+        """Find no more than was found then."""
         self.ready, self.saves, self._counted = dict(found[0]), found[1], found[2]
 
     def prepare(self, moment: Moment, boundary: int, minimum: int, pending: range = range(0)) -> None:
