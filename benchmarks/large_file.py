@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.promises import Measurement, at_most
@@ -21,10 +23,11 @@ EXACT = re.compile(rb"tokens o200k_base|prompts fitted")
 HOW = """A made-up Claude Code session of 100 MB, a fifth of it text that is counted, is opened in a pty. Rows are on
 the screen when the header tells the number of all messages, which comes with the last of them; the first rows come
 earlier. Exact counts are on the screen when the header names the tokenizer, or calls tokens calibrated. Counting is
-timed from the rows on, the loading of the tokenizer included, against a process of its own that loads the tokenizer and
-has tiktoken encode the same texts one by one, nothing else. Every run has a cache folder of its own, and opens the file
-once more with what it kept there. Memory is the program's resident memory when counts are on the screen, and the most
-it had until then."""
+timed from the rows on, against a process of its own that loads the tokenizer and has tiktoken encode the same texts one
+by one, nothing else; the program loads its own while another process reads the file, most of it before the rows. Every
+run has a cache folder of its own, and opens the file once more with what it kept there. Memory is the program's
+resident memory when counts are on the screen, and the most it had until then; the process that reads the file, which
+has ended by then, is told beside."""
 
 
 class Opening(NamedTuple):
@@ -60,6 +63,7 @@ def measure(bench: Workbench) -> Iterator[Measurement]:
     yield at_most(MEMORY, "with exact counts", Runs([opening.memory for opening in cold]).median, 250, " MB")
     yield at_most(MEMORY, "at most, until then", Runs([opening.most_memory for opening in cold]).median, 250, " MB")
     yield at_most(MEMORY, "reopened, at most", Runs([opening.most_memory for opening in again]).median, 250, " MB")
+    yield Measurement(MEMORY, "the process that reads it, at most", f"{_memory_of_reading(path):.0f} MB")
 
 
 def _open(bench: Workbench, path: Path, messages: int, home: str) -> Opening:
@@ -71,6 +75,16 @@ def _open(bench: Workbench, path: Path, messages: int, home: str) -> Opening:
         terminal.settle()
         started = terminal.started
         return Opening(first.time - started, rows.time - started, exact.time - started, *terminal.memory())
+
+
+def _memory_of_reading(path: Path) -> float:
+    """What a process that reads a session and sends it takes at most, in MB."""
+    from inspector.session.reading_process import command
+
+    with subprocess.Popen(command(path), stdout=subprocess.DEVNULL) as process:
+        _, _, usage = os.wait4(process.pid, 0)
+        process.returncode = 0
+    return usage.ru_maxrss / 1024
 
 
 def count_messages(path: Path) -> int:

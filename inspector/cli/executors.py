@@ -8,7 +8,6 @@ work and leaves what is done; pressed again, it ends the program.
 from __future__ import annotations
 
 import math
-import os
 import signal
 import threading
 import time
@@ -342,8 +341,3 @@ def outcome_of(job: Job[Worked]) -> Worked | Lost | Raised:
         return Raised(error, traceback.format_exc())
     finally:
         ProgressLine.is_shown = shown
-
-
-def processors() -> int:
-    """How many processors this program may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

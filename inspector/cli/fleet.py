@@ -6,8 +6,9 @@ import math
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Final
 
-from inspector.cli.executors import HereExecutor, ProcessExecutor, processors
+from inspector.cli.executors import HereExecutor, ProcessExecutor
 from inspector.cli.exit_codes import CommandError, ExitCode
+from inspector.session.reading_process import processors
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

@@ -12,6 +12,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.memory import too_little_memory_for_screen
 from inspector.cli.output import ProgressLine, is_terminal, leave_terminal, wants_color, write
 from inspector.cli.resolve_paths import newest, resolve_targets
+from inspector.session.reading_process import ReadingProcess
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -103,6 +104,7 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
     """
     if told := too_little_memory_for_screen():
         raise CommandError(told)
+    process = ReadingProcess.begin(paths[0]) if paths else None
     # Read by Textual when it is imported.
     os.environ.setdefault("TEXTUAL_FPS", FRAMES_A_SECOND)
     # What is imported stays: the collector would look through all of it on the way, before the first paint, and ever
@@ -117,12 +119,14 @@ def open_screen(paths: Sequence[Path], *, folders: Sequence[Path] | None = None,
             from inspector.ui.served_driver import ServedDriver
 
             driver = ServedDriver
-        app = InspectorApp(paths, folders=folders, listed=listed, driver=driver)
+        app = InspectorApp(paths, folders=folders, listed=listed, process=process, driver=driver)
         gc.freeze()
         share_one_heap()
         app.run()
     finally:
         leave_terminal()
+        if process is not None:
+            process.stop()
         gc.enable()
         gc.unfreeze()
     return app.return_code or ExitCode.FINE

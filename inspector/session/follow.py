@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from inspector.session.awaiting import is_awaited, why_still_awaited
 from inspector.session.errors import SessionError
 from inspector.session.files import FileState, Locator, is_link
+from inspector.session.loading import load_in_parts
 from inspector.session.open import open_reader
 from inspector.session.reader import FileChange
 from inspector.session.watching import wake_ups
@@ -20,34 +21,16 @@ from inspector.session.watching import wake_ups
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from inspector.session.loading import Loading
     from inspector.session.model import Session
+    from inspector.session.reading_process import ReadingProcess
 
-
-FIRST_PART_BYTES = 1 << 20
-"""How much of a file is read before its first rows are shown; every further part is twice as long."""
 
 AWAITED_SECONDS = 0.25
 """How often a path is looked at where there is no session yet."""
 
 UNREADABLE_SECONDS = 3.0
 """A file that cannot be read for longer is said to be so; while it is written that may be for a moment."""
-
-
-@dataclass(frozen=True)
-class Loading:
-    """A session while it is read.
-
-    Attributes:
-        done: Bytes read.
-        total: Bytes there are.
-        session: What has been read so far, now and then; None in between.
-        is_complete: Everything has been read, and `session` is all of it.
-    """
-
-    done: int
-    total: int
-    session: Session | None = None
-    is_complete: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,21 +92,31 @@ class Follower:
             self._session = self._reader.snapshot()
         return self._session
 
-    def load(self) -> Iterator[Loading]:
+    def load(self, process: ReadingProcess | None = None) -> Iterator[Loading]:
         """Read the session in slices; what has been read comes along after a first part and whenever it has doubled.
+
+        Args:
+            process: Reads it, where it can; it has ended afterwards.
 
         Raises:
             SessionError: It cannot be read.
         """
-        due = FIRST_PART_BYTES
-        progress = (0, 0)
-        for progress in self._reader.load():
-            is_due = due <= progress.done < progress.total
-            if is_due:
-                due = progress.done * 2
-            yield Loading(progress.done, progress.total, self._reader.snapshot() if is_due else None)
-        self._session = self._reader.snapshot()
-        yield Loading(progress[0], progress[1], self._session, is_complete=True)
+        for loading in self._loadings(process):
+            if loading.is_complete:
+                self._session = loading.session
+            yield loading
+
+    def _loadings(self, process: ReadingProcess | None) -> Iterator[Loading]:
+        if process is not None:
+            with closing(process.parts()) as parts:
+                for part in parts:
+                    loading = part.taken_up_by(self._reader)
+                    if loading is None:
+                        break
+                    yield loading
+                    if loading.is_complete:
+                        return
+        yield from load_in_parts(self._reader)
 
     def watched(self) -> tuple[Path, ...]:
         """The folders in which something happens when the session changes."""

@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.session.files import FileState, Locator, open_for_reading
 from inspector.session.json.codec import is_whole_json
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from inspector.session.model import Session
+    from inspector.session.model import Session, TextSource
     from inspector.session.reader import RecordInterpreter
 
 SLICE_BYTES = 1 << 20
@@ -29,6 +29,28 @@ TAIL_BYTES = 64
 
 SETTLED_SECONDS = 1.0
 """A last line without a line end is taken as it is once its file has been left alone for this long."""
+
+
+class ReadPlace(NamedTuple):
+    """How far a file was read, and what tells that it still begins like that: what another reader of it goes on from.
+
+    Attributes:
+        state: The file when it was opened.
+        offset: Behind the last line taken, in bytes.
+        lines: Lines before it.
+        is_tail_taken: The last line taken had no line end.
+        unfinished: A last line that is not complete, and may still become so.
+        head: Length and digest of its beginning.
+        before_offset: Digest of what stands just before the offset.
+    """
+
+    state: FileState
+    offset: int
+    lines: int
+    is_tail_taken: bool
+    unfinished: Diagnostic | None
+    head: tuple[int, bytes]
+    before_offset: bytes
 
 
 class JsonlReader:
@@ -66,6 +88,42 @@ class JsonlReader:
         self._head = (0, b"")
         self._before_offset = b""
         self._texts = FileTexts((path,), (self._file,), interpreter.blocks_of_record)
+        self._read_elsewhere: Session | None = None
+
+    @property
+    def texts(self) -> TextSource:
+        """Reads texts of the file again, whoever read it the first time."""
+        return self._texts
+
+    @property
+    def place(self) -> ReadPlace:
+        """How far the file has been read."""
+        return ReadPlace(
+            self._state,
+            self._offset,
+            self._lines,
+            self._tail_taken,
+            self._unfinished,
+            self._head,
+            self._before_offset,
+        )
+
+    def resume(self, place: ReadPlace, session: Session) -> bool:
+        """Go on from where another reader is; False, and nothing is done, where that has read another file.
+
+        What stands before the place is not read as long as nothing is added to it.
+
+        Args:
+            place: Of a reader that has read all there was.
+            session: What it has read, its texts this reader's.
+        """
+        if place.state[:2] != self._state[:2]:
+            return False
+        self._state, self._offset, self._lines, self._tail_taken = place[:4]
+        self._unfinished, self._head, self._before_offset = place[4:]
+        self._tail_settled = True
+        self._read_elsewhere = session
+        return True
 
     def keep_texts(self, characters: int) -> None:
         """Keep so many characters of the texts that are read, for whoever will read all of them more than once."""
@@ -83,6 +141,8 @@ class JsonlReader:
 
     def snapshot(self) -> Session:
         """What has been read so far."""
+        if self._read_elsewhere is not None:
+            return self._read_elsewhere
         self._interpreter.settle()
         return self._interpreter.builder.snapshot(
             self._format, self._session_path, self._texts, (self._path,), self._unfinished
@@ -110,18 +170,34 @@ class JsonlReader:
         if state.size < self._state.size or not self._is_continued():
             return FileChange.REPLACED
         self._state = state
-        before = self._offset
         try:
-            if self._tail_taken and not self._line_end_follows():
-                return FileChange.REPLACED
-            had_unfinished, self._unfinished = self._unfinished, None
-            for _ in self._read_slices():
-                pass
+            return self._read_on()
         except OSError:
             return FileChange.UNREADABLE
+
+    def _read_on(self) -> FileChange:
+        """Read what was added to what was read."""
+        before = self._offset
+        if self._tail_taken and not self._line_end_follows():
+            return FileChange.REPLACED
+        had_unfinished, self._unfinished = self._unfinished, None
+        if self._read_elsewhere is not None and self._state.size > self._offset:
+            self._read_again(self._read_elsewhere)
+        for _ in self._read_slices():
+            pass
         self._remember()
         self._tail_settled = False
         return FileChange.APPENDED if self._offset > before or had_unfinished else FileChange.NONE
+
+    def _read_again(self, before: Session) -> None:
+        """Read what another reader has read before: what is added cannot be understood without it."""
+        self._read_elsewhere = None
+        self._offset = self._lines = 0
+        self._tail_taken = False
+        for _ in self._read_slices():
+            pass
+        self._interpreter.settle()
+        self._interpreter.builder.reuse(before)
 
     def _read_slices(self) -> Iterator[int]:
         """Take all whole lines from the offset on; the offset after each slice."""

@@ -70,6 +70,19 @@ class TokenTable:
         return cls.of(session, BlockColumns.of(session, texts, earlier), texts)
 
     @classmethod
+    def as_kept(cls, session: Session, counter: Counter, cache: CountCache | None = None) -> TokenTable:
+        """The table of what an earlier run counted of a session.
+
+        Args:
+            session: The session, or the part of it read so far: what was counted of the rest is known to later tables.
+            counter: What it was counted with.
+            cache: Where counts are kept between runs; by default the user's cache folder.
+        """
+        texts = CountedTexts(counter)
+        (cache or CountCache()).load(session, texts)
+        return cls.of(session, BlockColumns.of(session, texts, BlockColumns.empty()), texts)
+
+    @classmethod
     def of(cls, session: Session, blocks: BlockColumns, texts: CountedTexts) -> TokenTable:
         """The table of a session whose blocks' rows among the counted texts are given."""
         columns = texts.columns()

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from textual.widget import AwaitMount
 
     from inspector.report.session_summary import ReadSummary
+    from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.plan import Plan
     from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.sessions.screen import SessionsScreen
@@ -96,6 +97,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         folders: Sequence[Path] | None = None,
         listed: Sequence[Path] = (),
         keeps_state: bool = True,
+        process: ReadingProcess | None = None,
         driver: type[Driver] | None = None,
     ) -> None:
         """Make the application.
@@ -107,6 +109,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             folders: Folders whose sessions are listed; None for where agents keep theirs on this machine.
             listed: Sessions that stand first in the list.
             keeps_state: Sessions are opened as they were left, and how they are left is kept.
+            process: One that reads the first of the sessions already.
             driver: What draws it; None for what suits the terminal.
         """
         super().__init__(driver_class=driver)
@@ -117,6 +120,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self._listed = tuple(listed)
         self._plan = plan
         self._keeps_state = keeps_state
+        self._process = process
         self.settings = settings or load_settings()
         if not self._use_theme(self.settings.theme):
             problem = f"there is no theme {self.settings.theme!r}; using dark. There are {', '.join(THEMES)}"
@@ -147,7 +151,8 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         return self._screen_of(self._paths[0])
 
     def _screen_of(self, path: Path) -> InspectScreen:
-        return InspectScreen(path, self.settings, self._plan, keeps_state=self._keeps_state)
+        process, self._process = self._process, None
+        return InspectScreen(path, self.settings, self._plan, keeps_state=self._keeps_state, process=process)
 
     def sessions_screen(self) -> Screen[None]:
         """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""

@@ -202,7 +202,8 @@ def how_tokens_are_known(controller: SessionController) -> str:
     table, outcome = controller.table, controller.outcome
     if table is None:
         return ""
-    if controller.counting.is_under_way:
+    is_counted = table.is_complete and table.session is controller.session
+    if not is_counted and (controller.is_opening or controller.counting.is_under_way):
         return "tokens estimated so far"
     if not table.counter.is_exact_tokenizer:
         return "tokens estimated"

@@ -15,11 +15,14 @@ from inspector.replay.analysis import cache_reads
 from inspector.replay.engine import ledger
 from inspector.replay.engine import replay as engine
 from inspector.replay.projection_terms import ASSUMED_RUNS
-from inspector.session import jsonl_reader
+from inspector.session import jsonl_reader, reading_process
 from inspector.session.follow import Follower
+from inspector.session.open import open_session
+from inspector.session.reading_process import ReadingProcess
 from inspector.strategies.history.history import History
 from inspector.strategies.plan import Plan
-from inspector.tokens.token_table import TokenTable
+from inspector.tokens.counter import load_counter
+from inspector.tokens.token_table import TokenTable, count_session
 from inspector.ui.chart.view import marked_misses
 from inspector.ui.controller import counting, jobs, replaying
 from inspector.ui.controller.changes import Change
@@ -34,6 +37,7 @@ from inspector.ui.controller.jobs import (
     read_session,
 )
 from inspector.ui.controller.session import SessionController
+from inspector.ui.session_screen import how_tokens_are_known
 from inspector.ui.timeline.rows import Rows
 from tests.conftest import ROOT
 from tests.ui.recordings import recording
@@ -41,6 +45,8 @@ from tests.ui.recordings import recording
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from pathlib import Path
+
+    from tests.ui.recordings import Recording
 
 
 STALE = Plan.from_specs(["tiered-stale"])
@@ -249,7 +255,7 @@ def test_the_rest_of_the_screen_is_shown_before_the_last_row_where_reading_takes
         session_file.turn("some text")
     clock = count(0, 0.05)
     monkeypatch.setattr(jsonl_reader, "SLICE_BYTES", 1 << 9)
-    monkeypatch.setattr("inspector.session.follow.FIRST_PART_BYTES", 1 << 9)
+    monkeypatch.setattr("inspector.session.loading.FIRST_PART_BYTES", 1 << 9)
     monkeypatch.setattr(jobs, "monotonic", lambda: next(clock))
     monkeypatch.setattr(jobs, "SHARE_OF_PARTS", 0)
     parts = [each for each in read_session(session_file.path, None, takes_up=False) if isinstance(each, SessionLoaded)]
@@ -259,6 +265,71 @@ def test_the_rest_of_the_screen_is_shown_before_the_last_row_where_reading_takes
     assert not parts[0].shows_rest
     assert any(part.shows_rest for part in parts)
     assert not parts[-1].shows_rest
+
+
+@pytest.fixture
+def long_file(session_file, monkeypatch) -> Recording:
+    """A session that another process reads, in more than one part."""
+    monkeypatch.setattr(reading_process, "LEAST_BYTES", 1)
+    monkeypatch.setattr(reading_process, "processors", lambda: 2)
+    for _ in range(8):
+        session_file.turn("a line of some result\n" * 20_000)
+    return session_file
+
+
+def test_the_first_rows_of_a_long_session_are_shown_while_another_process_reads_the_rest(long_file) -> None:
+    *parts, ready = (each for each in read_session(long_file.path, None, takes_up=False) if each is not None)
+    loaded = [part for part in parts if isinstance(part, SessionLoaded)]
+
+    assert [(part.is_first, part.is_read_elsewhere, part.is_whole) for part in loaded] == [
+        (True, True, False),
+        (False, False, True),
+    ]
+    assert 0 < len(loaded[0].session.messages) < len(loaded[1].session.messages)
+    assert isinstance(ready, SessionReady)
+    assert ready.follower.session == loaded[1].session == open_session(long_file.path)
+    assert not loaded[1].table.is_complete
+
+
+def test_a_long_session_has_the_counts_of_an_earlier_run_with_its_last_row(long_file) -> None:
+    *_, counted = count_session(open_session(long_file.path), load_counter())
+    parts = [part for part in read_session(long_file.path, None, takes_up=False) if isinstance(part, SessionLoaded)]
+
+    assert parts[-1].table.is_complete
+    assert parts[-1].table.counter.is_exact_tokenizer
+    assert parts[-1].table.tokens.tolist() == counted.tokens.tolist()
+
+
+async def test_tokens_are_not_said_to_be_counted_before_they_are(long_file) -> None:
+    opened = Opened(long_file.path)
+    said: list[tuple[str, bool]] = []
+    controller = opened.controller
+
+    def look() -> None:
+        if controller.table is not None:
+            said.append((how_tokens_are_known(controller), controller.table.is_complete))
+
+    controller.changes.listen(dict.fromkeys(Change, look))
+    controller.open()
+    await opened.bench.settle()
+
+    assert {words for words, is_complete in said if not is_complete} == {"tokens estimated so far"}
+    assert said[-1][1]
+    assert said[-1][0] != "tokens estimated so far"
+
+
+async def test_what_is_added_to_a_session_read_by_another_process_is_read_here(long_file) -> None:
+    opened = await Opened.ready(long_file.path)
+    before = opened.controller.session
+    assert before is not None
+    follower = Follower(long_file.path, load=False)
+    assert [*follower.load(ReadingProcess(long_file.path))][-1].session == before
+
+    long_file.turn("one more")
+    after = follower.poll()
+
+    assert after == open_session(long_file.path)
+    assert len(after.messages) == len(before.messages) + 2
 
 
 async def test_counts_are_replayed_on_the_way_where_counting_takes_ten_times_as_long_as_a_replay(

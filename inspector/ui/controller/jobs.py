@@ -6,7 +6,8 @@ Heavy modules are imported within the functions, so that the first paint waits f
 from __future__ import annotations
 
 import asyncio
-from threading import Event
+from contextlib import suppress
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, ClassVar
 
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from inspector.replay.projection_terms import RunsPerDay
     from inspector.session.follow import Follower, Update
     from inspector.session.model import Session
+    from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
+    from inspector.tokens.counter import Counter
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.saved_state import SessionState
@@ -71,6 +74,7 @@ class SessionLoaded(JobFound, frozen=True):
         is_first: The first part: its rows are shown before anything else.
         is_whole: There is nothing more to read.
         shows_rest: Reading takes so long that chart, detail and plan are shown meanwhile, not the rows alone.
+        is_read_elsewhere: Another process reads the rest, which nothing done meanwhile holds up.
     """
 
     session: Session
@@ -80,6 +84,7 @@ class SessionLoaded(JobFound, frozen=True):
     is_first: bool = False
     is_whole: bool = False
     shows_rest: bool = False
+    is_read_elsewhere: bool = False
 
 
 class SessionReady(JobFound, frozen=True):
@@ -187,7 +192,9 @@ SECONDS_OF_ROWS_ALONE = 1.0
 """Reading that takes longer is held up for the rest of the screen, which else comes after the last row."""
 
 
-def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Iterator[Reading | None]:
+def read_session(
+    path: Path, plan: Plan | None, *, takes_up: bool = True, process: ReadingProcess | None = None
+) -> Iterator[Reading | None]:
     """Read a file: progress, what has been read so far, then all of it, and a plan to begin with.
 
     Whoever reads may stop, or pause, at whatever is found; None, often, is nothing new.
@@ -196,9 +203,11 @@ def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Ite
         path: What to read.
         plan: The plan to begin with; None for the one last used on this session, or the one that fits it.
         takes_up: How it was left the last time is looked up.
+        process: One that reads it already; where not given, one is started for a long file.
     """
     from inspector.session.errors import SessionError
     from inspector.session.follow import Follower
+    from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.history.history import History
     from inspector.tokens.token_table import TokenTable
     from inspector.ui.controller.saved_state import SessionState, load_state
@@ -211,8 +220,10 @@ def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Ite
         yield from _awaited(path)
         follower = Follower(path, load=False)
         opened = monotonic()
-        next_part = next_word = opened + SECONDS_UNTOLD
-        for loading in follower.load():
+        process = process or ReadingProcess.begin(path)
+        next_word = opened + SECONDS_UNTOLD
+        next_part = opened if process is not None else next_word
+        for loading in follower.load(process):
             session = loading.session
             began = monotonic()
             if began >= next_word:
@@ -227,7 +238,10 @@ def read_session(path: Path, plan: Plan | None, *, takes_up: bool = True) -> Ite
             table = TokenTable.estimated(session, previous=table)
             next_part = monotonic() + max(SECONDS_BETWEEN_PARTS, SHARE_OF_PARTS * (monotonic() - began))
             shows_rest = not (is_first or loading.is_complete) and began > opened + SECONDS_OF_ROWS_ALONE
-            yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest)
+            is_elsewhere = process is not None and not loading.is_complete
+            yield SessionLoaded(session, history, rows, table, is_first, loading.is_complete, shows_rest, is_elsewhere)
+            if is_first and is_elsewhere:
+                table = _kept_while_waiting(session) or table
         # The rows need not wait for the strategies to be imported.
         kept = load_state(path) if takes_up else SessionState()
         changed = follower.time_of_change()
@@ -246,6 +260,27 @@ def _awaited(path: Path) -> Iterator[SessionAwaited | None]:
         yield SessionAwaited(reason) if reason != said else None
         said = reason
         sleep(SECONDS_TO_LOOK_AGAIN)
+
+
+def _kept_while_waiting(session: Session) -> TokenTable | None:
+    """What was counted of a session before, and all imported that replays it, while another process reads the rest."""
+    import inspector.replay.engine.replay
+    import inspector.strategies.registry  # noqa: F401  both imported for the jobs to come
+    from inspector.tokens.counter import load_counter
+    from inspector.tokens.token_table import TokenTable
+
+    counter = load_counter()
+    if not counter.is_exact_tokenizer:
+        return None
+    table = TokenTable.as_kept(session, counter)
+    if not table.is_complete:
+        Thread(target=_prepare, args=(counter,), name="tokenizer", daemon=True).start()
+    return table
+
+
+def _prepare(counter: Counter) -> None:
+    with suppress(Exception):  # whoever counts finds out
+        counter.prepare()
 
 
 def offered_plan(session: Session) -> Plan:

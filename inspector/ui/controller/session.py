@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from inspector.replay.assumptions import Assumptions
     from inspector.session.follow import Follower
     from inspector.session.model import Session
+    from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.core.parameters import ParameterValue
     from inspector.strategies.history.history import History
     from inspector.strategies.plan import Plan
@@ -93,7 +94,14 @@ class SessionController:
     """
 
     def __init__(
-        self, path: Path, host: Host, plan: Plan | None = None, *, runs: RunsPerDay, keeps_state: bool = True
+        self,
+        path: Path,
+        host: Host,
+        plan: Plan | None = None,
+        *,
+        runs: RunsPerDay,
+        keeps_state: bool = True,
+        process: ReadingProcess | None = None,
     ) -> None:
         """Know nothing yet.
 
@@ -103,6 +111,7 @@ class SessionController:
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
             runs: How often such a session runs.
             keeps_state: The session is opened as it was left, and how it is left is kept.
+            process: One that reads the file already.
         """
         self.host = host
         self.runs_per_day = runs
@@ -112,6 +121,7 @@ class SessionController:
         self.reason = self.failure = ""
         self.is_folder = False
         self._given_plan = plan
+        self._process = process
         self._settling: Stoppable | None = None
         self.changes = ChangeListeners()
         self.subagents = Subagents(host, self.changes)
@@ -168,12 +178,13 @@ class SessionController:
             self.host.stop(group)
         self.state = "loading"
         self.is_opening = True
-        self._read_on(jobs.read_session(self.path, self._given_plan, takes_up=self.keeps_state))
+        process, self._process = self._process, None
+        self._read_on(jobs.read_session(self.path, self._given_plan, takes_up=self.keeps_state, process=process))
 
-    def _read_on(self, reading: Iterator[Reading | None]) -> None:
+    def _read_on(self, reading: Iterator[Reading | None], *, warms_up: bool = False) -> None:
         self._reading = reading
         self.host.run(
-            partial(self._read, reading),
+            partial(self._read, reading, warms_up),
             self._take_reading,
             group="open",
             description=f"read {self.path.name}",
@@ -183,9 +194,13 @@ class SessionController:
     def _reading_failed(self) -> None:
         self.is_opening = False
 
-    def _read(self, reading: Iterator[Reading | None], post: Post[Reading], is_cancelled: IsCancelled) -> None:
+    def _read(
+        self, reading: Iterator[Reading | None], warms_up: bool, post: Post[Reading], is_cancelled: IsCancelled
+    ) -> None:
         """Read, in a thread: until there are rows whose frame should be held up by nothing that is done beside."""
         self.host.warm_up()
+        if warms_up:
+            self.host.warm_up_rest()
         for found in reading:
             if is_cancelled():
                 return
@@ -230,7 +245,7 @@ class SessionController:
         if self._reading is reading:
             if loaded.is_whole:
                 self.counting.begin()
-            self._read_on(reading)
+            self._read_on(reading, warms_up=loaded.is_read_elsewhere)
 
     async def _take_ready(self, ready: SessionReady) -> None:
         if self.plans is None:

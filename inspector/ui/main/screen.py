@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
+    from inspector.session.reading_process import ReadingProcess
     from inspector.strategies.plan import Plan
     from inspector.ui.help.commands import PaletteCommand
     from inspector.ui.reports import ReportWriter
@@ -86,7 +87,15 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
     kept: KeptState
     related: RelatedSessions
 
-    def __init__(self, path: Path, settings: Settings, plan: Plan | None = None, *, keeps_state: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings,
+        plan: Plan | None = None,
+        *,
+        keeps_state: bool = True,
+        process: ReadingProcess | None = None,
+    ) -> None:
         """Make the screen of a session.
 
         Args:
@@ -94,11 +103,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             settings: The user's settings.
             plan: The plan to begin with; None for the one last used on the session, or one that fits it.
             keeps_state: The session is opened as it was left, and how it is left is kept.
+            process: One that reads the file already.
         """
         super().__init__()
         self.settings = settings
         self.jobs = host = ScreenHost(self, self._make_rows, self._make_room, self._tell)
-        self.controller = controller = SessionController(path, host, plan, runs=settings.runs, keeps_state=keeps_state)
+        self.controller = controller = SessionController(
+            path, host, plan, runs=settings.runs, keeps_state=keeps_state, process=process
+        )
         self.timeline = TimelinePane(controller, logarithmic=settings.log_scale)
         self.chart = ChartPane(controller, self.timeline)
         self.detail = DetailPane(controller, self.timeline)
