@@ -205,26 +205,28 @@ class JsonlReader:
         position = self._offset
         descriptor = self._file.fileno()
         while data := os.pread(descriptor, SLICE_BYTES, position):
-            position += len(data)
             newline = data.rfind(b"\n")
             if newline < 0:
                 pieces.append(data)
+                position += len(data)
                 continue
             self._take(b"".join((*pieces, data[: newline + 1])))
-            pieces = [data[newline + 1 :]] if newline + 1 < len(data) else []
+            pieces = []
+            position = self._offset  # the beginning of a line at the end of a slice is read again with the rest of it
             yield self._offset
 
     def _take(self, data: bytes) -> None:
         """Have whole lines interpreted. What cannot be read becomes a diagnostic."""
-        interpreter, diagnose = self._interpreter, self._interpreter.builder.diagnose
-        for value, start, end, number, problem in interpreter.decoder.lines(data):
-            offset, line = self._offset + start, self._lines + number + 1
+        take, diagnose = self._interpreter.take, self._interpreter.builder.diagnose
+        first_offset, first_line = self._offset, self._lines + 1
+        number = end = 0
+        for value, start, end, number, problem in self._interpreter.decoder.lines(data):
             if problem:
-                diagnose(problem, line, offset, skipped=value is None)
+                diagnose(problem, first_line + number, first_offset + start, skipped=value is None)
             if value is not None:
-                interpreter.take(Record(value, data[start:end], offset, line))
+                take(Record(value, data[start:end], first_offset + start, first_line + number))
         self._offset += len(data)
-        self._lines += data.count(b"\n")
+        self._lines += number + data.count(b"\n", end)
         self._tail_taken = not data.endswith(b"\n")
         self._lines += self._tail_taken
 
