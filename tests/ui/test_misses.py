@@ -3,6 +3,7 @@
 import os
 import shutil
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from inspector.report.numbers import ON_SCREEN
 from inspector.strategies.plan import Plan
 from inspector.ui.miss_marks import EXPIRED, MARKS, REWRITTEN, mark_of, notes_of
 from inspector.ui.misses.rows import ALL, FOLDED, spent_on, what_ifs
+from inspector.ui.misses.switching import switch_lines, switches_at
 from inspector.ui.toolkit.header import Heading, cache_in_words
 from tests.conftest import ROOT
 from tests.ui.facade import Running, stop_clock
@@ -333,6 +335,18 @@ async def test_what_the_provider_said_stands_with_what_the_file_shows(running, c
 
 
 WARM = Heading("a session", state="live", cold_at=1_000.0, warm_call="~$0.20", cold_call="~$2.48")
+
+
+def test_what_another_model_saves_is_said_whole_at_every_width() -> None:
+    found = cache_misses(replay_session(open_session(ROOT / "sample_sessions" / "coding-agent.jsonl"), Plan()))
+    for call in (0, found.misses[0].call):
+        switches = switches_at(found, call, None)
+        saved = f"{switches[0].model} saves ~{ON_SCREEN.dollars(switches[0].saved_usd.value)}"
+        for offered, width in product((switches, switches[:1]), range(72, 130)):
+            (line,) = switch_lines(offered, width)
+            assert saved in line
+            assert "alike" in line
+            assert len(line) <= width
 
 
 def test_a_note_gets_shorter_word_by_word() -> None:

@@ -98,7 +98,7 @@ class MissesScreen(StudyScreen):
         #causes-pane { max-height: 45%; }
         #calls-pane { height: 1fr; }
         #bill-pane { height: 1fr; }
-        #what-ifs-pane { height: 6; }
+        #what-ifs-pane { height: auto; }
         #what-ifs { padding: 0 1; }
     }
     """

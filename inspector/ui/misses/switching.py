@@ -101,9 +101,11 @@ def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]
         return ()
     first = switches[0]
     together = [each for each in switches if each.call == first.call]
-    since = f"from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else "throughout"
-    where = f"another model {since}, if it answers alike: "
-    line = where + (told_in_full(first) if len(together) == 1 else told_of_switch(first))
+    since = f" from call {ON_SCREEN.whole(first.call + 1)} on" if first.call else ""
+    long, short = f"another model{since or ' throughout'}, if it answers alike: ", f"another model{since}, if alike: "
+    said = told_of_switch(first)
+    ways = [long + (told_in_full(first) if len(together) == 1 else said), long + said, short + said]
+    line = next((way for way in ways if len(way) <= width), ways[-1])
     for each in together[1:]:
         longer = f"{line} · {told_of_switch(each)}"
         if len(longer) > width:
