@@ -59,6 +59,23 @@ async def test_without_a_strategy_figures_are_of_the_session_as_recorded(running
         assert re.search(r"a month, 30 days +~\$[\d,.]+ +\$[\d,.]+ to \$[\d,.]+", run.text())
 
 
+async def test_where_a_calculation_has_no_room_its_frame_says_how_to_see_all_of_it(running, session_file: Recording):
+    more = "E shows all of it"
+    async with running(session_file.path, size=(80, 24)) as run:
+        await run.until(lambda: run.has_answers)
+        await Costs.opened(run)
+        await run.until_shown(more)
+        assert "From: genai-prices" not in run.text()
+        await run.press("down", "down", "down")
+        await run.until_shown("Tokens of uncached input times their rate")
+        await run.until(lambda: more not in run.text())
+        await run.press("up", "up", "up")
+        await run.until_shown(more)
+        await run.resize(120, 36)
+        await run.until(lambda: more not in run.text())
+        assert "From: genai-prices" in run.text()
+
+
 async def test_a_month_of_a_plan_is_its_net_saving_which_has_a_row_of_its_own(running):
     async with running(ROOT / "sample_sessions" / "coding-agent.jsonl", size=(120, 36)) as run:
         await run.press("1")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import Static
 
 from inspector.replay.explain.cost_sheet import CostSheet, cost_sheet
@@ -33,12 +34,13 @@ from inspector.ui.explain.dialog import Explained, ExplainScreen, explanation_co
 from inspector.ui.figure_table.table import Cell, legend_of
 from inspector.ui.figure_table.widget import FigureTable
 from inspector.ui.help.commands import PaletteCommand
+from inspector.ui.performance.frame_batching import after_frame
 from inspector.ui.session_screen import scale_words
 from inspector.ui.settings import problem_with_runs
 from inspector.ui.study import Leaving, StudyScreen
 from inspector.ui.toolkit.choice_strip import Choices, ChoiceStrip
 from inspector.ui.toolkit.header import SessionHeader
-from inspector.ui.toolkit.pane import Pane, Placeholder, Word
+from inspector.ui.toolkit.pane import Pane, Placeholder, Word, subtitle
 from inspector.ui.toolkit.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -76,6 +78,17 @@ class CostFigures(FigureTable):
     BINDINGS: ClassVar[list[BindingType]] = bindings(COSTS_FIGURES)
 
 
+class Calculation(Static):
+    """How a figure is calculated."""
+
+    class TookRows(Message):
+        """It takes another number of rows than before, whether there is room for them or not."""
+
+    def on_resize(self) -> None:
+        """Tell of it."""
+        self.post_message(self.TookRows())
+
+
 class CostsScreen(StudyScreen):
     """Figures above, how the one under the cursor is calculated below."""
 
@@ -111,7 +124,7 @@ class CostsScreen(StudyScreen):
             yield CostFigures(id="figures")
             yield Placeholder()
         with Pane("How this is calculated", id="how-pane"):
-            yield Static(id="how", markup=False)
+            yield Calculation(id="how", markup=False)
         yield StatusBar()
 
     @property
@@ -190,7 +203,16 @@ class CostsScreen(StudyScreen):
 
     @on(FigureTable.Highlighted)
     def _explain_below(self) -> None:
-        self.query_one("#how", Static).update(self._text())
+        self.query_one(Calculation).update(self._text())
+
+    def on_resize(self) -> None:
+        """There is room for more of what is below, or for less."""
+        after_frame(self, self._say_what_is_cut)
+
+    @on(Calculation.TookRows)
+    def _say_what_is_cut(self) -> None:
+        pane, taken = self.query_one("#how-pane", Pane), self.query_one(Calculation).size.height
+        subtitle(pane, "E shows all of it" if taken > pane.content_size.height else "")
 
     def _text(self) -> Content:
         explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
