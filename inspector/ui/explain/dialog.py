@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -89,11 +90,7 @@ def _written(explanation: Explanation) -> list[str]:
     ]
 
 
-COLUMNS = (
-    Column("name", "figure", 24, 60, is_text=True, falls=False),
-    Column("value", "", 16, 24),
-    Column("known", "known", 10, is_text=True, rank=1, falls=False),
-)
+LONGEST_VALUE = 24
 
 LEAST_ROWS = 6
 
@@ -144,7 +141,7 @@ class ExplainScreen(Dialog[None]):
         """Begin with the figure that was asked for."""
         table = self.query_one(ExplainedFigures)
         table.styles.height = min(len(self._figures), max(LEAST_ROWS, self.app.size.height // 2 - 5)) + 1
-        table.table = Table(COLUMNS, tuple(_row(at, each) for at, each in enumerate(self._figures)))
+        table.table = _table(self._figures)
         table.focus()
         table.move_to(self._first)
 
@@ -155,6 +152,18 @@ class ExplainScreen(Dialog[None]):
         explanation = self._figures[event.key].explanation
         self.query_one("#explanation", Static).update(explanation_content(explanation, in_lines=True))
         self.query_one(VerticalScroll).scroll_home(animate=False)
+
+
+def _table(figures: Sequence[Explained]) -> Table:
+    """A row a figure. Values take the room they need, so that as much as can be is left to what they are called."""
+    rows = tuple(_row(at, each) for at, each in enumerate(figures))
+    longest = min(max(cell_len(row.cells["value"].text) for row in rows), LONGEST_VALUE)
+    columns = (
+        Column("name", "figure", 24, 60, is_text=True, falls=False),
+        Column("value", "", longest),
+        Column("known", "known", 10, is_text=True, rank=1, falls=False),
+    )
+    return Table(columns, rows)
 
 
 def _row(place: int, each: Explained) -> FigureRow:
