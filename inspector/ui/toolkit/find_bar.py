@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.containers import Horizontal
 from textual.content import Content
@@ -14,6 +15,7 @@ from textual.widgets import Input, Static
 
 from inspector.ui.actions.action import bindings
 from inspector.ui.actions.parts import FIND_BAR, TEXT_FIND
+from inspector.ui.toolkit.pane import BETWEEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 
-WORDS = 'words · "a phrase" · tool:bash · who:user · tier:data · is:cut · is:error · tokens>1000'
+WORDS = ("words", '"a phrase"', "tool:bash", "who:user", "tier:data", "is:cut", "is:error", "tokens>1000")
 ALL_WORDS = (
     'words · "a phrase" · tool:NAME · tier:NAME · by:STRATEGY · tokens>1000'
     " · who:system, user, assistant, thinking, call, result, image"
@@ -46,6 +48,26 @@ class Completion(Suggester):
 
 class FindEntry(Input):
     """What a query is typed into."""
+
+    def __init__(self, *examples: str, select_on_focus: bool, suggester: Suggester | None = None) -> None:
+        """Make an empty one.
+
+        Args:
+            examples: What may be typed: said, as many as there is room for, while nothing is.
+            select_on_focus: What was typed before is typed over.
+            suggester: Completes what is typed.
+        """
+        super().__init__(placeholder=BETWEEN.join(examples), select_on_focus=select_on_focus, suggester=suggester)
+        self._examples = examples
+
+    def on_resize(self) -> None:
+        """There is room for more examples, or for fewer."""
+        room = [count for count in range(1, len(self._examples) + 1) if self._said(count) <= self.size.width]
+        self.placeholder = BETWEEN.join(self._examples[: max(room, default=1)])
+
+    def _said(self, count: int) -> int:
+        """Cells that so many examples take."""
+        return cell_len(BETWEEN.join(self._examples[:count]))
 
     async def action_submit(self) -> None:
         """Go back to what is searched. A message that says so would come after a key that follows at once."""
@@ -131,7 +153,7 @@ class FindBar(FindLine):
 
     def __init__(self, searched: Callable[[], Widget | None]) -> None:
         self._completion = Completion()
-        entry = FindEntry(placeholder=WORDS, select_on_focus=False, suggester=self._completion)
+        entry = FindEntry(*WORDS, select_on_focus=False, suggester=self._completion)
         super().__init__("/", entry, searched)
 
     def open(self, *, is_filter: bool, words: tuple[str, ...] = ()) -> None:
@@ -167,7 +189,7 @@ class TextFind(FindLine):
     BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT_FIND)
 
     def __init__(self, searched: Callable[[], Widget | None]) -> None:
-        super().__init__("find in text", FindEntry(placeholder="words", select_on_focus=True), searched)
+        super().__init__("find in text", FindEntry("words", select_on_focus=True), searched)
 
     def open(self) -> None:
         """Ask."""
