@@ -87,6 +87,8 @@ class Tried(TerminalProgram):
         before = self.found(changes) if changes else []
         if shows:
             assert shows not in self.text, f"{name}: {shows} is there already\n{self.text}"
+        if hides:
+            assert hides in self.text, f"{name}: {hides} is not there to be hidden\n{self.text}"
         for each in key.split() or [key]:
             self.child.send((KEYS | MORE_KEYS).get(each, each))
         if changes:
