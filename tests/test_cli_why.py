@@ -51,6 +51,15 @@ def test_it_says_what_a_session_cost_and_why_on_one_screen(capsys) -> None:
     )
 
 
+def test_compactions_are_named_where_they_are_a_part_of_the_bill(corpus: Path, capsys) -> None:
+    path = corpus / "claude-code" / "0cf3db51-1c73-43bb-8d05-dc02739514a5.jsonl"
+    if not path.exists():
+        pytest.skip("the session is not in the corpus")
+
+    assert "compactions all 6 removed 620k tokens · re-cached for $1.14" in squeezed(run_here(capsys, "why", path).out)
+    assert "compactions" not in run_here(capsys, "why", SAMPLE).out, "one whose re-caching cost 0.7 % of it"
+
+
 def test_the_parts_of_the_bill_add_up_as_they_are_printed(capsys) -> None:
     for path in sorted(SAMPLES.glob("*.json*")):
         lines = run_here(capsys, "why", path).out.splitlines()
@@ -207,8 +216,9 @@ def test_what_names_no_single_session_is_refused_with_what_to_do(tmp_path: Path,
 
     assert nothing.code == 2
     assert "name a session, or say --last" in nothing.err
-    assert many.code == 2
-    assert "holds many sessions: name one" in many.err
+    assert many.code == 1
+    assert "a directory with 7 sessions. Name one of them, the newest is " in many.err
+    assert many.err.endswith(f"all of them: inspector report {SAMPLES}\n")
     assert missing.code == 1
     assert "no such file" in missing.err.lower()
 

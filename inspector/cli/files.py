@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.output import is_terminal, narrate, write, write_bytes, write_json
 from inspector.cli.reading import read_session
-from inspector.cli.resolve_paths import is_list
 from inspector.errors import InspectorError
-from inspector.session.files import is_folder
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -71,12 +69,9 @@ def run(options: Namespace) -> int:
     """Print what is asked for."""
     if options.file is None and (options.at is not None or options.diff is not None):
         raise CommandError("--at and --diff need a FILE: name one behind PATH", ExitCode.WRONG_USAGE)
-    path: Path = options.path
-    if is_folder(path) and is_list(path):
-        raise CommandError(f"{path} holds many sessions: name one", ExitCode.WRONG_USAGE)
     from inspector.file_history.history import file_history
 
-    history = file_history(read_session(path))
+    history = file_history(read_session(options.path))
     try:
         _print(history, options)
     except InspectorError as error:

@@ -10,8 +10,7 @@ from inspector.cli.exit_codes import CommandError, ExitCode
 from inspector.cli.model_switches import add_switch_arguments, check_switch, switch_call
 from inspector.cli.output import ProgressLine, check_output, deliver, narrate
 from inspector.cli.reading import priced_inputs, read_session
-from inspector.cli.resolve_paths import is_list, newest
-from inspector.session.files import is_folder
+from inspector.cli.resolve_paths import newest
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -56,7 +55,7 @@ def _session(options: Namespace) -> Path:
     """What the line names: one session.
 
     Raises:
-        CommandError: It names none, or many.
+        CommandError: It names none.
     """
     path: Path | None = options.path
     if options.last:
@@ -67,7 +66,4 @@ def _session(options: Namespace) -> Path:
         raise CommandError(
             "name a session, or say --last for the newest; see: inspector why --help", ExitCode.WRONG_USAGE
         )
-    if is_folder(path) and is_list(path):
-        message = f"{path} holds many sessions: name one, or say --last; all of them: inspector report {path}"
-        raise CommandError(message, ExitCode.WRONG_USAGE)
     return path

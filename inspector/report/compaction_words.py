@@ -5,59 +5,54 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from inspector.replay.figure import HowKnown
-from inspector.report.cache_document import MissCauseFacts
 from inspector.report.catalogue import quantity
+from inspector.report.document import CompactionTotalsFacts
 
 if TYPE_CHECKING:
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
-    from inspector.replay.figure import Figure
     from inspector.report.numbers import NumberFormat
 
 
-def compactions_words(found: CompactionTotals, numbers: NumberFormat) -> str:
+def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
     """All of it in a sentence, without its full stop; what is not known is left out."""
     parts = []
-    if found.removed.value is not None:
-        fitted = " (fitted)" if found.removed.known is HowKnown.CALIBRATED else ""
-        removed = _marked(numbers.whole(found.removed.value), found.removed, numbers)
+    if found.removed_tokens is not None:
+        how = found.known["removed_tokens"]
+        fitted = " (fitted)" if how == HowKnown.CALIBRATED.value else ""
+        removed = numbers.marked(numbers.whole(found.removed_tokens), how)
         parts.append(f"{_which(found, numbers)} removed {removed} tokens{fitted}")
-    again = found.recached
-    if again.calls:
-        tokens, usd = (quantity(MissCauseFacts, name).label for name in ("tokens", "usd"))
-        cost = "" if again.usd.value is None else f", {usd} {_dollars(again.usd, numbers)}"
+    if found.misses:
+        tokens, usd = (quantity(CompactionTotalsFacts, name).label for name in ("recached_tokens", "recached_usd"))
+        cost = "" if found.recached_usd is None else f", {usd} {_dollars(found, 'recached_usd', numbers)}"
         after = "it" if found.compactions == 1 else "them"
-        parts.append(f"cache misses after {after}: {numbers.whole(again.tokens)} {tokens}{cost}")
-    if found.summaries_usd.value is not None:
+        parts.append(f"cache misses after {after}: {numbers.whole(found.recached_tokens)} {tokens}{cost}")
+    if found.summaries_usd is not None:
         requests = numbers.plural(found.summaries, "request")
-        parts.append(f"{requests} for summaries cost {_dollars(found.summaries_usd, numbers)}")
+        parts.append(f"{requests} for summaries cost {_dollars(found, 'summaries_usd', numbers)}")
     return "; ".join(parts)
 
 
-def compactions_in_short(found: CompactionTotals, numbers: NumberFormat) -> tuple[str, ...]:
+def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) -> tuple[str, ...]:
     """The same in phrases for little room, what matters most first: `all 6 removed 620k tokens`."""
     which = "removed" if found.compactions == 1 else f"all {numbers.whole(found.compactions)} removed"
     if found.measured < found.compactions:
         which = f"{numbers.whole(found.measured)} of {numbers.whole(found.compactions)} removed"
     phrases = []
-    if found.removed.value is not None:
-        phrases.append(f"{which} {_marked(numbers.short(found.removed.value), found.removed, numbers)} tokens")
-    if found.recached.calls and found.recached.usd.value is not None:
-        phrases.append(f"re-cached for {_dollars(found.recached.usd, numbers)}")
-    if found.summaries_usd.value is not None:
-        phrases.append(f"summaries {_dollars(found.summaries_usd, numbers)}")
+    if found.removed_tokens is not None:
+        removed = numbers.marked(numbers.short(found.removed_tokens), found.known["removed_tokens"])
+        phrases.append(f"{which} {removed} tokens")
+    if found.misses and found.recached_usd is not None:
+        phrases.append(f"re-cached for {_dollars(found, 'recached_usd', numbers)}")
+    if found.summaries_usd is not None:
+        phrases.append(f"summaries {_dollars(found, 'summaries_usd', numbers)}")
     return tuple(phrases)
 
 
-def _which(found: CompactionTotals, numbers: NumberFormat) -> str:
+def _which(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
     """How many there are, and of how many it is known what they took out: those with calls around them."""
     if found.measured < found.compactions:
         return f"{numbers.whole(found.measured)} of {numbers.plural(found.compactions, 'compaction')}"
     return "the only compaction" if found.compactions == 1 else f"all {numbers.plural(found.compactions, 'compaction')}"
 
 
-def _dollars(figure: Figure, numbers: NumberFormat) -> str:
-    return _marked(numbers.dollars(figure.value), figure, numbers)
-
-
-def _marked(text: str, figure: Figure, numbers: NumberFormat) -> str:
-    return numbers.marked(text, figure.known.value)
+def _dollars(found: CompactionTotalsFacts, name: str, numbers: NumberFormat) -> str:
+    return numbers.marked(numbers.dollars(getattr(found, name)), found.known[name])

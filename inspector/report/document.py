@@ -27,6 +27,7 @@ from inspector.report.catalogue import (
     ExplanationFacts,
     FigureSet,
     How,
+    Known,
     ModelCostFacts,
     NeededLaterFacts,
     PlanFacts,
@@ -85,6 +86,10 @@ class Report(Struct, frozen=True, kw_only=True):
         CacheMissesFacts | None,
         about("What the baseline's prompt cache missed, and why; null unless details are wanted."),
     ] = None
+    compacted: Annotated[
+        CompactionTotalsFacts | None,
+        about("What all compactions came to together; null where there was none, and unless details are wanted."),
+    ] = None
     best_plan: Annotated[BestPlanFacts | None, about("The plan that saves most here; null unless asked for.")] = None
     hours: Annotated[
         list[HourFacts], about("What every hour with calls cost, in order; empty unless details are wanted.")
@@ -110,6 +115,27 @@ class SideCallFacts(Struct, frozen=True, kw_only=True):
     cache_read_tokens: Annotated[Count, about("Of these, those read from the prompt cache.")]
     output_tokens: Annotated[Count, about("Response tokens, reasoning included.")]
     cost_usd: Annotated[float | None, about("Dollars at list price; null without one.")]
+
+
+class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
+    """What all compactions of a session came to together, those of a few results alone left out."""
+
+    compactions: Annotated[Count, about("How many the agent recorded.")]
+    measured: Annotated[Count, about("How many of these have calls around them: what they took out is known.")]
+    removed_tokens: Annotated[
+        int | None, figure("tokens removed", Unit.TOKENS, "Tokens that those took out of the prompt.", source="removed")
+    ]
+    misses: Annotated[Count, figure("cache misses", Unit.CALLS, "Calls that missed the cache for a compaction.")]
+    recached_tokens: Annotated[Count, figure("tokens re-cached", Unit.TOKENS, "Tokens they did not read.")]
+    recached_usd: Annotated[
+        float | None, figure("cost of re-caching", Unit.DOLLARS, "Dollars of these; null without a price.")
+    ]
+    summaries: Annotated[Count, about("Requests that wrote summaries, beside the conversation.")]
+    summaries_usd: Annotated[
+        float | None,
+        figure("cost of summaries", Unit.DOLLARS, "Dollars of these; null where the file does not tell of them."),
+    ]
+    known: Known
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):

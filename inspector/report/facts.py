@@ -43,7 +43,7 @@ from inspector.report.catalogue import (
     ToolCutFacts,
     quantities,
 )
-from inspector.report.document import BestPlanFacts, PriceFacts, SavingPlanFacts
+from inspector.report.document import BestPlanFacts, CompactionTotalsFacts, PriceFacts, SavingPlanFacts
 from inspector.report.numbers import DOLLAR_DIGITS, rounded
 from inspector.strategies.plan import Plan, PlanError
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.best_plan import BestPlan
     from inspector.replay.analysis.breakdown import BreakdownRow, ToolCuts
     from inspector.replay.analysis.compaction_forecast import CompactionForecast
+    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.analysis.forecast import NextCallsProjection, RunProjection
     from inspector.replay.analysis.recoveries import Recoveries
     from inspector.replay.analysis.reuse import ReuseEvidence
@@ -316,6 +317,20 @@ def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     # That texts share words is evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
     return measured(NeededLaterFacts, SimpleNamespace(**estimated))
+
+
+def compaction_totals_facts(found: CompactionTotals) -> CompactionTotalsFacts:
+    """What all compactions of a session came to together."""
+    return measured(
+        CompactionTotalsFacts,
+        found,
+        compactions=found.compactions,
+        measured=found.measured,
+        misses=Figure(found.recached.calls, found.reads_known),
+        recached_tokens=Figure(found.recached.tokens, found.reads_known),
+        recached_usd=found.recached.usd,
+        summaries=found.summaries,
+    )
 
 
 def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:

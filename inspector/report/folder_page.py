@@ -161,7 +161,8 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
         label = "needed later" if name == "calls" else quantity(NeededLaterFacts, name).label
         rows.append((Cell(label), Cell(""), *found))
     head = ("figure", "baseline", *(f"plan {plan_letter(index)}" for index in plans))
-    return Section("totals", "Totals", (Table("Totals over all sessions", head, tuple(rows)),))
+    title = "Totals over all sessions"
+    return Section("totals", title, (Table(title, head, tuple(rows)),))
 
 
 def _total(report: FolderReport, figures: FigureCells, place: tuple[Step, ...], name: str) -> Cell:

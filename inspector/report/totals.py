@@ -192,7 +192,7 @@ def pays_off(report: Report, figures: FigureCells, index: int) -> Cell:
 def marks_used(report: Report) -> set[str]:
     """How the figures that people are shown are known, and `LEAST` where some are a least."""
     listed = (*report.plans, *report.carried, *report.heaviest, *report.comparison)
-    return marks_in(report.recorded, report.baseline, report.cost, report.cache_misses, *listed)
+    return marks_in(report.recorded, report.baseline, report.cost, report.cache_misses, report.compacted, *listed)
 
 
 def marks_in(*facts: Struct | None) -> set[str]:

@@ -25,6 +25,7 @@ from inspector.report.cache_text import (
     when_text,
 )
 from inspector.report.catalogue import CostParts, FigureSet, legend, quantity
+from inspector.report.compaction_words import compactions_in_short
 from inspector.report.export import NONE_THAT_SAVES_NET, answer_for
 from inspector.report.layout import HEADING, LABEL, LEFT, RIGHT, WIDTH, WRAPPED, Page, plain
 from inspector.report.numbers import IN_TEXT, UNKNOWN
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 CARRIED = 3
 """Tool results that are named."""
+
+LEAST_OF_COMPACTIONS = 0.01
+"""Of the bill: what they cost less of is not why it cost so much."""
 
 NAME_WIDTH = 24
 
@@ -67,7 +71,8 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
     for line in [both] if when and cell_len(both) + 2 <= width else filter(None, [calls, when]):
         page.line(line, LABEL, indent=2)
     if session.calls:
-        rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_carried(report.heaviest)]
+        rows = [*_bill(report), *_by_model(report), *_hour(report), *_misses(report), *_compacted(report)]
+        rows += _carried(report.heaviest)
         page.table(None, [(Text(label, LABEL), amount, said) for label, amount, said in rows], LEFT + RIGHT + WRAPPED)
         most = max(len(label) for label, _, _ in rows)
         page.pairs((label.ljust(most), said) for label, said in _ways(report))
@@ -76,7 +81,7 @@ def why_text(report: Report, width: int = WIDTH, *, color: bool = False) -> str:
         page.line(MORE, LABEL, indent=2)
         marks = legend(
             marks_in(
-                *(report.cost, report.cache_misses, report.best_plan),
+                *(report.cost, report.cache_misses, report.compacted, report.best_plan),
                 *report.heaviest[:CARRIED],
                 *report.model_switches,
             )
@@ -145,6 +150,15 @@ def _misses(report: Report) -> list[Row]:
         rows.append((f"  call {miss.call:,}", _priced(miss.extra_usd, miss.known), text))
     rows += [("  to prevent" if not at else "", "", words) for at, words in enumerate(preventions(shown))]
     return rows
+
+
+def _compacted(report: Report) -> list[Row]:
+    """What compactions took out and what that cost, where it is worth a row."""
+    found, cost = report.compacted, report.baseline.cost_usd
+    spent = 0.0 if found is None else (found.recached_usd or 0.0) + (found.summaries_usd or 0.0)
+    if found is None or not cost or spent < LEAST_OF_COMPACTIONS * cost:
+        return []
+    return [("compactions", "", " · ".join(compactions_in_short(found, IN_TEXT)))]
 
 
 def _priced(value: float | None, known: Mapping[str, How]) -> str:

@@ -147,8 +147,13 @@ def describe_folder(folder: Path) -> str:
             f"{folder}: no sessions in this directory. `inspector formats` lists what can be read and where it is kept."
             f"{unread}"
         )
-    count = "1 session" if len(found) == 1 else f"{len(found)} sessions"
-    return f"{folder}: a directory with {count}. Open one of them; the newest is {found[0].path}"
+    newest = found[0].path
+    if len(found) == 1:
+        return f"{folder}: a directory with one session. Name that: {newest}"
+    return (
+        f"{folder}: a directory with {len(found):,} sessions. Name one of them, the newest is {newest}; all of them: "
+        f"inspector report {folder}"
+    )
 
 
 def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | None]]:

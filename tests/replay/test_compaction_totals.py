@@ -12,6 +12,7 @@ from inspector.replay.cache.miss_causes import MissCause
 from inspector.replay.figure import HowKnown
 from inspector.replay.sessions import replay_session
 from inspector.report.compaction_words import compactions_in_short, compactions_words
+from inspector.report.facts import compaction_totals_facts
 from inspector.report.numbers import ON_SCREEN
 from inspector.session.model import SideCall, Usage
 from inspector.session.open import open_session
@@ -22,6 +23,10 @@ from tests.conftest import ROOT
 SAMPLE = ROOT / "sample_sessions" / "coding-agent.jsonl"
 MODEL = "claude-sonnet-4-5"
 SUMMARY = SideCall("compaction", MODEL, None, Usage(uncached=100_000))
+
+
+def said_of(found: CompactionTotals) -> str:
+    return compactions_words(compaction_totals_facts(found), ON_SCREEN)
 
 
 def totals_of(*beside: SideCall) -> CompactionTotals:
@@ -71,14 +76,14 @@ def test_requests_for_summaries_are_priced_and_others_beside_the_conversation_ar
 
 def test_what_a_file_does_not_tell_of_summaries_is_not_said() -> None:
     assert totals_of().summaries_usd.value is None
-    assert "summaries" not in compactions_words(totals_of(), ON_SCREEN)
+    assert "summaries" not in said_of(totals_of())
     assert totals_of(SideCall("compaction", "nobodys-model", None, Usage(uncached=9))).summaries_usd.value is None
 
 
 def test_all_of_it_is_said_in_a_sentence_and_in_phrases_with_how_it_is_known() -> None:
     found = totals_of(SUMMARY)
     assert found.removed.known is HowKnown.CALIBRATED
-    said = compactions_words(found, ON_SCREEN)
+    said = said_of(found)
 
     assert said == (
         f"the only compaction removed {found.removed.value:,.0f} tokens (fitted); cache misses after it: "
@@ -86,5 +91,6 @@ def test_all_of_it_is_said_in_a_sentence_and_in_phrases_with_how_it_is_known() -
         "1 request for summaries cost $0.30"
     )
     estimated = found._replace(compactions=3, removed=dataclasses.replace(found.removed, known=HowKnown.ESTIMATED))
-    assert compactions_words(estimated, ON_SCREEN).startswith("1 of 3 compactions removed ~5")
-    assert compactions_in_short(estimated._replace(measured=3), ON_SCREEN)[0].startswith("all 3 removed ~5")
+    assert said_of(estimated).startswith("1 of 3 compactions removed ~5")
+    of_all = compaction_totals_facts(estimated._replace(measured=3))
+    assert compactions_in_short(of_all, ON_SCREEN)[0].startswith("all 3 removed ~5")

@@ -50,6 +50,9 @@ COUNTED_IN_THE_FILE = {
     "tokens_cut",
     "results",
     "touched",
+    "compactions",
+    "measured",
+    "summaries",
 }
 ASKED_FOR = {"runs_per_day", "days_per_month"}
 """Numbers that are counts of what the file holds or what was asked for, and no figures."""

@@ -29,6 +29,7 @@ class CompactionTotals(NamedTuple):
         measured: How many of these have a call before and one after them: what they took out is known.
         removed: Tokens of the blocks that those took out of the prompt, on the provider's scale.
         recached: The cache misses after compactions.
+        reads_known: How what was read from the cache is known.
         summaries: Requests that wrote summaries, beside the conversation.
         summaries_usd: Dollars of these; None without a price, and where there are none: then the file does not tell.
     """
@@ -37,6 +38,7 @@ class CompactionTotals(NamedTuple):
     measured: int
     removed: Figure
     recached: CauseTotal
+    reads_known: HowKnown
     summaries: int
     summaries_usd: Figure
 
@@ -63,6 +65,7 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
         len(effects),
         Figure(removed if effects else None, baseline.inputs.scale.known),
         total_of(MissCause.COMPACTION, (miss for miss in found.all if miss.cause is MissCause.COMPACTION)),
+        baseline.figures.cache_read_tokens.known,
         sum(each.calls for each in beside),
         Figure(None if not costs or None in costs else sum(filter(None, costs)), HowKnown.EXACT),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from inspector.replay.figure import Figure, HowKnown
 from inspector.report.compaction_words import compactions_in_short, compactions_words
+from inspector.report.facts import compaction_totals_facts
 from inspector.report.numbers import ON_SCREEN
 from inspector.ui.figure_table.table import Cell, FigureRow, figure_cell, number_cell
 from inspector.ui.timeline.boundaries import cleared_line, effect_lines
@@ -39,7 +40,7 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
 def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
     """What a recorded compaction removed and kept, a safe line each, or what all did; empty for any other row."""
     if key == TOGETHER and sheet.compacted is not None:
-        return compactions_words(sheet.compacted, ON_SCREEN)
+        return compactions_words(compaction_totals_facts(sheet.compacted), ON_SCREEN)
     boundary = boundary_at(key, sheet, rows)
     if boundary is None:
         return ""
@@ -61,7 +62,8 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
         found.append((forecast.call, _compaction(forecast, boundary_of)))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
-    said = () if sheet.compacted is None else compactions_in_short(sheet.compacted, ON_SCREEN)
+    compacted = None if sheet.compacted is None else compaction_totals_facts(sheet.compacted)
+    said = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
     return [*made, FigureRow(TOGETHER, {}, words=" · ".join(said), style="table--name")] if said else made
 
 

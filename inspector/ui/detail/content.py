@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
+    from inspector.report.document import CompactionTotalsFacts
     from inspector.session.format import FullOutput
     from inspector.session.model import Session
     from inspector.tokens.token_table import TokenTable
@@ -365,7 +365,7 @@ def detail_of_boundary(
     table: TokenTable,
     baseline: Replay | None = None,
     aftermath: CompactionAftermath | None = None,
-    totals: CompactionTotals | None = None,
+    totals: CompactionTotalsFacts | None = None,
 ) -> DetailContent:
     """What became of the context where another one begins, above the text of the first block after it.
 
@@ -389,7 +389,7 @@ def detail_of_boundary(
     return replace(content, key=("boundary", content.key), title=title, short_title="", absent="", lead=lead)
 
 
-def _together(totals: CompactionTotals) -> tuple[str, ...]:
+def _together(totals: CompactionTotalsFacts) -> tuple[str, ...]:
     said = compactions_words(totals, ON_SCREEN)
     return (f"{said[:1].upper()}{said[1:]}.",) if said else ()
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from inspector.replay.analysis.compaction_aftermath import CompactionAftermath
-    from inspector.replay.analysis.compaction_totals import CompactionTotals
     from inspector.replay.engine.replay import Replay
+    from inspector.report.document import CompactionTotalsFacts
     from inspector.ui.controller.host_protocols import IsCancelled, Post
     from inspector.ui.controller.session import SessionController
     from inspector.ui.detail.views import Shown
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.boundaries import Boundary
     from inspector.ui.toolkit.find_bar import TextFind
 
-    Followed = tuple[Replay, tuple[CompactionAftermath, ...], CompactionTotals | None]
+    Followed = tuple[Replay, tuple[CompactionAftermath, ...], CompactionTotalsFacts | None]
 
 
 BORDER_CELLS = 6
@@ -130,7 +130,7 @@ class DetailPane(SessionPane):
             self._detail.content = content
         self._say_below()
 
-    def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotals | None]:
+    def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotalsFacts | None]:
         """What followed a compaction, and what all of them came to, once that is worked out; else it is begun."""
         outcome, effect = self.controller.outcome, boundary.effect
         if outcome is None or effect is None or not boundary.is_compaction:
@@ -143,8 +143,11 @@ class DetailPane(SessionPane):
                 def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
                     from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
                     from inspector.replay.analysis.compaction_totals import compaction_totals
+                    from inspector.report.facts import compaction_totals_facts
 
-                    post((baseline, compaction_aftermaths(baseline), compaction_totals(baseline)))
+                    totals = compaction_totals(baseline)
+                    together = None if totals is None else compaction_totals_facts(totals)
+                    post((baseline, compaction_aftermaths(baseline), together))
 
                 what = "find what followed compactions"
                 self.controller.host.run(work, self._take_followed, group="aftermath", description=what)

@@ -186,6 +186,7 @@ class TimelinePane(SessionPane):
     def _name_figures(self) -> None:
         """Say in the frame what the rows' tokens are, and whose the cache misses are that rows tell of."""
         from inspector.ui.miss_marks import WITH_PLAN
+        from inspector.ui.timeline.arrangement import Order
         from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
 
         table, outcome, view = self.controller.table, self.controller.outcome, self.view
@@ -195,7 +196,7 @@ class TimelinePane(SessionPane):
         phrases = [f"tokens: {LOCAL_ESTIMATE}{counter}"]
         if view is not None and view.misses and outcome is not None and outcome.is_planned:
             phrases.insert(0, f"cache misses: {WITH_PLAN}")
-        if self.arrangement.order.name == "CARRIED":
+        if self.arrangement.order is Order.CARRIED:
             phrases.append(TOKEN_CALLS)
         subtitle(self, fitting(phrases, self.size.width) or phrases[0])
 
