@@ -130,6 +130,11 @@ _ALL = (
         "Hermes 0.21: large results in files, those of MCP servers sooner, and a pre-pass that spares less.",
         ("store-large:mcp-limit=50000", "hermes-prepass:version=0.21"),
     ),
+    Preset(
+        "hermes-0.22",
+        "Hermes 0.22: the same, with calls left whole and results that no answer has seen yet.",
+        ("store-large:mcp-limit=50000", "hermes-prepass:version=0.22"),
+    ),
     Preset("headroom", "Headroom: reads of files that were changed since.", ("headroom-stale-reads",)),
     Preset(
         "cozempic",
