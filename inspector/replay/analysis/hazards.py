@@ -61,7 +61,7 @@ class HazardKind(StrEnum):
 
 
 _LABELS = {
-    HazardKind.UNSEEN_SIBLING: "cut before the model read it",
+    HazardKind.UNSEEN_SIBLING: "cut before it was read",
     HazardKind.LONGER_THAN_ORIGINAL: "marker longer than the text",
     HazardKind.DANGLING_POINTER: "points to text that is gone",
     HazardKind.ORPHANED_PAIR: "call and result separated",
