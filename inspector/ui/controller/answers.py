@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from time import monotonic, sleep
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from inspector.ui.controller.changes import Change
+from inspector.ui.controller.courtesy import Courtesy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,10 +38,6 @@ LONGEST_WAIT = 3.0
 """What waits for longer, as a session grows and grows, is begun between two replays."""
 SECONDS_BETWEEN_REPLAYS = 0.02
 """The replay that comes next calls the search off, which goes on after it."""
-LONGEST_PAUSE = 0.25
-"""Between two plans, as long as the first of them took, and no longer."""
-SECONDS_AT_WORK, SECONDS_TO_YIELD = 0.004, 0.002
-"""How long it works at a stretch, and how long it lets other threads go first then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +239,7 @@ class SpendingAnswers:
             return
 
         def work(post: Post[_Found], is_cancelled: IsCancelled) -> None:
-            found = _in_state(known, outcome.baseline, uses, _Courtesy(is_cancelled))
+            found = _in_state(known, outcome.baseline, uses, Courtesy(is_cancelled))
             if found is not None:
                 post(found)
 
@@ -256,7 +253,7 @@ class SpendingAnswers:
             if own is None:
                 own = _search_on(outcome.baseline, uses, known)
                 post(own)
-            searched, courtesy = own, _Courtesy(is_cancelled)
+            searched, courtesy = own, Courtesy(is_cancelled)
 
             def tell(so_far: BestPlan) -> None:
                 post(_Found(so_far, searched.baseline))
@@ -310,7 +307,7 @@ def _search_on(baseline: Replay, uses: ReuseScan, known: BestPlan | None = None)
 
 
 def _in_state(
-    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: _Courtesy, *, is_last: bool = False
+    known: BestPlan, baseline: Replay, uses: ReuseScan, courtesy: Courtesy, *, is_last: bool = False
 ) -> _Found | None:
     """What was found, as of another state of the session; None where it was called off."""
     from inspector.replay.analysis.best_plan import renewed
@@ -323,23 +320,3 @@ def _in_state(
         return _Found(renewed(known, baseline, found, courtesy.is_cancelled), baseline, is_last)
     except ReplayCancelledError:
         return None
-
-
-class _Courtesy:
-    """Lets other threads go first: a search nobody asked for should hold up nothing."""
-
-    def __init__(self, is_cancelled: IsCancelled) -> None:
-        self._is_cancelled = is_cancelled
-        self._yielded = monotonic()
-
-    def is_cancelled(self) -> bool:
-        """Whether the search is called off; other threads get their turn now and then."""
-        if monotonic() - self._yielded > SECONDS_AT_WORK:
-            sleep(SECONDS_TO_YIELD)
-            self._yielded = monotonic()
-        return self._is_cancelled()
-
-    def pause(self, took: float) -> None:
-        """Rest as long as a plan took to replay, for a while at most."""
-        if not self._is_cancelled():
-            sleep(min(took, LONGEST_PAUSE))

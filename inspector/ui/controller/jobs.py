@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct, field
 
 from inspector.session.files import is_folder, time_of_writing
+from inspector.ui.controller.courtesy import Courtesy
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -352,7 +353,7 @@ def assess(
         return
     session = outcome.replay.history.session
     post(Risks(session, hazards))
-    uses = search.run(is_cancelled)
+    uses = search.run(Courtesy(is_cancelled).is_cancelled)
     if uses is None:
         return
     found = recoveries(outcome.baseline, outcome.replay, uses)
