@@ -14,6 +14,7 @@ from inspector.cli import main
 from inspector.report.belief import BELIEF
 from inspector.report.numbers import IN_TEXT
 from inspector.safe_text import cell_width
+from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.hostile import DISTURBING, hostile_copy
 from tests.program import run_here
@@ -56,8 +57,16 @@ def test_compactions_are_named_where_they_are_a_part_of_the_bill(corpus: Path, c
     if not path.exists():
         pytest.skip("the session is not in the corpus")
 
-    assert "compactions all 6 removed 620k tokens · re-cached for $1.14" in squeezed(run_here(capsys, "why", path).out)
-    assert "compactions" not in run_here(capsys, "why", SAMPLE).out, "one whose re-caching cost 0.7 % of it"
+    said = {each: squeezed(run_here(capsys, "why", each).out) for each in (path, SAMPLE)}
+    figures = {each: json.loads(run_here(capsys, "why", each, "--format", "json").out) for each in said}
+
+    for each, report in figures.items():
+        found, cost = report["compacted"], report["baseline"]["cost_usd"]
+        row = f"compactions all {found['compactions']} removed {found['removed_tokens'] / 1_000:.0f}k tokens · "
+        row += f"re-cached for ${found['recached_usd']:.2f}"
+        assert (row in said[each]) == ("compactions" in said[each]) == (found["recached_usd"] >= cost / 100)
+    assert figures[path]["compacted"]["compactions"] == len(open_session(path).compactions)
+    assert ["compactions" in text for text in said.values()] == [True, False]
 
 
 def test_the_parts_of_the_bill_add_up_as_they_are_printed(capsys) -> None:
@@ -217,7 +226,8 @@ def test_what_names_no_single_session_is_refused_with_what_to_do(tmp_path: Path,
     assert nothing.code == 2
     assert "name a session, or say --last" in nothing.err
     assert many.code == 1
-    assert "a directory with 7 sessions. Name one of them, the newest is " in many.err
+    sessions = len(list(SAMPLES.glob("*.json*")))
+    assert f"a directory with {sessions} sessions. Name one of them, the newest is " in many.err
     assert many.err.endswith(f"all of them: inspector report {SAMPLES}\n")
     assert missing.code == 1
     assert "no such file" in missing.err.lower()

@@ -10,7 +10,7 @@ from rich.text import Text
 from inspector.report.before_after import NOT_NAMED, SETS, OtherModelFacts, SessionSetFacts
 from inspector.report.catalogue import LEAST, FigureSet, legend, quantity
 from inspector.report.difference_words import headline, written
-from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, plain
+from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, NOTHING
 from inspector.report.pages.model import Line, PageContent, Section, Tile
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, pointer, word
@@ -76,7 +76,7 @@ def before_after_content(report: BeforeAfterReport) -> PageContent:
     return PageContent(
         title=_title(report),
         about=ABOUT,
-        lead=tuple(Line((Cell(f"{_capital(line)}."),)) for line in _answers(report)),
+        lead=tuple(Line((Cell(f"{capitalized(line)}."),)) for line in _answers(report)),
         tiles=_tiles(report),
         sections=(
             _compared(report),
@@ -231,7 +231,7 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
     if not report.at:
         named = (f"{name}: {_few(_set(report, name).paths)}" for name in SETS)
         parts += [Line((Cell(plain(line)),), is_item=True) for line in named]
-    said = (f"{_capital(plain(each))}." for each in (*report.differs, OBSERVATION))
+    said = (f"{capitalized(plain(each))}." for each in (*report.differs, OBSERVATION))
     parts += [Line((Cell(each),), is_item=True) for each in said]
     return Section("sets", "The sets, and what else differs", tuple(parts))
 
@@ -312,7 +312,7 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
         found.append(Section("every-model", "Every figure by model", tuple(tables), folded=True))
     mixes = tuple(
         Table(
-            f"{_capital(mix.what)}, shares of the {mix.of}",
+            f"{capitalized(mix.what)}, shares of the {mix.of}",
             (mix.what, *SETS),
             tuple(
                 (name_cell(row.name), *(figures.cell("mixes", at, "rows", index, name) for name in SETS))
@@ -372,7 +372,7 @@ def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: b
     page = Page(width, color=color)
     page.line(_title(report), HEADING)
     for line in _answers(report):
-        page.line(f"{_capital(line)}.", indent=2)
+        page.line(f"{capitalized(line)}.", indent=2)
     for table in _tables(_on_a_screen(report.overall), ("overall",)):
         page.line()
         _table(page, (table.caption, *table.head[1:]), table.rows)
@@ -402,7 +402,7 @@ def _on_a_screen(group: ComparedGroupFacts) -> ComparedGroupFacts:
 def _footer(page: Page, report: BeforeAfterReport) -> None:
     page.line()
     for line in (*report.differs, OBSERVATION):
-        page.line(f"{_capital(line)}.", indent=2)
+        page.line(f"{capitalized(line)}.", indent=2)
     for warning in report.warnings:
         page.line(f"Worth knowing: {warning}.", indent=2)
     files = (*report.left_out, *report.unread)
@@ -425,7 +425,3 @@ def _table(page: Page, head: Sequence[str], rows: Sequence[Sequence[Cell]], word
     is_compared = head[-1] == HEAD[-1]
     numbers = len(head) - words - is_compared
     page.table(head, shown, LEFT * words + RIGHT * numbers + LEFT * is_compared)
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -13,7 +13,7 @@ from inspector.report.compaction_tuning import (
     ThresholdFacts,
     ThresholdPoint,
 )
-from inspector.report.layout import HEADING, LABEL, WARNING, plain
+from inspector.report.layout import HEADING, LABEL, WARNING, capitalized, plain
 from inspector.report.numbers import ABOUT, IN_TEXT
 from inspector.report.pages.model import Chart, Code, Line, Section, note_line
 from inspector.report.tables import Cell, Table, name_cell, word
@@ -68,7 +68,7 @@ def compaction_lead(report: TuneReport, figures: FigureCells) -> list[Line]:
 
 def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section]:
     group, steps = report.compaction[at], ("compaction", at)
-    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}."),))]
+    parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}."),))]
     if group.threshold is not None:
         parts.append(_facts(figures, (*steps, "threshold"), ThresholdFacts, OF_THRESHOLD, "The best threshold"))
         parts.append(Line((Cell(f"At worst and at best are {_drawn(report)}."),)))
@@ -80,7 +80,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
         names = ("count", "median", "least", "most")
         parts.append(_facts(figures, (*steps, "effective"), EffectiveFacts, names, "Where compactions fired"))
     told = [f"set to {_configured(group)}"] if group.configured is not None else []
-    parts += [Line((Cell(f"{_capital(each)}."),)) for each in (*told, *_late(group))]
+    parts += [Line((Cell(f"{capitalized(each)}."),)) for each in (*told, *_late(group))]
     if group.compaction is not None:
         names = ("kept", "cached", "summary", "rereads")
         parts.append(_facts(figures, (*steps, "compaction"), CompactionTermsFacts, names, "What a compaction does"))
@@ -141,7 +141,7 @@ def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> Non
         cost = figures.cell("compaction", at, "cost_usd").shown
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}", HEADING)
         if group.verdict != "recommended":
-            page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
+            page.line(f"{capitalized(group.answer)}.", WARNING, indent=2)
         page.pairs(_pairs(report, group, figures, at))
         configuration = None if group.threshold is None else group.threshold.configuration
         if configuration is not None:
@@ -223,7 +223,3 @@ def _late(group: CompactionGroup) -> list[str]:
 
 def _range(group: CompactionGroup) -> str:
     return f"{group.curve[0].tokens:,} to {group.curve[-1].tokens:,}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

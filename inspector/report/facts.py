@@ -319,8 +319,10 @@ def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
     return measured(NeededLaterFacts, SimpleNamespace(**estimated))
 
 
-def compaction_totals_facts(found: CompactionTotals) -> CompactionTotalsFacts:
-    """What all compactions of a session came to together."""
+def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:
+    """What all compactions of a session came to together; None where there was none."""
+    if found is None:
+        return None
     return measured(
         CompactionTotalsFacts,
         found,

@@ -25,7 +25,7 @@ from inspector.report.catalogue import (
 from inspector.report.folder import Distribution, FolderPlan
 from inspector.report.folder_compactions import StretchFacts
 from inspector.report.folder_misses import MissGroupFacts, SessionMissFacts
-from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, plain
+from inspector.report.layout import HEADING, LABEL, LEFT, LOSS, RIGHT, WIDTH, Page, capitalized, plain
 from inspector.report.numbers import IN_TEXT, MINUS
 from inspector.report.pages.model import Chart, Line, PageContent, Section, Tile, note_line
 from inspector.report.recovery_words import recovery_words
@@ -127,7 +127,7 @@ def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
         return ()
     saving = (plan.saved.usd, found.saved_at_least_usd)
     said = recovery_words(found.calls, found.cost_each_usd, saving, found.break_even_recoveries, IN_TEXT)
-    return (Cell(f" {said[:1].upper()}{said[1:]}."),)
+    return (Cell(f" {capitalized(said)}."),)
 
 
 def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:

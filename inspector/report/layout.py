@@ -110,6 +110,11 @@ def plain(text: str) -> str:
     return one_line(text, LONGEST)
 
 
+def capitalized(text: str) -> str:
+    """A text whose first letter is a capital, as a sentence begins; the rest stays as it is."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def broken_after_commas(text: str, width: int) -> list[str]:
     """A text without blanks in lines of at most `width` characters where its commas allow it."""
     lines = [""]

@@ -49,12 +49,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from inspector.replay.analysis.best_plan import BestPlan
-    from inspector.replay.analysis.cache_misses import CacheMisses
     from inspector.replay.analysis.reuse import ReuseEvidence
     from inspector.replay.engine.inputs import ReplayInputs
     from inspector.replay.engine.replay import Replay
     from inspector.report.catalogue import ExplanationFacts, PlanFacts
-    from inspector.report.document import BestPlanFacts, CompactionTotalsFacts
+    from inspector.report.document import BestPlanFacts
     from inspector.session.model import Session
 
 HEAVIEST = 5
@@ -131,7 +130,7 @@ def report_of(
         cost=cost_parts(baseline) if options.details else None,
         model_costs=model_cost_facts(baseline) if options.details else [],
         cache_misses=cache_misses_facts(misses) if options.details and misses else None,
-        compacted=_compacted(baseline, misses) if options.details and misses else None,
+        compacted=compaction_totals_facts(compaction_totals(baseline, misses)) if options.details and misses else None,
         best_plan=_best_plan(baseline, best, progress) if options.best_plan or best is not None else None,
         hours=hour_facts(misses) if options.details and misses else [],
         cache_marks=cache_marks_facts(cache_marks(baseline)) if options.cache_marks else [],
@@ -195,11 +194,6 @@ def _comparison(baseline: Replay, uses: ReuseEvidence | None, progress: Callable
         progress(done, len(plans))
         found.append(plan_facts(replay(baseline.inputs, plan), baseline, uses, totals))
     return found
-
-
-def _compacted(baseline: Replay, misses: CacheMisses) -> CompactionTotalsFacts | None:
-    found = compaction_totals(baseline, misses)
-    return None if found is None else compaction_totals_facts(found)
 
 
 def _best_plan(baseline: Replay, known: BestPlan | None, progress: Callable[[int, int], None]) -> BestPlanFacts:

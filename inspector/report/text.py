@@ -442,7 +442,7 @@ def cache_misses_table(page: Page, report: Report) -> None:
     pairs += [("to prevent" if not at else "", words) for at, words in enumerate(preventions(shown))]
     pairs += [("not read", accounting_text(found))] if found.unread_tokens else []
     together = "" if report.compacted is None else compactions_words(report.compacted, IN_TEXT)
-    pairs += [("compacted", together)] if together else []
+    pairs += [("compactions", together)] if together else []
     pairs += [] if found.lifetime is None else [(lifetime_label(found.lifetime), lifetime_text(found.lifetime))]
     pairs += [] if found.next_call is None else [("next call", next_call_text(found.next_call))]
     pairs += [(SWITCH_LABEL, switch_text(each)) for each in report.model_switches]

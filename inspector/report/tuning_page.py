@@ -28,6 +28,7 @@ from inspector.report.layout import (
     WRAPPED,
     Page,
     broken_after_commas,
+    capitalized,
     plain,
 )
 from inspector.report.numbers import ABOUT, IN_TEXT
@@ -131,7 +132,7 @@ def _tiles(report: TuneReport, figures: FigureCells) -> tuple[Tile, ...]:
 
 def _group_sections(report: TuneReport, figures: FigureCells, at: int, plan_file: str) -> list[Section]:
     group, number = report.groups[at], at + 1
-    parts: list[Part] = [Line((Cell(f"{_capital(group.answer)}{_tried(group)}."),))]
+    parts: list[Part] = [Line((Cell(f"{capitalized(group.answer)}{_tried(group)}."),))]
     if group.left:
         parts.append(Line((Cell(f"{NOT_TRIED}: {_left(group)}."),)))
     if group.plan is not None:
@@ -276,12 +277,12 @@ def tune_text(report: TuneReport, width: int = WIDTH, *, color: bool = False, pl
         cost = figures.cell("groups", at, "cost_usd").shown
         page.line(f"{plain(group.name)}: {IN_TEXT.plural(group.calls, 'call')}, {cost}{_tried(group)}", HEADING)
         if group.plan is None:
-            page.line(f"{_capital(group.answer)}.", indent=2)
+            page.line(f"{capitalized(group.answer)}.", indent=2)
             if group.left:
                 page.line(f"{NOT_TRIED}: {_left(group)}.", indent=2)
             continue
         if group.verdict != "recommended":
-            page.line(f"{_capital(group.answer)}.", WARNING, indent=2)
+            page.line(f"{capitalized(group.answer)}.", WARNING, indent=2)
         to_use = [("to use it", line) for line in _to_use(group.plan, plan_file)[:1]]
         page.pairs([*_pairs(report, group, group.plan, figures, at), *to_use])
         _front_text(page, group, figures, at)
@@ -418,7 +419,7 @@ def _to_use(plan: TunedPlan, plan_file: str) -> list[str]:
 def _footer(page: Page, report: TuneReport) -> None:
     page.line()
     for warning in report.warnings:
-        page.line(f"{_capital(warning)}.", indent=2)
+        page.line(f"{capitalized(warning)}.", indent=2)
     for each in report.unread[:3]:
         page.line(f"Not read: {each.path}: {each.problem}", indent=2)
     if len(report.unread) > 3:
@@ -429,7 +430,3 @@ def _footer(page: Page, report: TuneReport) -> None:
 
 def _value(value: float) -> str:
     return IN_TEXT.whole(value) if value == round(value) else f"{value:g}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

@@ -132,7 +132,7 @@ _ALL = (
     ),
     Preset(
         "hermes-0.22",
-        "Hermes 0.22: the same, with calls left whole and results that no answer has seen yet.",
+        "Hermes 0.22: large results in files, and a pre-pass that leaves calls whole.",
         ("store-large:mcp-limit=50000", "hermes-prepass:version=0.22"),
     ),
     Preset("headroom", "Headroom: reads of files that were changed since.", ("headroom-stale-reads",)),

@@ -28,7 +28,7 @@ from inspector.report.cache_text import (
 from inspector.report.catalogue import CostParts, ModelCostFacts, Unit, quantities, quantity
 from inspector.report.charts.specifications import MOST_CALL_BARS, downsample
 from inspector.report.compaction_words import compactions_words
-from inspector.report.layout import plain
+from inspector.report.layout import capitalized, plain
 from inspector.report.numbers import IN_TEXT
 from inspector.report.pages.model import Chart, Line, Section, note_line
 from inspector.report.tables import Cell, FigureCells, Table, name_cell, word
@@ -111,7 +111,7 @@ def misses_section(report: Report, figures: FigureCells) -> Section | None:
     if found.unread_tokens:
         parts.append(Line((Cell(f"{accounting_text(found)}."),)))
     if together := "" if report.compacted is None else compactions_words(report.compacted, IN_TEXT):
-        parts.append(Line((Cell(f"{together[:1].upper()}{together[1:]}."),)))
+        parts.append(Line((Cell(f"{capitalized(together)}."),)))
     parts += _otherwise(found, figures)
     parts += _switched(report.model_switches, figures)
     return Section("cache-misses", misses_title(report), tuple(parts))

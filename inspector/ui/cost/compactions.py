@@ -39,8 +39,9 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
 
 def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
     """What a recorded compaction removed and kept, a safe line each, or what all did; empty for any other row."""
-    if key == TOGETHER and sheet.compacted is not None:
-        return compactions_words(compaction_totals_facts(sheet.compacted), ON_SCREEN)
+    compacted = compaction_totals_facts(sheet.compacted)
+    if key == TOGETHER and compacted is not None:
+        return compactions_words(compacted, ON_SCREEN)
     boundary = boundary_at(key, sheet, rows)
     if boundary is None:
         return ""
@@ -62,7 +63,7 @@ def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
         boundary_of = boundary_at(("compaction", forecast.compaction), sheet, rows)
         found.append((forecast.call, _compaction(forecast, boundary_of)))
     made = [row for _, row in sorted(found, key=itemgetter(0))]
-    compacted = None if sheet.compacted is None else compaction_totals_facts(sheet.compacted)
+    compacted = compaction_totals_facts(sheet.compacted)
     said = () if compacted is None else compactions_in_short(compacted, ON_SCREEN)
     return [*made, FigureRow(TOGETHER, {}, words=" · ".join(said), style="table--name")] if said else made
 

@@ -145,8 +145,7 @@ class DetailPane(SessionPane):
                     from inspector.replay.analysis.compaction_totals import compaction_totals
                     from inspector.report.facts import compaction_totals_facts
 
-                    totals = compaction_totals(baseline)
-                    together = None if totals is None else compaction_totals_facts(totals)
+                    together = compaction_totals_facts(compaction_totals(baseline))
                     post((baseline, compaction_aftermaths(baseline), together))
 
                 what = "find what followed compactions"
