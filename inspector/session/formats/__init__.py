@@ -1,1 +1,1 @@
-"""The formats that can be read, one module or package each; `inspector.session.registry` names them."""
+"""The supported formats, one module or package each, registered in `inspector.session.registry`."""

@@ -1,9 +1,9 @@
-"""Answers that came from Amazon Bedrock as frames (`application/vnd.amazon.eventstream`), put as server-sent events.
+"""Convert Amazon Bedrock responses in frames (`application/vnd.amazon.eventstream`) to server-sent events.
 
-Checked against boto/botocore: `eventstream.py` (a frame: its length, that of its headers and their checksum, headers,
-the payload, the checksum of all), and anthropics/anthropic-sdk-python: `lib/bedrock/_stream_decoder.py` (the payload of
-a `chunk` holds an event of the Messages API in base64; other kinds of messages are exceptions). Events of the Converse
-API are the payload itself, and the header says which.
+Checked against boto/botocore `eventstream.py` (frame layout: total length, headers length, checksum of both, headers,
+payload, checksum of the frame) and anthropics/anthropic-sdk-python `lib/bedrock/_stream_decoder.py` (the payload of a
+`chunk` is a base64-encoded Messages API event; other message types are exceptions). For the Converse API the payload is
+the event itself and a header names its type.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PRELUDE = struct.Struct("!III")
-"""Length of the frame, of its headers, and the checksum of both."""
+"""Frame length, headers length, and a checksum of both."""
 
 CHECKSUM = struct.Struct("!I")
 
 STRING = 7
-"""The type of a header's value that is a text: all that Bedrock writes."""
+"""Header value type for strings, the only type that Bedrock writes."""
 
 MESSAGE_TYPE, EVENT_TYPE = ":message-type", ":event-type"
 
@@ -39,11 +39,11 @@ UNKNOWN = "an event stream with frames that are not understood"
 
 
 class Frame(NamedTuple):
-    """A frame.
+    """One frame of an event stream.
 
     Attributes:
-        headers: Those whose values are texts.
-        payload: What it carries.
+        headers: The headers with string values.
+        payload: The message body.
     """
 
     headers: dict[str, str]
@@ -51,7 +51,7 @@ class Frame(NamedTuple):
 
 
 def is_event_stream(data: bytes) -> bool:
-    """Whether data begins with the prelude of a frame, which its checksum tells."""
+    """Return True if the data starts with a frame prelude with a valid checksum."""
     if len(data) < PRELUDE.size:
         return False
     _, _, checksum = PRELUDE.unpack_from(data)
@@ -59,13 +59,13 @@ def is_event_stream(data: bytes) -> bool:
 
 
 def events_text(data: bytes) -> str:
-    """The events of a stream, as the text of server-sent events; those of a frame that is not whole are left out."""
+    """Return the stream's events as server-sent event text, without incomplete frames."""
     made = (event for frame in _frames(data) if (event := _event_of(frame)))
     return "".join(f"data: {json.dumps(event)}\n\n" for event in made)
 
 
 def problem_of(data: bytes) -> str:
-    """What is wrong with a stream; empty for a whole one."""
+    """Describe the first problem found in a stream; empty for a complete one."""
     length, problem = 0, ""
     for frame in _frames(data):
         length += PRELUDE.size + _length_of_headers(data, length) + len(frame.payload) + CHECKSUM.size
@@ -81,7 +81,7 @@ def _length_of_headers(data: bytes, at: int) -> int:
 
 
 def _frames(data: bytes) -> Iterator[Frame]:
-    """The whole frames of a stream, up to the first that is not one."""
+    """Yield the complete frames, up to the first damaged one."""
     at = 0
     while is_event_stream(data[at : at + PRELUDE.size]):
         length, of_headers, _ = PRELUDE.unpack_from(data, at)
@@ -96,7 +96,7 @@ def _frames(data: bytes) -> Iterator[Frame]:
 
 
 def _headers(data: bytes) -> dict[str, str]:
-    """The headers up to the first whose value is no text."""
+    """Parse the headers, up to the first with a non-string value."""
     found: dict[str, str] = {}
     at = 0
     while at < len(data):
@@ -111,7 +111,7 @@ def _headers(data: bytes) -> dict[str, str]:
 
 
 def _event_of(frame: Frame) -> Mapping[str, Any]:
-    """The event that a frame carries, one of the Converse API in a field of its name; empty where it carries none."""
+    """Return a frame's event, empty if it has none. A Converse event is wrapped in a field with its name."""
     kind = frame.headers.get(EVENT_TYPE, "")
     if frame.headers.get(MESSAGE_TYPE) != EVENT or kind not in (CHUNK, *EVENTS):
         return {}

@@ -1,8 +1,8 @@
-"""What the Converse API of Amazon Bedrock is sent and answers, in the words of Anthropic's.
+"""Convert Amazon Bedrock Converse requests and responses to the Anthropic Messages format.
 
-By the service's description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`): a part of a message
-has one field that says what it is. A `cachePoint` is a part of its own there, which asks for a cache entry of all that
-stands before it; here it stands on the part before. Prompt tokens that a cache held are not among `inputTokens`.
+Based on the service description in boto/botocore (`data/bedrock-runtime/2023-09-30/service-2.json`). A content part has
+one field, which names its type. A `cachePoint` is a separate part that caches the prompt prefix before it; here it
+becomes a field of the preceding part. `inputTokens` excludes tokens read from a cache.
 """
 
 from __future__ import annotations
@@ -36,35 +36,34 @@ PARTS = frozenset(
         CACHE_POINT,
     )
 )
-"""The fields of which a part has one."""
+"""Field names that identify a Converse content part."""
 
 EVENTS = frozenset(
     ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata")
 )
-"""The events of an answer that comes as a stream."""
+"""Event names of a streamed response."""
 
 
 def converse_node(node: Node) -> MadeNode:
-    """A message, or the one in an answer, as one of Anthropic's API; what it holds where it is none of this API.
+    """Convert a message, or a response's message, lazily; other values are unchanged.
 
-    Each is told by itself, however its request is: what is read again has no request around it.
+    Each message is detected without its request, because a message that is read again comes without one.
     """
     return MadeNode(node, lambda value: message_of(value) if is_converse(value) else value)
 
 
 def system_node(node: Node) -> MadeNode:
-    """A system text, in parts as Anthropic's API has them."""
+    """Convert a system prompt lazily to Anthropic content parts."""
     return MadeNode(node, system_of)
 
 
 def is_converse(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value is a message of this API, rather than of one whose parts name their type."""
+    """Return True if a value is a Converse message; messages of other APIs have parts with a `type`."""
     content = value.get("content") if isinstance(value, dict) else None
     return isinstance(content, list) and any(_is_part(part) for part in content)
 
 
 def is_converse_system(value: object) -> bool:
-    """Whether a value is a system text of this API."""
     return isinstance(value, list) and any(_is_part(part) for part in value)
 
 
@@ -73,12 +72,12 @@ def _is_part(part: object) -> bool:
 
 
 def system_of(value: Any) -> list[Any]:
-    """The parts of a system text in the words of Anthropic's API."""
+    """Convert a system prompt to Anthropic content parts."""
     return _parts(sequence(value))
 
 
 def message_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message in the words of Anthropic's API."""
+    """Convert a message to the Anthropic format."""
     return {"role": string(message.get("role")), "content": _parts(sequence(message.get("content")))}
 
 
@@ -94,7 +93,7 @@ def _parts(content: Iterable[Any]) -> list[Any]:
 
 
 def _part(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A part in the words of Anthropic's API; None where it has no word for it."""
+    """Convert a content part; None if it has no Anthropic equivalent."""
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
     if "toolUse" in part:
@@ -136,7 +135,7 @@ def _thinking(reasoning: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A picture, a document or a recording; None for anything else."""
+    """Convert an image, document, video or audio part; None for anything else."""
     name = next((name for name in ("image", "document", "video", "audio") if name in part), None)
     if name is None:
         return None
@@ -160,7 +159,7 @@ def _joined(content: Any) -> str:
 
 
 def usage_of_converse(reported: Any) -> dict[str, Any]:
-    """Reported usage in the words of Anthropic's API; empty where there is none."""
+    """Convert reported usage to Anthropic's fields; empty if there is none."""
     fields = mapping(reported)
     written = count(fields.get("cacheWriteInputTokens")) or count(fields.get("cacheWriteInputTokenCount"))
     hour = sum(count(one.get("inputTokens")) for one in objects(fields.get("cacheDetails")) if one.get("ttl") == "1h")
@@ -177,7 +176,7 @@ def usage_of_converse(reported: Any) -> dict[str, Any]:
 
 
 def answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The message of an answer, with its usage; empty where it is none of this API."""
+    """Return the message of a non-streamed response with its usage; empty for other APIs."""
     message = mapping(mapping(value.get("output")).get("message"))
     if not message:
         return {}
@@ -186,10 +185,10 @@ def answer_at_once(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_of_events(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The message that the events of a stream carry, with its usage; empty where none is of this API.
+    """Assemble the message and usage of a streamed response; empty for other APIs.
 
     Args:
-        events: Each an object whose one field is named as the event.
+        events: Objects with one field, named after the event.
     """
     blocks: dict[int, dict[str, Any]] = {}
     answer: dict[str, Any] = {}
@@ -231,7 +230,7 @@ def _go_on(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 
 def _finished(block: dict[str, Any]) -> dict[str, Any]:
-    """A block whose tool call, which comes as pieces of JSON, is put together."""
+    """Join the JSON fragments of a tool call."""
     if "toolUse" not in block:
         return block
     call = dict(block["toolUse"])

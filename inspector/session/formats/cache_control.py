@@ -1,8 +1,8 @@
-"""Marks of requests to Anthropic's API that say where its prompt cache is to keep an entry: `cache_control`.
+"""Read the cache breakpoints of Anthropic API requests: `cache_control`.
 
-A mark stands on a part of a message, on a part of the system text, on a tool, or on the request as a whole, where it
-stands for one behind its end. Programs that speak through a gateway also put it on a message, or on a part of a tool's
-result. Tools for Amazon Bedrock's Converse API have one behind them, the `cachePoint`.
+A breakpoint is set on a content part, a part of the system prompt, a tool, or the whole request, where it means the end
+of the prompt. Gateway clients also set it on a message or on a part of a tool result. In the Bedrock Converse API,
+tools are followed by a `cachePoint` instead.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
 
 CACHE_CONTROL = "cache_control"
-"""The field, of parts and of requests."""
+"""Field name, in parts and in requests."""
 
 
 class PlacedMark(NamedTuple):
-    """A mark inside a message.
+    """A cache breakpoint inside a message.
 
     Attributes:
-        block: Index of the block it stands behind.
+        block: Index of the block that the breakpoint follows.
         lifetime: As in `RecordedMark`.
     """
 
@@ -37,19 +37,14 @@ class PlacedMark(NamedTuple):
 
 
 def lifetime_of(part: Any) -> str | None:
-    """How long a mark on a part asks to keep what stands before it, empty for the usual; None without a mark."""
+    """Return the cache lifetime that a part requests, empty for the default; None without a breakpoint."""
     fields = mapping(part)
     mark = fields.get(CACHE_CONTROL) or fields.get(CACHE_POINT)
     return clean_string(mark.get("ttl")) if isinstance(mark, dict) else None
 
 
 def marks_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> tuple[PlacedMark, ...]:
-    """The marks in a chat message.
-
-    Args:
-        entry: The message.
-        blocks: Its blocks.
-    """
+    """Return the cache breakpoints of a chat message."""
     content = sequence(entry.get("content"))
     found = []
     for index, made in enumerate(blocks):
@@ -68,12 +63,12 @@ def marks_of_message(entry: Mapping[str, Any], blocks: Sequence[TextBlock]) -> t
 
 
 def marks_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedMark, ...]:
-    """The marks on system text or tools. All tools are one block, so that a mark on any stands behind it.
+    """Return the breakpoints of a system prompt or tool list. All tools form one block.
 
     Args:
-        value: The system text, or the tools.
-        locator: Which of both.
-        first: Index of the first block that it makes in its message.
+        value: The system prompt or the tools.
+        locator: `SYSTEM` or `TOOLS`.
+        first: Index of the first resulting block in its message.
     """
     places = ((index if locator == SYSTEM else 0, part) for index, part in enumerate(sequence(value)))
     found = ((first + place, lifetime_of(part)) for place, part in places)
@@ -83,12 +78,12 @@ def marks_of_definition(value: Any, locator: str, first: int) -> tuple[PlacedMar
 def marks_of_prompt(
     sent: Iterable[tuple[Sequence[Block], Sequence[PlacedMark], Sequence[Block]]], whole: str | None
 ) -> tuple[RecordedMark, ...]:
-    """The marks of a request, by rising place; of several behind the same block, the last one.
+    """Return a request's breakpoints in order of position; of several after the same block, the last one.
 
     Args:
-        sent: Per message, its blocks as this request has them, their marks, and its blocks in the prompt: those of the
-            request that said it first, which may have had reasoning that is not sent again.
-        whole: What the mark on the request as a whole asks for, where it has one.
+        sent: Per message: its blocks in this request, their breakpoints, and its blocks in the prompt. The latter come
+            from the request that first contained the message and may include reasoning that is not sent again.
+        whole: Lifetime of the breakpoint on the whole request, None without one.
     """
     found: dict[int, str] = {}
     before = 0
@@ -102,7 +97,7 @@ def marks_of_prompt(
 
 
 def _place_in(own: Sequence[Block], place: int, kept: Sequence[Block]) -> int:
-    """Where a block of a message stands among those that are kept of it."""
+    """Map the index of a sent block to its index among the prompt's blocks."""
     if len(own) == len(kept):
         return place
     behind = sum(block.kind is not BlockKind.THINKING for block in own[place + 1 :])

@@ -1,7 +1,7 @@
-"""Sessions out of records that are no chat messages themselves, but can be told as some.
+"""Build sessions from records that are first converted to chat messages.
 
-Most formats say the same in other words: who speaks, what is called, what came back. A format of that kind turns each
-record into chat messages of OpenAI's or Anthropic's form; from there on it is read like any plain conversation.
+Most formats store the same content under other names: roles, tool calls, results. Their readers convert each record to
+chat messages in OpenAI or Anthropic form; the rest works as for a plain conversation.
 """
 
 from __future__ import annotations
@@ -48,35 +48,34 @@ TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 IMAGE_PARTS = frozenset({"computer_screenshot", "image", "image_url", "input_image"})
 
 DOCUMENT_PARTS = frozenset({"audio", "document", "file", "input_audio", "input_file"})
-"""Sound counts among documents: what is sent with it is no text either."""
+"""Content part types read as documents, including audio."""
 
 NAMED_AS_PDF = frozenset({"document", "file", "input_file"})
-"""Documents that are PDFs where the record only names them: APIs fetch no other kind."""
+"""Part types assumed to be PDFs if only named: APIs fetch no other type."""
 
 SEARCH_RESULT = "search_result"
-"""A part of Anthropic's API whose texts are quoted: sent as they are, with their source."""
+"""An Anthropic part with quotable texts and their source, sent unchanged."""
 
 COMPACTION = "compaction"
-"""A part of Anthropic's API: the summary that stands for everything before it."""
+"""An Anthropic part with the summary that replaces everything before it."""
 
 SYSTEM, TOOLS = "system", "tools"
-"""Locators of what stands beside a message list."""
+"""Locators of the system prompt and tool definitions, stored outside the message list."""
 
 
 def role_of(entry: Mapping[str, Any]) -> Role:
-    """Who an entry speaks for."""
     name = entry.get("role") or entry.get("from") or ""
     return ROLE_OF.get(SPEAKERS.get(name, name) if isinstance(name, str) else "", Role.OTHER)
 
 
 def blocks_of_message(entry: Mapping[str, Any], offset: int, length: int, names: Mapping[str, str]) -> list[TextBlock]:
-    """The blocks of one chat message.
+    """Return the blocks of one chat message.
 
     Args:
         entry: The message.
-        offset: Where it stands.
-        length: How many bytes it has there.
-        names: Names of the tools of known call ids, for results.
+        offset: Its byte offset in the file.
+        length: Its length in bytes.
+        names: Tool names by call id, for results.
     """
     role = role_of(entry)
     blocks = []
@@ -104,20 +103,20 @@ def blocks_of_message(entry: Mapping[str, Any], offset: int, length: int, names:
 
 
 def _called(content: Any) -> list[dict[str, Any]]:
-    """The calls that a ShareGPT file writes down as the text of a message; none where that is no JSON."""
+    """Parse tool calls that a ShareGPT file stores as message text; empty if it is not JSON."""
     value = json_in(content) if isinstance(content, str) else content
     calls = value if isinstance(value, list) else [value]
     return objects(calls) if all(isinstance(call, dict) and "name" in call for call in calls) else []
 
 
 def blocks_of_definition(value: Any, raw: bytes, offset: int, length: int, locator: str) -> list[TextBlock]:
-    """The blocks of a system text or of tool definitions that stand beside the messages."""
+    """Return the blocks of a system prompt or tool definitions stored outside the message list."""
     if locator == SYSTEM and isinstance(value, list):
         return [
             text_block(BlockKind.SYSTEM_TEXT, text_of_part(part), Origin(offset, length, index, 0, locator))
             for index, part in enumerate(value)
         ]
-    # Line breaks and indentation of a document written for people are not sent.
+    # Line breaks and indentation of a pretty-printed document are not sent.
     written = compact_json(value) if b"\n" in raw else raw.decode(errors="replace")
     text = value if isinstance(value, str) else written
     return [text_block(BlockKind.SYSTEM_TEXT, clean_text(text), Origin(offset, length, 0, 0, locator))]
@@ -177,19 +176,19 @@ def _block_of_part(part: Any, role: Role, origin: Origin, names: Mapping[str, st
 
 
 def is_summary_part(part: Any) -> bool:
-    """Whether a part stands for everything before it; one without a text is a compaction that failed."""
+    """Return True for a compaction summary. A part without text is a failed compaction."""
     return isinstance(part, dict) and part.get("type") == COMPACTION and bool(string(part.get("content")))
 
 
 def result_block(content: Any, call: str, name: str, is_error: bool, origin: Origin) -> TextBlock:
-    """A tool's result, from one string or from a list of parts.
+    """Build a tool result block from a string or a list of parts.
 
     Args:
-        content: What the tool returned.
-        call: The id of its call.
-        name: The tool's name where known.
-        is_error: Whether it reports failure.
-        origin: Where it stands.
+        content: The tool's output.
+        call: The call id.
+        name: The tool's name if known.
+        is_error: True if the result reports a failure.
+        origin: Its place in the file.
     """
     if content is None or isinstance(content, str):
         text = clean_text(content or "")
@@ -219,7 +218,7 @@ def result_block(content: Any, call: str, name: str, is_error: bool, origin: Ori
 
 
 def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
-    """What it is, its encoded bytes, and its text where it is a document of plain text."""
+    """Return a part's media type and size, its encoded bytes, and its text if it is a plain text document."""
     source = part.get("source")
     if isinstance(source, dict):
         data, media_type = source.get("data"), string(source.get("media_type"))
@@ -239,7 +238,7 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
         encoded = string(sound.get("data")).encode(errors="replace")
         return media_of_base64(f"audio/{string(sound.get('format')) or 'unknown'}", encoded), encoded, ""
     url = part.get("image_url") or part.get("file_data") or part.get("file") or part.get("url")
-    # Chat completions say beside the address how closely to look, the Responses API in the part.
+    # `detail` is next to the URL in Chat Completions, in the part itself in the Responses API.
     detail = part.get("detail")
     if isinstance(url, dict):
         detail = url.get("detail") or detail
@@ -252,20 +251,19 @@ def media_of_part(part: Mapping[str, Any]) -> tuple[Media, bytes, str]:
 
 
 def _address(*places: Mapping[str, Any]) -> bytes:
-    """What tells media apart that the record only names: two of them are not the same."""
+    """Return a reference that distinguishes media recorded only by URL or file id."""
     named = (place.get(name) for place in places for name in ("url", "file_url", "file_id"))
     return next((name.encode(errors="replace") for name in named if isinstance(name, str)), b"")
 
 
 def _joined(content: Any) -> str:
-    """The texts of a document that was given in parts."""
     if isinstance(content, list):
         return "\n".join(text_of_part(part) for part in content)
     return clean_text(string(content))
 
 
 def text_of_part(part: Any) -> str:
-    """The text of a part of content, as JSON where it is of no known form."""
+    """Return the text of a content part, or its JSON if the form is unknown."""
     if isinstance(part, str):
         return clean_text(part)
     if isinstance(part, dict):
@@ -278,25 +276,25 @@ def text_of_part(part: Any) -> str:
 
 
 NOTICE = "notice"
-"""The role of what is shown and never sent."""
+"""Role of messages that are shown but never sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """What a record says in one chat message.
+    """One chat message of a record, with its metadata.
 
     Attributes:
-        value: The chat message.
+        value: The message in OpenAI or Anthropic form.
         time: Seconds since the epoch, or None.
-        identifier: The provider's or the file's own id of it.
-        is_call: A model's response, and so a call.
-        model: The model that gave it.
-        usage: What was reported for the call.
-        is_meta: Injected by the agent.
-        is_summary: It stands for a compacted conversation.
-        is_inherited: Copied from another session.
-        is_synthetic: Written by the agent in a model's place.
-        terms: What the call is billed by besides model and tokens, as in `Call`.
+        identifier: Its id at the provider or in the file.
+        is_call: True for a model response, which makes an API call.
+        model: The responding model.
+        usage: Reported usage of the call.
+        is_meta: True if injected by the agent.
+        is_summary: True if it replaces a compacted conversation.
+        is_inherited: True if copied from another session.
+        is_synthetic: True if written by the agent in place of the model.
+        terms: Billing terms besides model and tokens, as in `Call`.
     """
 
     value: Mapping[str, Any]
@@ -313,16 +311,15 @@ class ChatMessage:
 
     @property
     def role(self) -> Role:
-        """Who it speaks for."""
         return role_of(self.value)
 
 
 def chat_blocks(messages: Iterable[Mapping[str, Any]], origin: Origin) -> list[list[TextBlock]]:
-    """The blocks of each of a record's chat messages, numbered through the record.
+    """Return the blocks of each chat message of a record, numbered across the record.
 
     Args:
         messages: The chat messages.
-        origin: Where the record stands.
+        origin: Place of the record.
     """
     locator = origin.locator or CHAT
     part = 0
@@ -337,25 +334,24 @@ def chat_blocks(messages: Iterable[Mapping[str, Any]], origin: Origin) -> list[l
 
 
 def notice(text: str) -> dict[str, Any]:
-    """A chat message for what is shown and never sent."""
+    """Build a chat message that is shown but never sent."""
     return {"role": NOTICE, "content": text}
 
 
 def blocks_of_chat(record: Iterable[ChatMessage], origin: Origin) -> list[TextBlock]:
-    """The blocks of a record that is read again."""
+    """Return the blocks of a record that is read again."""
     return [made for own in chat_blocks([one.value for one in record], origin) for made in own]
 
 
 class ChatThread(Thread):
-    """A thread of chat messages."""
+    """A thread built from chat messages."""
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
-        """Begin a conversation with the given thread number."""
         super().__init__(builder, number)
         self._calls = CallMatcher()
 
     def tool_definitions(self, node: Node | None, file: int = 0) -> Message | None:
-        """The message that tool definitions make, which the API reads before all others; None where there are none.
+        """Build the message for the tool definitions, which precede all others; None if there are none.
 
         Args:
             node: The definitions.
@@ -369,12 +365,12 @@ class ChatThread(Thread):
         return Message(Role.SYSTEM, tuple(blocks), thread=self.number)
 
     def say(self, record: Sequence[ChatMessage], origin: Origin) -> list[int]:
-        """Add what a record that stands at `origin` says; the indices of its messages. Notices are not sent."""
+        """Add the messages of the record at `origin` and return their indices. Notices are marked as not sent."""
         made = self.messages(record, origin)
         return [self.put(one, message) for one, message in zip(record, made, strict=True)]
 
     def put(self, chat: ChatMessage, message: Message) -> int:
-        """Add a message that was made of a chat message before; its index."""
+        """Add a message already built from a chat message and return its index."""
         is_sent = chat.role is not Role.OTHER and not chat.is_synthetic
         if not chat.is_call:
             return self.add(message, is_sent=is_sent)
@@ -388,7 +384,7 @@ class ChatThread(Thread):
         )
 
     def messages(self, record: Sequence[ChatMessage], origin: Origin) -> list[Message]:
-        """The messages of a record, not added yet."""
+        """Build the messages of a record without adding them."""
         found = chat_blocks([one.value for one in record], origin)
         return [
             self._message(one, self._calls.paired(one.role, [block for block, _ in own]))
@@ -410,11 +406,10 @@ class ChatThread(Thread):
 
 
 def usage_of(reported: object) -> Usage | None:
-    """Reported usage as ours; None where there is none or only zeros.
+    """Convert reported usage; None if there is none or only zeros.
 
-    Anthropic's `input_tokens` leaves out what was read from or written to a cache; OpenAI's `prompt_tokens`, and its
-    `input_tokens` beside `input_tokens_details`, include what was read, and proxies that answer in OpenAI's form also
-    what was written.
+    Anthropic's `input_tokens` excludes cache reads and writes. OpenAI's `prompt_tokens`, and `input_tokens` together
+    with `input_tokens_details`, include cache reads; proxies that respond in OpenAI form also include cache writes.
     """
     if not isinstance(reported, dict):
         return None
@@ -443,7 +438,7 @@ def usage_of(reported: object) -> Usage | None:
 
 
 def miss_of(diagnostics: object) -> ReportedMiss | None:
-    """Why Anthropic's cache missed, as a response says whose request asked for it; None where it says nothing."""
+    """Return the reason that Anthropic reports for a cache miss; None if the response has none (requests must opt in)."""
     reason = diagnostics.get("cache_miss_reason") if isinstance(diagnostics, dict) else None
     if not isinstance(reason, dict) or not isinstance(reason.get("type"), str):
         return None
@@ -465,4 +460,4 @@ def _count(counts: Mapping[str, Any], *names: str) -> int:
 FUNCTION_CALL = "function_call"
 
 SPEAKERS = {"human": "user", "gpt": "assistant", FUNCTION_CALL: "assistant", "observation": "tool"}
-"""Roles as ShareGPT files name them, in `from`; the text stands in `value`."""
+"""Message roles of ShareGPT files (field `from`; the text is in `value`)."""

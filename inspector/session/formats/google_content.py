@@ -1,8 +1,7 @@
-"""What Google's Gemini API is sent and answers, in the words of Anthropic's.
+"""Convert Gemini API requests and responses to the Anthropic Messages format.
 
-Checked against google-gemini/gemini-cli: `code_assist/converter.ts` (requests and answers, the latter inside `response`
-where Code Assist is asked); liaohch3/claude-tap: `sse.py` (how the chunks of a stream are put together) and `usage.py`
-(what its counts include).
+Checked against google-gemini/gemini-cli `code_assist/converter.ts` (requests, and responses, which Code Assist wraps in
+`response`) and liaohch3/claude-tap `sse.py` (assembling stream chunks) and `usage.py` (contents of the token counts).
 """
 
 from __future__ import annotations
@@ -19,21 +18,21 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 TEXT_FIELDS = frozenset({"text", "thought"})
-"""Of a part that goes on in the next chunk where that has no other fields either."""
+"""Fields of a part that can continue in the next chunk; parts with other fields are complete."""
 
 
 def content_node(node: Node) -> MadeNode:
-    """A content, or the candidate of an answer, as a chat message; what it holds where it is no content."""
+    """Convert a content object or response candidate to a chat message lazily; other values are unchanged."""
     return MadeNode(node, lambda value: message_of(value) if isinstance(value, dict) else value)
 
 
 def is_content(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a value is a content rather than a message of another API."""
+    """Return True for a Gemini content object, False for messages of other APIs."""
     return isinstance(value, dict) and isinstance(value.get("parts"), list) and "content" not in value
 
 
 def message_of(content: Mapping[str, Any]) -> dict[str, Any]:
-    """A content as a message of Anthropic's API, part by part."""
+    """Convert a content object to an Anthropic message, part by part."""
     role = "assistant" if content.get("role") == "model" else "user"
     return {"role": role, "content": [_part(part) for part in sequence(content.get("parts"))]}
 
@@ -72,10 +71,10 @@ def _media(part: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def usage_of_metadata(reported: Any) -> dict[str, Any]:
-    """Reported usage in the words of OpenAI's API, whose prompts include what a cache held; empty where there is none.
+    """Convert reported usage to OpenAI's fields, where prompts include cache reads; empty if there is none.
 
-    What tools that run at Google put into the prompt is counted apart, and so are thoughts, unless the total says that
-    they are part of the answer: as gateways report it that ask other models.
+    Prompt tokens from server-side tools are counted separately. So are thought tokens, unless the total shows that the
+    response includes them, as reported by gateways to other models.
     """
     fields = mapping(reported)
     names = ("promptTokenCount", "toolUsePromptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
@@ -94,7 +93,7 @@ def usage_of_metadata(reported: Any) -> dict[str, Any]:
 
 
 def answer_in(value: object) -> Mapping[str, Any]:
-    """The answer, or chunk of one, in a value, which Code Assist puts inside `response`; empty where it is none."""
+    """Return a response or chunk, unwrapped from Code Assist's `response`; empty for other values."""
     fields = mapping(value)
     inner = mapping(fields.get("response"))
     found = next((one for one in (fields, inner) if "candidates" in one or "usageMetadata" in one), {})
@@ -102,14 +101,14 @@ def answer_in(value: object) -> Mapping[str, Any]:
 
 
 def reply_of(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands beside the message in an answer: id, model and usage, in the words that others use."""
+    """Return a response's id, model and usage under the field names of other APIs."""
     usage = usage_of_metadata(answer.get("usageMetadata"))
     named = {"id": string(answer.get("responseId")), "model": string(answer.get("modelVersion")), "usage": usage}
     return {name: value for name, value in named.items() if value}
 
 
 def answer_of_chunks(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The message that the chunks of a stream carry, with what stands beside it; empty where they carry none."""
+    """Assemble the message of a streamed response, with id, model and usage; empty if it has no candidates."""
     parts: list[Any] = []
     reply: dict[str, Any] = {}
     is_answer = False

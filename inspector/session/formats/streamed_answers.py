@@ -1,8 +1,8 @@
-"""Answers that came as a stream of server-sent events, put together as if they had come at once.
+"""Assemble streamed responses (server-sent events) into complete messages.
 
-Events are those of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and of
-Amazon Bedrock's Converse API, chunks
-those of OpenAI's chat completions and of Google's API, which also come as one array.
+Handles the events of Anthropic's Messages API (https://docs.anthropic.com/en/docs/build-with-claude/streaming) and
+Amazon Bedrock's Converse API, and the chunks of OpenAI's Chat Completions and the Gemini API, including chunks sent as
+one array.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 DONE = "[DONE]"
 
 LINE_END = re.compile(r"\r\n|\r|\n")
-"""What ends a line of a stream: other separators of lines stand in texts."""
+"""Line ends of a stream; other line separators may occur inside texts."""
 
 BEGINNINGS = ("data:", "event:", "id:", ":", "{")
-"""How the text of a body begins that is not in base64."""
+"""Prefixes of bodies that are not base64."""
 
 GZIP, AS_GZIP = b"\x1f\x8b", 31
 
 MOST_BYTES = 1 << 28
-"""A body that would be larger uncompressed is cut there."""
+"""Limit in bytes for an uncompressed body; the rest is cut off."""
 
 REPLY = ("id", "model", "usage", "created", "diagnostics", SERVICE_TIER)
-"""Fields beside an answer that say something of the call."""
+"""Response fields outside the message that describe the call."""
 
 STARTS = ("id", "model", "role", "usage", "diagnostics")
-"""What the event that begins an answer says of it."""
+"""Fields that the first event of a response provides."""
 
 PIECES = {
     "text_delta": "text",
@@ -51,15 +51,15 @@ PIECES = {
     "signature_delta": "signature",
     "compaction_delta": "content",
 }
-"""Kinds of deltas and the field that each goes on in."""
+"""Delta types and the field that each one extends."""
 
 
 class CallPlace(NamedTuple):
-    """Which call of an answer a piece is of.
+    """Position of a tool call in a streamed response.
 
     Attributes:
-        at: The index that the stream has it at.
-        number: Of those calls that it has at that index.
+        at: The index in the stream.
+        number: Its number among the calls with that index.
     """
 
     at: int
@@ -67,12 +67,12 @@ class CallPlace(NamedTuple):
 
 
 def stream_node(node: Node) -> MadeNode:
-    """An answer that stands in the log as a string, the text of its stream or JSON, as the message it carries."""
+    """Parse a response logged as a string, JSON or stream text, into a message, lazily."""
     return MadeNode(node, lambda text: answer_of(string(text)))
 
 
 def events_of(stream: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that a stream's events carry; what is cut off or no JSON is left out."""
+    """Yield the JSON objects of a stream's events; truncated or invalid ones are skipped."""
     for line in LINE_END.split(stream):
         if line.startswith("data:") and (data := line[5:].strip()) != DONE:
             value = json_in(data)
@@ -81,10 +81,9 @@ def events_of(stream: str) -> Iterator[dict[str, Any]]:
 
 
 def decoded(text: str) -> str:
-    """The text of a body, which some logs write in base64, and some of those in pieces and compressed.
+    """Decode a logged body: plain, base64, or a list of base64 pieces that may be compressed.
 
-    Polly.js writes a list of pieces, compressed as they came where the response says that it is. What came in frames
-    from Amazon Bedrock is put as the server-sent events that others send.
+    Polly.js logs a list of pieces, compressed if the response was. Amazon Bedrock frames become server-sent events.
     """
     data = data_of(text)
     if data is None:
@@ -93,7 +92,7 @@ def decoded(text: str) -> str:
 
 
 def data_of(text: str) -> bytes | None:
-    """The bytes of a body that is written in base64; None for one that is not."""
+    """Decode a base64 body; None if it is not base64."""
     if text.lstrip().startswith(BEGINNINGS):
         return None
     pieces = json_in(text) if text.startswith("[") else [text]
@@ -109,7 +108,7 @@ def data_of(text: str) -> bytes | None:
 
 
 def answer_of(text: str) -> dict[str, Any]:
-    """The message that a stream, or JSON, carries, with `model`, `id` and `usage`; empty where it carries none."""
+    """Return the message of a stream or JSON response with `model`, `id` and `usage`; empty if it has none."""
     text = decoded(text)
     if text.lstrip().startswith("{"):
         value = mapping(json_in(text))
@@ -140,11 +139,11 @@ def _answer_of_stream(stream: str) -> dict[str, Any]:
         elif kind == "content_block_delta":
             _go_on(blocks.setdefault(_place(event), {}), mapping(event.get("delta")))
         elif kind == "message_delta":
-            # What is reported at the end counts what was sent until then; zeros and nothings do not.
+            # The final usage includes everything reported before; ignore its zeros and nulls.
             last = {name: value for name, value in mapping(event.get("usage")).items() if value}
             answer["usage"] = {**mapping(answer.get("usage")), **last}
             delta = mapping(event.get("delta"))
-            if delta.get("diagnostics") is not None:  # a comparison that was not done when the answer began
+            if delta.get("diagnostics") is not None:  # a comparison that was still running at the start of the response
                 answer["diagnostics"] = delta["diagnostics"]
         elif isinstance(event.get("choices"), list):
             _take_chunk(answer, calls, event)
@@ -175,9 +174,9 @@ def _finished(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _call_at(calls: dict[CallPlace, dict[str, Any]], index: int, identifier: str) -> dict[str, Any]:
-    """The call that goes on, or begins, at an index.
+    """Return the tool call at an index, creating it if it is new.
 
-    Google's chat completions put every call at the first one, and tell them apart by their ids.
+    Google's Chat Completions endpoint uses index 0 for every call; the ids distinguish them.
     """
     place = next((known for known in reversed(calls) if known.at == index), CallPlace(index, 0))
     before = string(calls[place]["id"]) if place in calls else ""

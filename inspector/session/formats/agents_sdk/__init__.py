@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK: the database in which `SQLiteSession` keeps conversations, as items of the Responses API."""
+"""Read the OpenAI Agents SDK: `SQLiteSession` databases with Responses API items."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ TABLES: Mapping[str, frozenset[str]] = {
     "agent_sessions": frozenset({"session_id"}),
     "agent_messages": frozenset({"id", "session_id", "message_data"}),
 }
-"""The tables, and columns of them, as `SQLiteSession` makes them where it is not told other names."""
+"""Default table names and required columns of `SQLiteSession`."""
 
 
 class AgentsSdkFormat(Format):
-    """Databases of the Agents SDK."""
+    """Databases of the OpenAI Agents SDK."""
 
     name = "openai-agents"
     title = "OpenAI Agents SDK (SQLiteSession)"

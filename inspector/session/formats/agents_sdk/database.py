@@ -1,7 +1,7 @@
-"""The tables of the Agents SDK: a row a session, and a row an item of its conversation.
+"""Read the tables of the Agents SDK: one row per session and one per conversation item.
 
-As `SQLiteSession` of openai/openai-agents-python writes them (`src/agents/memory/sqlite_session.py`). An item that is
-taken back is deleted, and a session that is cleared loses all of them.
+Written by `SQLiteSession` of openai/openai-agents-python (`src/agents/memory/sqlite_session.py`). Popping an item
+deletes its row; clearing a session deletes all of its items.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from inspector.session.sqlite import Columns, Row
 
 ITEM = "item:"
-"""Begins the name of an item's row."""
+"""Prefix of an item's row name."""
 
 COLUMNS = ("id", "session_id", "message_data", "created_at")
 
 
 class StoredItem(NamedTuple):
-    """An item, read.
+    """A parsed item.
 
     Attributes:
-        item: What it holds; empty where that is no JSON object.
-        name: Its row's.
-        length: Of its text in bytes.
+        item: Its content; empty if it is not a JSON object.
+        name: Its row name.
+        length: Length of its text in bytes.
         time: Seconds since the epoch, or None.
     """
 
@@ -50,18 +50,17 @@ class StoredItem(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """Where its blocks come from."""
         return Origin(0, self.length, locator=self.name)
 
 
 class AgentRows(RowInterpreter):
-    """The rows of one session."""
+    """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            session: Its id; empty for the one that was written to last.
+            session: The session id; empty for the last one written.
         """
         super().__init__()
         self._session = session
@@ -70,10 +69,10 @@ class AgentRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now. Rows that did not change are not looked into again.
+        """Read the current rows, parsing only the changed ones.
 
         Raises:
-            RowsGoneError: The session is not there.
+            RowsGoneError: The session does not exist.
         """
         self._columns.clear()
         selector = Selector(connection, self._columns)
@@ -86,7 +85,7 @@ class AgentRows(RowInterpreter):
         self._items = self._known.made_of(*rows)
 
     def settle(self) -> None:
-        """Put the session together from what was read."""
+        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         builder.identifier, builder.agent = clean_text(self._session), "OpenAI Agents SDK"
         thread = ItemThread(builder)
@@ -102,12 +101,11 @@ class AgentRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an item that is read again."""
         item = mapping(json_in(record.decode(errors="replace")))
         return blocks_of_item(item, Origin(0, origin.length, locator=origin.locator), {}) if item else []
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """An item as it is stored, by the name of its row."""
+        """Return the stored text of an item by its row name."""
         rows = Selector(connection, self._columns).rows(
             "agent_messages", COLUMNS, "WHERE id = ?", name.removeprefix(ITEM)
         )
@@ -115,13 +113,13 @@ class AgentRows(RowInterpreter):
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """The sessions in a database, newest first."""
+    """List the sessions in a database, newest first."""
     times = _times(Selector(connection))
     return [ContainedSession(Locator(path, name).path, clean_text(name), modified=time) for name, time in times.items()]
 
 
 def _times(selector: Selector) -> dict[str, float]:
-    """When something was last added to every session, newest first."""
+    """Return the time of the last item per session, newest first."""
     query = "SELECT session_id, MAX(created_at), MAX(id) FROM agent_messages GROUP BY session_id"
     rows = selector.connection.execute(query).fetchall()
     found = [(seconds(str(time)) or 0.0, number, name) for name, time, number in rows if isinstance(name, str) and name]

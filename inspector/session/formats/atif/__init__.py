@@ -1,6 +1,6 @@
-"""ATIF: the Agent Trajectory Interchange Format of the Harbor framework, versions 1.0 to 1.8.
+"""Read ATIF, the Agent Trajectory Interchange Format of the Harbor framework, versions 1.0 to 1.8.
 
-The format is that of `harbor/models/trajectories` in the harbor package and of the models in the atif package.
+Specified by `harbor/models/trajectories` in the harbor package and by the models in the atif package.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 CONTINUATION = re.compile(r"(?P<name>.+)\.cont-\d+(?P<suffix>\.json)")
-"""How Harbor names the files in which a trajectory goes on."""
+"""File names that Harbor gives to continued trajectories."""
 
 
 class AtifFormat(Format):
-    """Trajectories of Harbor."""
+    """Harbor trajectories."""
 
     name = "atif"
     title = "ATIF (Harbor trajectories)"
@@ -47,7 +47,7 @@ class AtifFormat(Format):
         return JsonReader(path, self.name, lambda: AtifInterpreter(path, linked), linked=linked)
 
     def is_copy(self, path: Path) -> bool:
-        """Whether this is what an earlier trajectory goes on in, with which it is read."""
+        """Return True for a continuation, which is read with the trajectory it continues."""
         found = CONTINUATION.fullmatch(path.name)
         return found is not None and is_file(path.with_name(f"{found['name']}{found['suffix']}"))
 

@@ -1,4 +1,4 @@
-"""Putting a trajectory together: its steps, those copied from the one it continues, and its subagents' trajectories."""
+"""Build a session from a trajectory: its steps, copied steps, continuations and subagents."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SPEAKERS = {"system": "system", "user": "user", "agent": "assistant"}
 
 
 def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]:
-    """What a step says, in order.
+    """Return the chat messages of a step in order.
 
     Args:
-        step: The step. One that was copied from another trajectory is a call only where it says so and what it used.
-        model: The model of steps that name none.
+        step: The step. A copied step makes a call only if it is marked as one and reports usage.
+        model: Model for steps without one.
     """
     time = seconds_of_any(step.get("timestamp"))
     is_copied = step.get("is_copied_context") is True
@@ -68,7 +68,7 @@ def chat_messages(step: Mapping[str, Any], model: str = "") -> list[ChatMessage]
 
 
 def content_of(message: Any) -> Any:
-    """A message as chat content. Images and sound are files beside the trajectory."""
+    """Convert a message to chat content. Images and audio are files next to the trajectory."""
     if not isinstance(message, list):
         return string(message)
     parts = []
@@ -88,7 +88,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _result(result: Mapping[str, Any], calls: list[dict[str, Any]], role: str) -> dict[str, Any]:
-    """What came back. Without the id of a call it belongs to the only one of `calls`, or to none."""
+    """Convert a tool result. Without a call id it belongs to the only call in `calls`, if there is just one."""
     content = content_of(result.get("content"))
     call = string(result.get("source_call_id"))
     if not call and len(calls) == 1:
@@ -99,9 +99,9 @@ def _result(result: Mapping[str, Any], calls: list[dict[str, Any]], role: str) -
 
 
 def usage_of(step: Mapping[str, Any]) -> Usage | None:
-    """What was reported for a step of one call; None for several together, which cannot be told apart.
+    """Return the usage of a step with one call; None for several calls, which cannot be separated.
 
-    `prompt_tokens` includes what was read from a cache and, as Harbor writes it, what was written to one.
+    `prompt_tokens` includes cache reads and, in Harbor's output, cache writes.
     """
     metrics = mapping(step.get("metrics"))
     if not metrics or is_aggregate(step):
@@ -122,12 +122,11 @@ def usage_of(step: Mapping[str, Any]) -> Usage | None:
 
 
 def is_aggregate(step: Mapping[str, Any]) -> bool:
-    """Whether a step's metrics are those of several calls."""
+    """Return True if a step's metrics cover several calls."""
     return count(step.get("llm_call_count")) > 1
 
 
 def count_step(builder: SessionBuilder, step: Mapping[str, Any]) -> None:
-    """Count a step by its source."""
     builder.record_counts[f"step:{string(step.get('source')) or '(no source)'}"] += 1
 
 
@@ -137,16 +136,16 @@ Said = tuple[Role, tuple[bytes, ...]]
 def begin_continuation(
     builder: SessionBuilder, chat: ChatThread, tools: Node | None, steps: list[Node], file: int
 ) -> int:
-    """Begin the context that a trajectory goes on with; how many of its steps were taken for that.
+    """Begin the context of a continuation and return the number of copied steps it uses.
 
-    Copied steps that stand in the trajectory already are not added again.
+    Copied steps already in the trajectory are not added again.
 
     Args:
-        builder: What is filled.
+        builder: The session builder.
         chat: The conversation so far.
-        tools: The tools of the file in which it goes on.
-        steps: The steps of that file.
-        file: The file's number.
+        tools: Tool definitions of the continuation file.
+        steps: Steps of the continuation file.
+        file: Number of the continuation file.
     """
     known: dict[Said, list[int]] = {}
     for index, message in enumerate(builder.messages):
@@ -179,27 +178,26 @@ def _said(message: Message) -> Said:
 
 
 MOST_DEPTH = 8
-"""Subagents of subagents further down are left out."""
+"""Nesting limit; deeper subagents are skipped."""
 
 CONTINUED = "continued_trajectory_ref"
 
 
 class AtifInterpreter(DocumentInterpreter):
-    """Makes a session out of a trajectory."""
+    """Builds a session from a trajectory."""
 
     def __init__(self, path: Path, linked: LinkedDocuments) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            path: Its file, beside which subagents' may be.
-            linked: The files in which it goes on.
+            path: The trajectory file; subagent files are searched next to it.
+            linked: Its continuation files.
         """
         super().__init__()
         self._path = path
         self._linked = linked
 
     def take_document(self, document: Node) -> None:
-        """Take the trajectory."""
         fields = document.fields()
         agent = mapping(fields.value_of("agent"))
         self.builder.agent = " ".join(filter(None, (string(agent.get("name")), string(agent.get("version")))))
@@ -207,7 +205,6 @@ class AtifInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a record that is read again."""
         value = lenient_json(record)[0]
         if origin.locator == TOOLS:
             return blocks_of_definition(value, record, origin.offset, origin.length, TOOLS)
@@ -221,7 +218,7 @@ def _continued(path: str) -> ChatMessage:
 
 
 class _Trajectories:
-    """Takes trajectories, each a conversation of its own."""
+    """Adds trajectories to a session, each as a separate conversation."""
 
     def __init__(self, builder: SessionBuilder, path: Path, others: LinkedDocuments) -> None:
         self._builder = builder
@@ -231,7 +228,7 @@ class _Trajectories:
         self._count = 0
 
     def add(self, node: Node, depth: int, file: int = 0) -> None:
-        """Add a trajectory, what it goes on in, and those of its subagents."""
+        """Add a trajectory with its continuations and subagents."""
         fields = node.fields()
         chat = ChatThread(self._builder, self._count)
         self._count += 1
@@ -257,7 +254,7 @@ class _Trajectories:
             self._subagents(fields, depth, file)
 
     def _following(self, place: str, seen: set[Path]) -> LinkedDocument | None:
-        """The file in which a trajectory goes on, where it stands beside it or below."""
+        """Open the continuation file if it is in the trajectory's folder or below."""
         if "://" in place or "\x00" in place:
             return None
         path = (self._folder / place).resolve()
@@ -295,7 +292,7 @@ class _Trajectories:
                 copied = None
 
     def _link(self, step: Mapping[str, Any]) -> None:
-        """Note the files of subagents that a step's calls started; those inside this one are read with it."""
+        """Link the subagent files started by a step. Embedded subagents are read with this file."""
         for result in objects(mapping(step.get("observation")).get("results")):
             for reference in objects(result.get("subagent_trajectory_ref")):
                 place = string(reference.get("trajectory_path"))
@@ -315,6 +312,6 @@ def _model(fields: Fields) -> str:
 
 
 def _continue(builder: SessionBuilder, chat: ChatThread, first: int) -> None:
-    """A trajectory that begins with steps of another goes on where that one was compacted."""
+    """Begin a new context after the steps copied from a compacted trajectory."""
     chat.begin(ContextCause.COMPACTION, list(chat.members))
     builder.compactions.append(Compaction(first, trigger="continuation"))

@@ -1,4 +1,4 @@
-"""What tells a trajectory from other JSON."""
+"""Recognize ATIF trajectories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from inspector.session.json.values import mapping, objects, string
 
 
 def is_trajectory(value: Any) -> bool:
-    """Whether a value is a trajectory: by its schema, or by steps that only this format has."""
+    """Return True for a trajectory: by its schema version, or by steps specific to this format."""
     about = mapping(value)
     if not isinstance(about.get("steps"), list):
         return False
