@@ -1,1 +1,1 @@
-"""Prompt caches: the rules of each provider, and what a cache makes of the prompts of a session."""
+"""Prompt caches: provider rules, and cache reads and writes per call."""

@@ -1,11 +1,11 @@
-"""Prompt-cache rules of each provider: the shortest prefix it caches, its time to live (TTL), and how it bills writes.
+"""Prompt-cache rules of each provider: minimum prefix, time to live (TTL) and billing of writes.
 
-What a cached token costs is not said here; prices say it. Where a provider bills writes like uncached input, counting
-them as either comes to the same.
+Token prices are in the pricing package. Where a provider bills cache writes as uncached input, counting them as either
+gives the same cost.
 
-Sources: Anthropic's and OpenAI's prompt-caching documentation, Google's on implicit caching, DeepSeek's on context
+Sources: the prompt-caching documentation of Anthropic and OpenAI, Google's on implicit caching, DeepSeek's on context
 caching, all as of late 2026. Anthropic's minimum differs by model and on Amazon Bedrock; the Claude API's is used.
-Google promises no lifetime for implicit caching; five minutes are assumed, as for automatic caches of other providers.
+Google documents no lifetime for implicit caching; five minutes are assumed, as for other automatic caches.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.rates import Rates, ServedPrompts
 
 NO_PREFIX = 1 << 62
-"""A minimum no prompt reaches: the cache is never used."""
+"""Minimum prefix longer than any prompt: the cache is never used."""
 
 _LEAST_UNWRITTEN = 2
-"""Different reads, with no write ever, that show that writes are not counted."""
+"""Distinct read sizes, without any write, after which writes are taken as uncounted."""
 
 _LEAST_STEPS, _LEAST_STEP = 4, 16
-"""So many different reads that are multiples of the same power of two, which is no less than this, show a step.
+"""Distinct read sizes needed to infer a step, and the smallest step.
 
-Providers count in powers of two; what round figures share besides is chance.
+Providers count in powers of two; any other common divisor is chance.
 """
 
 _MINUTE = 60.0
@@ -47,19 +47,19 @@ _HOUR = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class CacheModel:
-    """How a provider's prompt cache behaves.
+    """Behavior of a provider's prompt cache.
 
     Attributes:
-        name: How it is chosen: `anthropic`, `anthropic-1h`, `openai`, `none`.
-        title: A few words for people.
-        minimum_prefix: Tokens below which nothing is written or read.
+        name: Identifier: `anthropic`, `anthropic-1h`, `openai`, `none`.
+        title: Short label for users.
+        minimum_prefix: Minimum prefix length in tokens; shorter ones are neither written nor read.
         lifetime: Seconds an entry lives after the start of the last request that wrote or read it.
-        step: What is read is a multiple of so many tokens.
-        writes: The provider counts tokens written to the cache apart from uncached input.
-        writes_one_hour: What is written goes to entries of an hour, where a session does not say.
-        lookback: How many positions (messages' blocks, runs of tool calls or of results counting as one) before the
-            end of the prompt are searched for an earlier entry; None for no limit. Off unless `anthropic-20` is named:
-            agents keep several breakpoints, and recorded sessions show no case that the limit decided.
+        step: Read sizes are multiples of this many tokens.
+        writes: True if the provider counts cache writes separately from uncached input.
+        writes_one_hour: True if writes go to one-hour entries by default.
+        lookback: Positions searched backward from the end of the prompt for an earlier entry (a block is one position,
+            so is a run of tool calls or of results); None for no limit. Only `anthropic-20` sets it: agents keep
+            several breakpoints, and no recorded session shows a case that the limit decided.
     """
 
     name: str
@@ -73,12 +73,12 @@ class CacheModel:
 
     @property
     def takes_marks(self) -> bool:
-        """Whether a request marks what is kept; others keep what they choose."""
+        """True if requests mark what to cache (`cache_control`); other providers cache automatically."""
         return self.name.startswith("anthropic")
 
 
 class CacheColumns(NamedTuple):
-    """Cache models of every call, as columns, for sessions that switch between models."""
+    """Cache models as columns over the calls, for sessions that switch between models."""
 
     minimum_prefix: NDArray[np.int64]
     lifetime: NDArray[np.float64]
@@ -90,7 +90,7 @@ class CacheColumns(NamedTuple):
 
     @classmethod
     def of(cls, caches: Sequence[CacheModel]) -> CacheColumns:
-        """The columns of one cache model a call."""
+        """Build the columns from one cache model per call."""
         return cls(
             np.array([cache.minimum_prefix for cache in caches], dtype=np.int64),
             np.array([cache.lifetime for cache in caches], dtype=np.float64),
@@ -101,7 +101,7 @@ class CacheColumns(NamedTuple):
         )
 
     def rows(self, places: NDArray[np.intp]) -> CacheColumns:
-        """Some of the rows, each as often as its place is given."""
+        """Select rows by index; indices may repeat."""
         return CacheColumns(
             self.minimum_prefix[places],
             self.lifetime[places],
@@ -113,7 +113,7 @@ class CacheColumns(NamedTuple):
 
 
 class CacheModelError(InspectorError, ValueError):
-    """No cache model has that name; the message lists those there are."""
+    """An unknown cache model name; the message lists the valid ones."""
 
     advice = "choose one of the cache models that are listed"
 
@@ -139,16 +139,16 @@ CACHE_MODELS: Mapping[str, CacheModel] = MappingProxyType(
         )
     }
 )
-"""Every cache model by name. Those of `cache_model_for` have the minimum of the model they are for."""
+"""All cache models by name. `cache_model_for` adjusts the minimum to the model."""
 
 
 def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None = None) -> CacheModel:
-    """The prompt cache a model's provider runs.
+    """Return the prompt cache that a model's provider runs.
 
     Args:
         model: The model's name as recorded; may be empty.
-        rates: Its prices: a model of no known provider has an automatic cache if reads cost less than input.
-        named: Use this cache model whatever the model, with the model's own minimum where that is known.
+        rates: Its prices: a model of an unknown provider has an automatic cache if reads cost less than input.
+        named: Use this cache model for any model, with the model's own minimum if there is one.
 
     Raises:
         CacheModelError: No cache model is called `named`.
@@ -158,15 +158,14 @@ def cache_model_for(model: str, *, rates: Rates | None = None, named: str | None
 
 
 def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
-    """The prompt cache as a session shows it, of what the provider reported for it.
+    """Adjust a cache model to the usage that a session's provider reported.
 
-    One whose every recorded write is of an hour keeps it for an hour. One that is read and never seen to be written is
-    behind a gateway that does not count writes. Where every read is a multiple of the same power of two, that is its
-    step.
+    If every recorded write has a one-hour lifetime, the cache is a one-hour cache. If there are reads and never a
+    write, a gateway does not count writes. If every read is a multiple of the same power of two, that is the step.
 
     Args:
-        cache: The cache that is usual for the model.
-        usage: What was reported of calls that went to it.
+        cache: The model's default cache.
+        usage: Reported usage of the calls that went to it.
     """
     hours, minutes = int(usage.cache_write_1h.sum()), int(usage.cache_write_5m.sum())
     if cache.name == "anthropic" and hours and not minutes:
@@ -181,7 +180,7 @@ def recorded_cache(cache: CacheModel, usage: ServedPrompts) -> CacheModel:
     return cache
 
 
-@lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few models
+@lru_cache(maxsize=1024)  # called for every call of a session; sessions use a few models
 def _cache_model(name: str, named: str | None, reads_are_cheaper: bool) -> CacheModel:
     cache = _named(named) if named else _by_model(name, reads_are_cheaper=reads_are_cheaper)
     return dataclasses.replace(cache, minimum_prefix=_minimum_prefix(cache, name))
@@ -220,7 +219,7 @@ def _minimum_prefix(cache: CacheModel, name: str) -> int:
 
 
 def _anthropic_minimum(name: str) -> int:
-    """Shortest prefix the Claude API caches, by the table in its documentation; what it does not list gets 1,024."""
+    """Return the shortest prefix the Claude API caches, from its documentation; 1,024 for models it does not list."""
     if version := model_version(name, "opus"):
         if version == (5, 0):
             return 512

@@ -1,17 +1,17 @@
-"""How a session's prompt caches really behave: what the rules of a provider leave to chance, learned from its reports.
+"""Estimate how a session's prompt caches really behave, from the usage its provider reported.
 
-Rules say what a cache may still hold; providers keep less than that, and now and then more. Of every cache that a
-session's calls went to, its reports show how often a read succeeds after a pause, how much of a prompt is still read
-where it does not, what other sessions had left for a first call, in which steps reads are counted, and whether writes
-are counted at all. What they show little of is drawn towards what is typical of the provider, so that a session with a
-handful of calls is taken to be like others, and less sure.
+A provider's rules are an upper bound: caches hold less, and now and then more. Reported usage of each cache gives the
+hit rate by pause, the share of a prompt still read after a miss, the share of a first call's prefix that other sessions
+left in the cache, the step of reads, and whether writes are counted. Estimates with few observations shrink to the
+provider's typical values, so a session with a handful of calls gets values close to typical and a larger standard
+deviation.
 
-Every quantity is a share of counts with a few more added ("pseudo-counts"), so that it can be worked out by hand. A
-read that succeeds reads what it shares with the prompt before, less what reads usually lag behind; one that fails reads
-a share of that. What is expected of a call lies between the two, by its chance.
+Every quantity is a ratio of counts with pseudo-counts added, so it can be checked by hand. A successful read covers the
+prefix shared with the previous prompt, less a typical lag; a failed read covers a share of it. The expected read lies
+between the two, weighted by the probability.
 
-What a file shows to break a cache (another model, another thinking level) is no chance: such calls teach nothing of
-pauses, and are taken to find what one finds whose cache has expired.
+If the file shows why a cache missed (another model, another thinking level), the call is no evidence about pauses and
+is treated like one after expiry.
 """
 
 from __future__ import annotations
@@ -36,32 +36,31 @@ if TYPE_CHECKING:
     Booleans = NDArray[np.bool_]
 
 PAUSES: Final = (60.0, 300.0, 360.0, 3600.0)
-"""Seconds since the call before, up to which pauses are told apart; longer ones together.
+"""Upper bounds in seconds of the pause classes; longer pauses are one class.
 
-Files tell when responses came, caches count from when requests were sent: pauses near five minutes are a class of their
-own.
+Files record when responses arrived, caches count from when requests were sent, so pauses near five minutes are a class.
 """
 
 PRIOR_CALLS: Final = 4.0
-"""What is typical of a provider counts for as many calls after a pause as this."""
+"""Pseudo-count of calls per pause class, at the provider's typical hit rate."""
 
 PRIOR_MISSES: Final = 1.0
-"""What is typical of what a miss leaves counts for as many misses as this."""
+"""Pseudo-count of misses, at the provider's typical share left by a miss."""
 
 _LEAST_UNREAD: Final = 3
-"""Calls that could have read, and did not, after which a cache that was never seen is taken for none."""
+"""Calls that could have read and did not, after which a cache never seen counts as absent."""
 
 
 class TypicalOdds(NamedTuple):
-    """What is usual of a provider's cache before a session has shown anything.
+    """Typical behavior of a provider's cache, the prior before a session has shown anything.
 
     Attributes:
-        chances: How likely a read succeeds after pauses up to each of `PAUSES`, and after longer ones.
-        after_miss: What is still read where one does not that the rules allow, as a share of what is shared.
-        after_expiry: The same where the rules do not allow it.
-        first: What first calls read of what stands before their messages, left there by other sessions, as a share.
-        sibling: The same of subagents, where another was at work while the cache lived.
-        restart: What the first call after a compaction or a rewind reads of what it shares, as a share.
+        chances: Hit rate after pauses up to each of `PAUSES`, and after longer ones.
+        after_miss: Share of the shared prefix still read by a miss within the lifetime.
+        after_expiry: The same share after the lifetime.
+        first: Share read by first calls of the prefix before their messages, left by other sessions.
+        sibling: The same share for subagents, if another subagent ran within the cache's lifetime.
+        restart: Share of the common prefix read by the first call after a compaction or a rewind.
     """
 
     chances: tuple[float, float, float, float, float]
@@ -83,27 +82,27 @@ TYPICAL: Final[Mapping[str, TypicalOdds]] = MappingProxyType(
         "deepseek": TypicalOdds((0.95, 0.9, 0.8, 0.8, 0.5), 0.4, 0.2, 0.2, 0.7, 0.5),
     }
 )
-"""By cache. Anthropic's chances are those of 1,540 public coding sessions of 2026; the others of a handful each."""
+"""Typical odds by cache, Anthropic's from 1,540 public coding sessions of 2026, the others from a handful each."""
 
 OTHERS: Final = TypicalOdds((0.9, 0.8, 0.3, 0.3, 0.05), 0.4, 0.1, 0.2, 0.6, 0.5)
-"""Of caches nobody counted."""
+"""Assumed odds of caches without data."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheSeen:
-    """What a session's reports show of one cache: one row a call with a report, in columns.
+    """Reported usage of one cache, as columns with a row per call that has a report.
 
     Attributes:
-        read: Tokens that were read, int64.
-        shared: Tokens it shared with the prompt before it, as far as those can be read; of a first call, what stands
-            before its messages, int64.
-        most_kept: Of these, what a miss may leave: system prompt and tools, where a cache holds what it is told to,
-            else all, int64.
-        gap: Seconds since that prompt, NaN where unknown, float64.
-        is_first: It is a thread's first call, bool.
-        is_sibling: And another subagent was at work while the cache lived, bool.
-        is_restart: Its prompt does not grow from the one before, bool.
-        writes: Tokens that were written, int64.
+        read: Tokens read, int64.
+        shared: Tokens of the readable prefix shared with the previous prompt; for a first call, of the prefix before
+            its messages, int64.
+        most_kept: Of these, the most a miss can leave: system prompt and tools if requests mark what to cache,
+            otherwise all, int64.
+        gap: Seconds since the previous prompt, NaN where unknown, float64.
+        is_first: First call of a thread, bool.
+        is_sibling: First call while another subagent ran within the cache's lifetime, bool.
+        is_restart: The prompt does not grow from the previous one, bool.
+        writes: Tokens written, int64.
     """
 
     read: Integers
@@ -117,28 +116,28 @@ class CacheSeen:
 
     @classmethod
     def nothing(cls) -> CacheSeen:
-        """No call at all: what is known then is what is typical."""
+        """Return the columns of no calls; odds built from them are the typical ones."""
         none, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
         return cls(none, none, none, np.zeros(0), never, never, never, none)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheOdds:
-    """How one cache of a session behaves.
+    """Behavior of one cache of a session.
 
     Attributes:
-        chances: How likely a read succeeds after pauses up to each of `PAUSES`, and after longer ones; never rising.
-        doubts: How far each of them may be off: its standard deviation.
-        after_miss: What a read that fails still reads, as a share of what a miss may leave.
-        after_expiry: The same after a pause that the cache does not outlive by its rules.
-        first: What a first call reads of what stands before its messages, as a share.
-        first_doubt: How far that may be off: its standard deviation.
-        sibling: What a subagent's first call reads of it where another was at work while the cache lived, as a share.
-        sibling_doubt: How far that may be off: its standard deviation.
-        restart: What the first call after a compaction or a rewind reads of what it shares, as a share.
-        lag: Tokens that a read which succeeds usually stays behind what is shared, beyond the step.
-        is_used: The session's route caches at all.
-        calls: How many calls showed it.
+        chances: Hit rate after pauses up to each of `PAUSES`, and after longer ones; never rising.
+        doubts: Their standard deviations.
+        after_miss: Share still read by a miss within the lifetime, of the most a miss can leave.
+        after_expiry: The same share after the lifetime.
+        first: Share read by a first call of the prefix before its messages.
+        first_doubt: Its standard deviation.
+        sibling: Share of that prefix read by a subagent's first call, if another ran within the cache's lifetime.
+        sibling_doubt: Its standard deviation.
+        restart: Share of the common prefix read by the first call after a compaction or a rewind.
+        lag: Tokens by which a successful read usually falls short of the shared prefix, beyond the step.
+        is_used: True if the session's route caches at all.
+        calls: Number of calls observed.
     """
 
     chances: tuple[float, ...]
@@ -156,11 +155,11 @@ class CacheOdds:
 
     @classmethod
     def of(cls, cache: CacheModel, seen: CacheSeen) -> CacheOdds:
-        """What reports show of a cache, with what is typical of it.
+        """Estimate a cache's odds from reported usage and the typical values.
 
         Args:
             cache: Its rules.
-            seen: What was reported of it; may be nothing.
+            seen: Its reported usage; may be empty.
         """
         typical = TYPICAL.get(cache.name, OTHERS)
         later = ~seen.is_first & (seen.shared >= cache.minimum_prefix)
@@ -198,13 +197,13 @@ class CacheOdds:
         )
 
     def chance_after(self, seconds: Floats) -> Floats:
-        """How likely reads succeed so long after the call before; unknown pauses count as none."""
+        """Return the hit rate after pauses of this many seconds; unknown pauses count as zero."""
         found: Floats = np.array(self.chances)[np.searchsorted(PAUSES, np.nan_to_num(seconds, nan=0.0))]
         return found
 
 
 def never_rising(values: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
-    """The nearest values that never rise, neighbours that do averaged by their weights (pool adjacent violators)."""
+    """Return the closest non-increasing values, weighted (pool adjacent violators)."""
     pools: list[tuple[float, float, int]] = []
     for value, weight in zip(values, weights, strict=True):
         pool = (value, weight, 1)
@@ -217,7 +216,7 @@ def never_rising(values: Sequence[float], weights: Sequence[float]) -> tuple[flo
 
 
 def _doubt(share: float, count: float) -> float:
-    """The standard deviation of a share of so many."""
+    """Return the standard deviation of a share of `count` observations."""
     return float(np.sqrt(share * (1 - share) / (count + 1)))
 
 
@@ -228,9 +227,9 @@ def _is_miss(shared: Integers, read: Integers) -> Booleans:
 
 
 def _kept_share(read: Integers, most: Integers, mine: Booleans, typical: float) -> tuple[float, float]:
-    """What some calls read of what they could have, as a share, and how many they are, those of what is typical added.
+    """Return the share that the selected calls read of what they could have, and their number, both with the prior.
 
-    What is typical is of calls that could have read as much as these on average.
+    The prior's calls could have read as much as these on average.
     """
     could, did = most[mine], np.minimum(read, most)[mine]
     count = len(could) + PRIOR_MISSES
@@ -241,15 +240,15 @@ def _kept_share(read: Integers, most: Integers, mine: Booleans, typical: float) 
 
 
 class ReadOdds(NamedTuple):
-    """How the caches of a session's calls behave at each of them, in columns over the calls.
+    """Cache behavior at each call of a session, as columns over the calls.
 
     Attributes:
-        chance: How likely it reads what it shares with the prompt before, float64.
-        kept: What it reads otherwise, as a share of what a miss may leave, float64.
-        most_kept: Tokens that a miss may leave at most, float64.
-        lag: Tokens that it usually stays behind that though it reads it, float64.
-        doubt: How far the chance may be off: its standard deviation, float64.
-        is_used: The session's route caches at all, bool.
+        chance: Probability that the call reads the prefix shared with the previous prompt, float64.
+        kept: Share read otherwise, of the most a miss can leave, float64.
+        most_kept: Tokens that a miss can leave at most, float64.
+        lag: Tokens by which a successful read usually falls short, float64.
+        doubt: Standard deviation of the probability, float64.
+        is_used: True if the session's route caches at all, bool.
     """
 
     chance: Floats
@@ -261,11 +260,11 @@ class ReadOdds(NamedTuple):
 
     @classmethod
     def of(cls, odds: Sequence[CacheOdds], code: NDArray[np.integer], calls: CallsAsked) -> ReadOdds:
-        """The columns of calls.
+        """Build the columns of calls.
 
         Args:
-            odds: Every cache.
-            code: Per call, the place of its cache among them.
+            odds: Odds of every cache.
+            code: Per call, the index of its cache in `odds`.
             calls: The calls.
         """
         pause = np.searchsorted(PAUSES, np.nan_to_num(calls.gap, nan=0.0))
@@ -301,7 +300,7 @@ class ReadOdds(NamedTuple):
         )
 
     def rows(self, places: NDArray[np.intp]) -> ReadOdds:
-        """Some of the rows."""
+        """Select rows by index."""
         return ReadOdds(
             self.chance[places],
             self.kept[places],
@@ -313,17 +312,17 @@ class ReadOdds(NamedTuple):
 
 
 class CallsAsked(NamedTuple):
-    """What the chance of a read depends on, per call.
+    """Properties of each call that its hit rate depends on.
 
     Attributes:
-        gap: Seconds since the call before in its thread, NaN where unknown, float64.
-        most_kept: Tokens that a miss may leave at most, int64.
-        is_expired: The gap is more than the cache lives by its rules, bool.
-        is_changed: It asks for something beside its prompt that its cache tells apart, bool.
-        is_first: It is a thread's first call, bool.
-        is_sibling: And another subagent was at work while the cache lived, bool.
-        is_restart: Its prompt does not grow from the one before, bool.
-        same_model: That one went to the same model, bool.
+        gap: Seconds since the previous call in its thread, NaN where unknown, float64.
+        most_kept: Tokens that a miss can leave at most, int64.
+        is_expired: The gap exceeds the cache's lifetime, bool.
+        is_changed: A request setting changed that is part of the cache key, bool.
+        is_first: First call of a thread, bool.
+        is_sibling: First call while another subagent ran within the cache's lifetime, bool.
+        is_restart: The prompt does not grow from the previous one, bool.
+        same_model: The previous call went to the same model, bool.
     """
 
     gap: Floats

@@ -1,8 +1,8 @@
-"""Re-caching, priced: what it costs that a plan changes what a prompt cache holds.
+"""Price the cache rewrites that a plan's edits cause.
 
-A call whose prompt departs from the one before it, before that one's end, reads no further than there: what follows,
-though it was sent before, is written to the cache again, or sent plain. The same prompts are served a second time by a
-cache that no edit reaches; what the two read, and what they cost, differs by what the edits lose.
+If a call's prompt departs from the previous one before its end, the cache read stops there. The rest, though sent
+before, is written to the cache again or sent uncached. The same prompts are also simulated with a cache that no edit
+invalidates. The difference in reads and cost is the loss from the edits.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RecachingCosts:
-    """Per recorded call.
+    """Cost of cache rewrites per recorded call.
 
     Attributes:
-        resent: Tokens of its prompt that were cached and are re-cached because of an edit, int64.
-        rebuild_cost: Dollars of re-caching them, NaN without a price, float64.
-        extra_cost: Of these, what is more than reading them from the cache would have cost, float64.
+        resent: Cached prompt tokens that an edit evicted and the call sent again, int64.
+        rebuild_cost: Dollars for sending them again, NaN without a price, float64.
+        extra_cost: Of these, the part above the price of a cache read, float64.
     """
 
     resent: NDArray[np.int64]
@@ -38,13 +38,13 @@ class RecachingCosts:
 def price_recaching(
     served: ServedPrompts, unbroken: ServedPrompts, calls: NDArray[np.intp], rates: NDArray[np.float64]
 ) -> RecachingCosts:
-    """What edits lose that put something out of the cache.
+    """Price what edits lose by invalidating the cache.
 
     Args:
-        served: How the prompts of all calls are served.
-        unbroken: How those of `calls` would be if no edit broke the cache.
-        calls: The calls at which the two may differ.
-        rates: Dollars a token, a row for each call, as `CallRates.of_prompts` has them.
+        served: Served prompts of all calls.
+        unbroken: Served prompts of `calls` if no edit invalidated the cache.
+        calls: Indices of the calls at which the two may differ.
+        rates: Dollars per token, a row for each call, as in `CallRates.of_prompts`.
     """
     rates = np.take(rates.T, calls, axis=1).T
     resent = np.maximum(unbroken.cache_read - served.cache_read[calls], 0)
@@ -61,7 +61,7 @@ def price_recaching(
 
 
 def _over_all_calls(figures: NDArray[Any], calls: NDArray[np.intp], count: int) -> NDArray[Any]:
-    """A column over all calls with the figures of some, zeros elsewhere."""
+    """Scatter figures of some calls into a column over all calls, zero elsewhere."""
     column = np.zeros(count, dtype=figures.dtype)
     column[calls] = figures
     return column

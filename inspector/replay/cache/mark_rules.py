@@ -1,14 +1,14 @@
-"""Where agents put cache control marks: after which parts of a prompt a provider is asked to keep a cache entry.
+"""Cache breakpoint rules: where agents put `cache_control` in a prompt.
 
-Anthropic's cache keeps what a request marks with `cache_control`: the beginning of the prompt up to and including the
-marked block, for at most four marks a request. The rules change no text.
+Anthropic caches the prompt up to and including each marked block, with at most four marks per request. The rules change
+no text.
 
-An agent marks entries of its own history: the system prompt, what a user said, a response with all its tool calls, and
-every tool result by itself. Sources: SWE-agent `sweagent/agent/history_processors.py` at 318f9091
+An agent marks entries of its own history: the system prompt, a user message, a response with all its tool calls, or a
+single tool result. Sources: SWE-agent `sweagent/agent/history_processors.py` at 318f9091
 (`CacheControlHistoryProcessor`, `last_n_messages` 2, `tagged_roles` user and tool); Hermes `agent/prompt_caching.py` of
 hermes-agent 0.19.0, and of its repository at 09ffeaec for 0.21, both in the layout for Anthropic's own API, in which
-every entry can carry a mark. SWE-agent marks the first part of a user's message that has several; here a mark stands
-behind the whole message.
+every entry can carry a mark. SWE-agent marks the first part of a user message that has several; here the mark follows
+the whole message.
 """
 
 from __future__ import annotations
@@ -24,37 +24,36 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MOST_MARKS: Final = 4
-"""Marks a request may have (Anthropic's documentation on prompt caching)."""
+"""Maximum breakpoints per request (Anthropic's documentation on prompt caching)."""
 
 LOOK_BACK: Final = 20
-"""Positions that are searched for an entry from a mark on, its own the first (the same)."""
+"""Positions searched backward from a breakpoint, its own included (same source)."""
 
 
 class MarkRule(StrEnum):
-    """Where marks are put: a rule's name, what people read, and where it puts marks in a few words."""
+    """A breakpoint rule: name, label and a short description."""
 
     RECORDED = "recorded", "recorded in the requests", "where the requests had them"
-    """Where the recorded requests had them, which is known and not placed."""
+    """At the breakpoints of the recorded requests; nothing is placed."""
     END = "end", "end of each request", "the last block"
-    """Behind the last block of each request, as replays take it."""
+    """After the last block of each request, as replays assume."""
     SWE_AGENT = "swe-agent", "SWE-agent", "the last 2 messages of user or tool"
-    """Behind the last two messages of a user or a tool."""
+    """After the last two user or tool messages."""
     HERMES_19 = "hermes-0.19", "Hermes 0.19", "system prompt, last 3 messages"
-    """Behind the system prompt and the last three messages."""
+    """After the system prompt and the last three messages."""
     HERMES_21 = "hermes-0.21", "Hermes 0.21", "system prompt, last 2 messages"
-    """Behind the system prompt and the last two messages; the mark within the system prompt is not told apart."""
+    """After the system prompt and the last two messages; the breakpoint inside the system prompt is not modeled."""
     HERMES_21_TOOLS = (
         "hermes-0.21-tools",
         "Hermes 0.21, tools cached",
         "tools, system prompt, last 2 turns that are done",
     )
-    """Behind the tools, the part of the system prompt that does not change, and the last two turns that are done."""
+    """After the tools, the static part of the system prompt, and the last two completed turns."""
 
     label: str
     about: str
 
     def __new__(cls, name: str, label: str, about: str) -> Self:
-        """A rule of a name."""
         rule = str.__new__(cls, name)
         rule._value_ = name
         rule.label = label
@@ -63,7 +62,7 @@ class MarkRule(StrEnum):
 
 
 class EntryRole(IntEnum):
-    """Who an entry of an agent's history is by."""
+    """Author of an entry of an agent's history."""
 
     SYSTEM = 0
     USER = 1
@@ -87,14 +86,14 @@ _MEDIA: Final = (BlockKind.IMAGE, BlockKind.DOCUMENT)
 
 @dataclass(frozen=True, slots=True)
 class PromptEntries:
-    """The entries of a history, as lists over them in the order they are sent.
+    """Entries of a history, as parallel columns in the order they are sent.
 
     Attributes:
-        starts: How many blocks stand before each.
-        ends: How many blocks stand before each and in it.
-        roles: Who each is by.
-        calls_tools: A response that calls tools.
-        system_end: How many blocks the system prompt has at the beginning.
+        starts: Index of each entry's first block.
+        ends: Index after each entry's last block.
+        roles: Author of each.
+        calls_tools: True for a response that calls tools.
+        system_end: Number of leading system prompt blocks.
     """
 
     starts: tuple[int, ...]
@@ -108,8 +107,8 @@ class PromptEntries:
         """Divide a context into entries.
 
         Args:
-            kinds: Per block, its `BlockKind`, in the order they are sent.
-            messages: Per block, the message it belongs to.
+            kinds: `BlockKind` of each block, in the order they are sent.
+            messages: Index of each block's message.
         """
         starts: list[int] = []
         roles: list[EntryRole] = []
@@ -122,7 +121,7 @@ class PromptEntries:
             goes_on = bool(roles) and (
                 (role == EntryRole.ASSISTANT == roles[-1])
                 or (role in (EntryRole.SYSTEM, EntryRole.USER) and role == roles[-1] and message == last_message)
-                # Pictures stand in the result that shows them.
+                # Images belong to the result that shows them.
                 or (kind in _MEDIA and roles[-1] == EntryRole.TOOL and message == last_message)
             )
             if not goes_on:
@@ -139,10 +138,10 @@ class PromptEntries:
 
 
 class MarkPlacer:
-    """Puts marks into the prompts of one context."""
+    """Places breakpoints in the prompts of one context."""
 
     def __init__(self, entries: PromptEntries) -> None:
-        """Look at its entries once."""
+        """Index the entries once."""
         self._entries = entries
         roles = entries.roles
         self._asked = [place for place, role in enumerate(roles) if role in (EntryRole.USER, EntryRole.TOOL)]
@@ -150,11 +149,11 @@ class MarkPlacer:
         self._done, self._is_answer = _done_turns(entries)
 
     def marks(self, rule: MarkRule, blocks: int) -> tuple[int, ...]:
-        """Behind how many blocks of a prompt the marks stand, rising; 0 for behind what the file does not show.
+        """Return the breakpoints as block counts before each, ascending; 0 for parts the file does not record.
 
         Args:
             rule: The rule.
-            blocks: How many blocks of the context the prompt holds.
+            blocks: Number of blocks of the context in the prompt.
         """
         entries = self._entries
         count = bisect_left(entries.starts, blocks)
@@ -180,16 +179,16 @@ class MarkPlacer:
         return places[max(behind - most, 0) : behind]
 
     def _newest_done(self, count: int, most: int) -> list[int]:
-        """The last turns that are done among the first so many entries."""
+        """Return the newest `most` completed turns among the first `count` entries."""
         done = self._newest(self._done, count, most)
         last = count - 1
-        # What was asked last is done where nothing follows, and so are results of which the prompt holds no more.
+        # The last user message or tool result completes a turn if nothing follows it in the prompt.
         is_open = last >= 0 and (self._entries.roles[last] == EntryRole.USER or self._is_answer[last])
         return [*done, last][-most:] if is_open and last not in done else done
 
 
 def _done_turns(entries: PromptEntries) -> tuple[list[int], list[bool]]:
-    """The entries that turns end with, whatever follows, and per entry whether it answers a response's tool calls."""
+    """Return the last entry of each completed turn, and per entry True if it answers a response's tool calls."""
     roles, count = entries.roles, len(entries.roles)
     done: list[int] = []
     is_answer = [False] * count

@@ -1,8 +1,8 @@
-"""Why a prompt cache missed: the causes there are, in words, and what would have prevented each.
+"""Causes of prompt cache misses, with labels and how to prevent each.
 
 The names are those of Claude Code's status line (`prompt_cache.miss_causes`,
 https://code.claude.com/docs/en/statusline#prompt-cache-fields) where it has one. It counts compactions and clearing as
-expected and names no cause for them; they, first requests, and what a plan does have names of their own here.
+expected and names no cause for them; here they have names, as do first requests and a plan's edits.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from inspector.session.model import Call
 
 MISS_SHARE, MISS_TOKENS = 0.05, 2_000
-"""A call misses the cache where it read less than it could have by both: this share of it, and so many tokens.
+"""Thresholds of a cache miss: unread share of the readable prefix, and unread tokens. Both must be reached.
 
-Claude Code counts by the same two.
+Claude Code uses the same thresholds.
 """
 
 
 class MissCause(StrEnum):
-    """Why a call read less from the prompt cache than it could have."""
+    """Cause of a cache miss."""
 
     FIRST_REQUEST = "first_request"
     COMPACTION = "compaction"
@@ -48,27 +48,27 @@ class MissCause(StrEnum):
 
     @property
     def label(self) -> str:
-        """In a few words: `the 5-minute cache expired`."""
+        """Short description, such as `the 5-minute cache expired`."""
         return _WORDS[self].label
 
     @property
     def short(self) -> str:
-        """In one or two words, for tables: `expired (5 min)`."""
+        """One or two words for tables, such as `expired (5 min)`."""
         return _WORDS[self].short
 
     @property
     def prevention(self) -> str:
-        """What would have prevented it, as an imperative; empty where nothing would."""
+        """Prevention as an imperative; empty if nothing would help."""
         return _WORDS[self].prevention
 
     @property
     def is_avoidable(self) -> bool:
-        """Whether it is known what would have prevented it. What the provider did for itself perhaps nothing would."""
+        """True if a known action would have prevented it. Server-side evictions count as unavoidable."""
         return bool(self.prevention) and self is not MissCause.LIKELY_SERVER_SIDE
 
     @property
     def is_expected(self) -> bool:
-        """Whether the cache had to be written: nobody asks why."""
+        """True if the cache had to be written anyway."""
         return self in _EXPECTED
 
 
@@ -134,7 +134,7 @@ _WORDS: Mapping[MissCause, _Words] = MappingProxyType(
 
 
 def setting_changed(before: Call, now: Call) -> MissCause | None:
-    """What a request asks for beside its prompt that the one before it asked otherwise; None where nothing shows."""
+    """Return the changed request setting that invalidates the cache, None if none is recorded."""
     if before.betas is not None and now.betas is not None and before.betas != now.betas:
         return MissCause.BETAS_CHANGED
     if before.thinking and now.thinking and before.thinking != now.thinking:

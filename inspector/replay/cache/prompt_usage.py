@@ -1,12 +1,12 @@
-"""What a prompt cache makes of every call's prompt: how much is read, written and neither, in columns over the calls.
+"""Cache reads, writes and uncached tokens per call, as columns over the calls.
 
-Two ways to know it. Where the provider reported usage, the report is kept and only what the plan changes is changed
-(`anchored_usage`): a miss the provider had is a miss in every replay, and a replay without edits is the report itself.
-Where nothing was reported, the cache is simulated from the provider's rules (`simulated_usage`).
+There are two methods. With reported usage, the report is the baseline and only the plan's changes are applied
+(`anchored_usage`): a recorded miss is a miss in every replay, and a replay without edits equals the report. Without
+reported usage, the provider's rules are simulated (`simulated_usage`).
 
-Both follow the prefix rule: a call reads what it shares, from the first token on, with what was sent before. Entries
-are really written at breakpoints only; agents put them at the end of every request, so that the entry before an edit
-ends less than one request's growth before it. That difference is left out.
+Both follow the prefix rule: a call reads the prefix it shares with earlier prompts. Providers write entries at
+breakpoints only, and agents put these at the end of every request, so the entry before an edit ends less than one
+request's growth before it. That difference is ignored.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 UNCHANGED = np.iinfo(np.int64).max
-"""Stands for the position of a change that is not there."""
+"""Position used where there is no change."""
 
 
 @dataclass(frozen=True)
 class PromptUsage:
-    """Prompt tokens of every call by how they were served, int64; every token is in exactly one column.
+    """Prompt tokens of every call by cache status, int64; every token is in exactly one column.
 
     Attributes:
         uncached: Neither read from nor written to a cache.
         cache_read: Read from a cache.
-        cache_write_5m: Written to a cache of five minutes, or the provider's only kind.
-        cache_write_1h: Written to a cache of an hour.
+        cache_write_5m: Written to a five-minute cache, or to the provider's only kind.
+        cache_write_1h: Written to a one-hour cache.
     """
 
     uncached: Integers
@@ -50,7 +50,7 @@ class PromptUsage:
 
     @classmethod
     def of(cls, usages: Sequence[Usage | None]) -> PromptUsage:
-        """The columns of what was reported; zeros where nothing was."""
+        """Build the columns from reported usage; zeros where there is none."""
         table = np.array(
             [
                 (0, 0, 0, 0)
@@ -64,26 +64,25 @@ class PromptUsage:
 
     @cached_property
     def prompt(self) -> Integers:
-        """All prompt tokens of every call."""
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
     @cached_property
     def cache_write(self) -> Integers:
-        """What was written to a cache of either kind."""
         return self.cache_write_5m + self.cache_write_1h
 
     @cached_property
     def least_cached(self) -> int:
-        """The fewest tokens that a cache read, or held, of a prompt; `UNCHANGED` where none did."""
+        """Smallest nonzero cached prompt size (read, or read plus written); `UNCHANGED` if there is none."""
         held = self.cache_read + self.cache_write
         seen = np.concatenate((self.cache_read[self.cache_read > 0], held[held > 0]))
         return int(seen.min(initial=UNCHANGED))
 
     @cached_property
     def one_hour_share(self) -> NDArray[np.float64]:
-        """Per call, the share of its writes that went to one-hour entries; of the last that wrote, where it did not.
+        """Share of cache writes that went to one-hour entries, per call.
 
-        Of the first that wrote, before it; NaN where none did.
+        A call without writes takes the share of the last call that wrote before it, or of the first that wrote. NaN if
+        none did.
         """
         writers = np.flatnonzero(self.cache_write)
         count = len(self.cache_write)
@@ -94,7 +93,7 @@ class PromptUsage:
         return share
 
     def rows(self, calls: NDArray[np.intp]) -> PromptUsage:
-        """The columns of some calls. What the whole session shows of its caches is known of them, too."""
+        """Select calls. Properties of the whole session's caches are kept."""
         rows = PromptUsage(
             self.uncached[calls], self.cache_read[calls], self.cache_write_5m[calls], self.cache_write_1h[calls]
         )
@@ -102,7 +101,7 @@ class PromptUsage:
         return rows
 
     def where(self, mine: NDArray[np.bool_], other: PromptUsage) -> PromptUsage:
-        """These columns where `mine` holds, those of `other` elsewhere."""
+        """Merge columns: these where `mine` holds, those of `other` elsewhere."""
         return PromptUsage(
             np.where(mine, self.uncached, other.uncached),
             np.where(mine, self.cache_read, other.cache_read),
@@ -123,29 +122,29 @@ def simulated_usage(
     odds: ReadOdds | None = None,
     recorded: PromptUsage | None = None,
 ) -> PromptUsage:
-    """What the provider would have reported for prompts nobody reported on.
+    """Simulate usage for prompts without reported usage.
 
-    "Previous call" is the last earlier call whose prompt this one grew from: the previous one of its thread, across
-    compactions (which share the system prompt with what was before).
+    The "previous call" is the last earlier call that this prompt grew from: the previous one of its thread, including
+    across compactions (which keep the system prompt).
 
     Args:
-        cache: The provider's cache; columns where calls go to several.
-        prompt_tokens: Per call, tokens of its prompt as the plan sends it.
-        common_prefix_tokens: Per call, how many tokens from the beginning on equal the previous call's prompt; 0 for a
-            first call. At most the smaller of both prompts.
+        cache: The provider's cache; columns if calls go to several.
+        prompt_tokens: Per call, prompt tokens under the plan.
+        common_prefix_tokens: Per call, length of the prefix shared with the previous call's prompt; 0 for a first call.
+            At most the smaller of both prompts.
         gap_seconds: Per call, seconds from the start of the previous call to the start of this one; NaN where unknown,
-            which counts as soon enough. A cache entry lives from the start of the request that last used it.
-        same_model: Per call, whether the previous call went to the same model; caches are kept by model.
+            which counts as within the lifetime. A cache entry lives from the start of the request that last used it.
+        same_model: Per call, True if the previous call went to the same model; caches are separate per model.
         positions_after_prefix: Per call, cache positions after the common prefix; needed only for a cache with a
             lookback, which finds no entry further back than that many positions.
-        static_prefix_tokens: Tokens of tools and system prompt, which have a breakpoint of their own and are found
-            whatever the lookback.
-        odds: How the caches really behave: then what is expected is told, of a first call too. By the rules alone,
-            without chance, where not given.
-        recorded: What was reported of other calls of the session, which says for how long entries were asked for.
+        static_prefix_tokens: Tokens of tools and system prompt, which have their own breakpoint and are found at any
+            lookback.
+        odds: Observed cache behavior; the result is then an expected value, for first calls too. Without it, the rules
+            alone decide.
+        recorded: Reported usage of other calls of the session, which shows the lifetime of their entries.
 
     Returns:
-        Columns whose sum is `prompt_tokens`.
+        Columns with the sum `prompt_tokens`.
     """
     prompt = np.asarray(prompt_tokens, dtype=np.int64)
     alive = same_model & ~(gap_seconds > cache.lifetime)
@@ -167,12 +166,12 @@ def simulated_usage(
 
 
 def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[Integers, Integers]:
-    """What a call reads where its read succeeds, and where it does not; the former is never less.
+    """Return the tokens a call reads on a hit and on a miss; the first is never less.
 
     Args:
-        odds: How its cache behaves.
-        read: What it may read by the rules.
-        shared: What it shares with the prompt before.
+        odds: Behavior of its cache.
+        read: Tokens it may read by the rules.
+        shared: Tokens of the prefix shared with the previous prompt.
     """
     high = np.maximum(read - np.rint(odds.lag).astype(np.int64), 0)
     left = np.rint(odds.kept * np.minimum(shared, odds.most_kept)).astype(np.int64)
@@ -180,7 +179,7 @@ def possible_reads(odds: ReadOdds, read: Integers, shared: Integers) -> tuple[In
 
 
 def expected_read(odds: ReadOdds, high: Integers, low: Integers) -> Integers:
-    """What is expected to be read of two possible reads, in whole tokens."""
+    """Return the expected read of two possible reads, in whole tokens."""
     return np.rint(odds.chance * high + (1 - odds.chance) * low).astype(np.int64)
 
 
@@ -194,36 +193,37 @@ def anchored_usage(
     positions_after_change: Integers | None = None,
     static_prefix_tokens: Integers | int = 0,
 ) -> PromptUsage:
-    """What the provider would have reported for the plan's prompts, given what it reported for the recorded ones.
+    """Adjust reported usage of the recorded prompts to the plan's prompts.
 
-    A call's recorded prompt is what was read, then what was written, then what was neither. The plan's is the same with
+    A recorded prompt is a part read, then a part written, then an uncached part. The plan's prompt is the same with
     pieces left out. The call reads up to where the provider stopped reading, unless the plan changed something before
-    that since the previous call; it writes from there to where the provider stopped writing; what came after stays
-    uncached. So recorded misses are replayed as they were, and a cut that falls behind one costs nothing extra.
+    that since the previous call. It writes from there to where the provider stopped writing; the rest stays uncached.
+    Recorded misses are thus replayed unchanged, and a cut after one costs nothing extra.
 
-    Positions are counted in tokens of the plan's prompt of the call itself, from its beginning, on the scale of the
-    recorded usage: `read_boundary[c]` is `recorded.cache_read[c]` less what the plan leaves out before it.
+    Positions count tokens from the start of the plan's prompt of that call, on the scale of the recorded usage:
+    `read_boundary[c]` is `recorded.cache_read[c]` less what the plan leaves out before it.
 
     Args:
-        cache: The provider's cache; columns where calls went to several.
-        recorded: Per call, what was reported.
-        prompt_tokens: Per call, tokens of its prompt as the plan sends it.
-        read_boundary: Per call, where the recorded read ends in the plan's prompt.
-        first_change: Per call, where the first block begins that the plan sends otherwise than it did in the previous
-            call of the thread (or did not send then, or sends no more), blocks that are new in this call apart;
-            `UNCHANGED` where there is none.
+        cache: The provider's cache; columns if calls went to several.
+        recorded: Reported usage per call.
+        prompt_tokens: Per call, prompt tokens under the plan.
+        read_boundary: Per call, end of the recorded read in the plan's prompt.
+        first_change: Per call, start of the first block that the plan sends differently from the previous call of the
+            thread (including added and removed blocks), apart from blocks new in this call; `UNCHANGED` if there is
+            none.
         positions_after_change: Per call, cache positions after `first_change`; for a cache with a lookback.
-        static_prefix_tokens: Tokens of tools and system prompt, found whatever the lookback.
+        static_prefix_tokens: Tokens of tools and system prompt, found at any lookback.
 
     Returns:
-        Columns whose sum is `prompt_tokens`; the recorded ones, exactly, for every call the plan does not touch.
+        Columns with the sum `prompt_tokens`; exactly the recorded ones for every call the plan does not touch.
     """
     prompt = np.asarray(prompt_tokens, dtype=np.int64)
     written = recorded.cache_write
     minimum = _minimum_seen(cache, recorded)
     breaks = first_change < read_boundary
-    # A recorded read ends at a multiple of the step below what was shared. Cutting before it moves it off the grid,
-    # down as much as up on average, so it goes to the nearest multiple; a change moves it down to the multiple below.
+    # A recorded read ends at a multiple of the step, at or below the shared prefix. A cut before it moves it off the
+    # grid, down as much as up on average, so it is rounded to the nearest multiple; a change moves it down to the
+    # multiple below.
     kept = np.where(read_boundary == recorded.cache_read, read_boundary, _nearest_multiple(read_boundary, cache.step))
     before_change = _within_lookback(
         cache, np.minimum(first_change, read_boundary), positions_after_change, static_prefix_tokens
@@ -240,7 +240,7 @@ def anchored_usage(
 
 
 def _cacheable(tokens: Integers, minimum: Integers | int) -> Integers:
-    """The tokens, or 0 where they are fewer than a cache takes."""
+    """Return the tokens, or 0 where there are fewer than the minimum prefix."""
     return np.where(tokens >= minimum, tokens, 0)
 
 
@@ -249,22 +249,22 @@ def _nearest_multiple(tokens: Integers, step: Integers | int) -> Integers:
 
 
 def _multiple_below(tokens: Integers, step: Integers | int) -> Integers:
-    """The tokens, rounded down to a whole number of steps."""
+    """Round the tokens down to a multiple of the step."""
     if not np.any(np.not_equal(step, 1)):
-        # Most caches have no step, and to divide takes as long as all else that is done with a read.
+        # Most caches have no step, and the division takes as long as all other work on a read.
         return tokens
     multiple: Integers = tokens // step * step
     return multiple
 
 
 def _minimum_seen(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> Integers:
-    """The provider's minimum, or what the session shows to be cached with less."""
+    """Return the provider's minimum prefix, or the smallest one the session shows to be cached."""
     minimum: Integers = np.minimum(np.asarray(cache.minimum_prefix, dtype=np.int64), recorded.least_cached)
     return minimum
 
 
 def _one_hour_share(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> NDArray[np.float64]:
-    """Per call, the share of its writes that goes to one-hour entries: as recorded, or by the provider's rule."""
+    """Return the share of writes to one-hour entries per call: as recorded, otherwise by the provider's rule."""
     share = recorded.one_hour_share
     if len(share) and np.isnan(share[0]):
         return np.broadcast_to(np.asarray(cache.writes_one_hour, dtype=np.float64), (len(share),))
@@ -274,7 +274,7 @@ def _one_hour_share(cache: CacheModel | CacheColumns, recorded: PromptUsage) -> 
 def _within_lookback(
     cache: CacheModel | CacheColumns, shared: Integers, positions: Integers | None, static: Integers | int
 ) -> Integers:
-    """What is found of a shared prefix that ends `positions` before the end of the prompt."""
+    """Return the readable part of a shared prefix that ends `positions` before the end of the prompt."""
     if cache.lookback is None or positions is None:
         return shared
     return np.where(positions < cache.lookback, shared, np.minimum(shared, static))
