@@ -1,1 +1,1 @@
-"""The terminal application. The only room that imports Textual."""
+"""Terminal application. Only this package imports Textual."""

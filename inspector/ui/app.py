@@ -1,4 +1,4 @@
-"""The application: themes, settings, and the screen of a session."""
+"""Application class: themes, settings, tabs and the session screens."""
 
 from __future__ import annotations
 
@@ -49,43 +49,45 @@ if TYPE_CHECKING:
     from inspector.ui.sessions.screen import SessionsScreen
 
 MOST_AT_ONCE = 9
-"""Named sessions that are opened together; more of them stand in the list."""
+"""Maximum number of named sessions opened at once. The others only appear in the session list."""
 
 SECONDS_OF_PROBLEM = 10.0
 
 MOST_THREADS = 1_000
-"""Made one by one, when all others are at work."""
+"""Thread pool limit. Threads are created on demand."""
 
 START = "start"
-"""The mode of the screen the program begins with, which Textual keeps for as long as it runs: an empty one."""
+"""Mode of the empty first screen, which Textual holds until the program exits."""
 
 ENDINGS = frozenset({"SIGHUP", "SIGTERM"})
-"""Signals that ask the program to end."""
+"""Signals that terminate the program."""
 
 
 def _commands_provider() -> type[Provider]:
-    """What the command palette offers; imported when it is opened."""
+    """Import and return the provider of the command palette."""
     from inspector.ui.help.palette import CommandProvider
 
     return CommandProvider
 
 
 class StartScreen(Screen[None]):
-    """What Textual wants to have before there is a screen to show: nothing of it is worked out."""
+    """Empty screen that Textual requires before there is a screen to show."""
 
     def post_message(self, message: Message) -> bool:
-        """Take a message, but not that it is in front: it would be styled, laid out and painted."""
+        """Drop resume and suspend messages, which would make Textual style, lay out and paint this screen."""
         return isinstance(message, ScreenResume | ScreenSuspend) or super().post_message(message)
 
 
 class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, PaintingApp):
-    """Opens a session file and follows it."""
+    """Open session files and follow them."""
 
     TITLE = "inspector"
-    CSS_PATH = Path(__file__).with_name("inspector.tcss")  # absolute: Textual looks beside the class that is run
+    CSS_PATH = Path(__file__).with_name(
+        "inspector.tcss"
+    )  # absolute: Textual resolves a relative path next to the module of the subclass
     DEFAULT_MODE = START
     theme: Reactive[str] = Reactive(DARK.name)
-    """The theme to begin with: to change it later has all styles parsed once more."""
+    """Initial theme. Changing it later makes Textual parse all styles again."""
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_commands_provider}
 
     def __init__(
@@ -100,17 +102,17 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         process: ReadingProcess | None = None,
         driver: type[Driver] | None = None,
     ) -> None:
-        """Make the application.
+        """Create the app.
 
         Args:
-            paths: The sessions to open, each in a tab of its own; without any, sessions are listed.
-            plan: The plan to begin with; None for the one last used on the session, or one that fits it.
-            settings: Settings to use instead of the user's own.
-            folders: Folders whose sessions are listed; None for where agents keep theirs on this machine.
-            listed: Sessions that stand first in the list.
-            keeps_state: Sessions are opened as they were left, and how they are left is kept.
-            process: One that reads the first of the sessions already.
-            driver: What draws it; None for what suits the terminal.
+        paths: Sessions to open, each in its own tab; if empty, the session list is shown.
+        plan: Initial plan; None for the plan last used on the session, or a suggested one.
+        settings: Settings to use instead of the user's.
+        folders: Folders to list sessions from; None for the agents' own folders on this machine.
+        listed: Sessions that come first in the list.
+        keeps_state: Restore the view state of each session and save it on exit.
+        process: Process that is already reading the first session.
+        driver: Textual driver; None for the default of the terminal.
         """
         super().__init__(driver_class=driver)
         self._tabs = Tabs()
@@ -128,23 +130,21 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self._use_theme("dark")
 
     def get_default_screen(self) -> StartScreen:
-        """The screen of `START`."""
         return StartScreen()
 
     @property
     def is_opening(self) -> bool:
-        """Whether the session on the screen is being read or counted."""
+        """True if the session on the screen is being read or counted."""
         screen = self.screen_stack[0] if self.screen_stack else None
         return isinstance(screen, InspectScreen) and screen.controller.is_opening
 
     def _styled_first_screen(self) -> Screen[None]:
         screen = self._first_screen()
-        # Textual would parse all styles, which it has just parsed, twice more before the first paint.
-        screen._css_update_count = self._css_update_count  # noqa: SLF001  there is no public way to say so
+        # Without this Textual would parse all styles twice more before the first paint.
+        screen._css_update_count = self._css_update_count  # noqa: SLF001  there is no public API
         return screen
 
     def _first_screen(self) -> Screen[None]:
-        """The first session's, or the list of sessions."""
         if not self._paths:
             return self.sessions_screen()
         self._tabs = self._tabs.added(self._paths[0], HOME)
@@ -155,21 +155,20 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         return InspectScreen(path, self.settings, self._plan, keeps_state=self._keeps_state, process=process)
 
     def sessions_screen(self) -> Screen[None]:
-        """The list of sessions: the named ones, and what is in the named folders or in the agents' own."""
+        """Build the session list from the named sessions and the folders (by default the agents' own)."""
         from inspector.ui.sessions.screen import SessionsScreen
 
         named = (*self._paths, *self._listed)
         return SessionsScreen(named, self._folders, self._sessions_read, keeps=self.settings.keep_list)
 
     def action_sessions(self) -> None:
-        """Choose another session."""
         from inspector.ui.sessions.screen import SessionsScreen
 
         if not isinstance(self.screen, SessionsScreen):
             self.push_screen(self.sessions_screen())
 
     def on_sessions_screen_chosen(self, event: SessionsScreen.Chosen) -> None:
-        """Open it beside those that are open."""
+        """Open the chosen session in a tab."""
         from inspector.ui.sessions.screen import SessionsScreen
 
         if isinstance(self.screen, SessionsScreen):
@@ -178,7 +177,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.open_session(event.path)
 
     def open_session(self, path: Path) -> None:
-        """Show a session: the tab it is open in, or a new one. A path that held none makes room for it."""
+        """Show a session in its tab, or open a new tab. A tab that failed to open its path is reused."""
         known = self._tabs.at(path)
         shown = self._tabs.of(self.current_mode)
         if known is not None:
@@ -197,28 +196,27 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         return mode
 
     def show_tab(self, mode: str) -> None:
-        """Show an open session."""
         self._switch(mode)
         self.show_tabs()
 
     def _switch(self, mode: str) -> AwaitMount:
-        """Switch as the application's own doing: widgets made now keep whoever has them made, even a menu that goes."""
+        """Switch in the app's context: new widgets inherit the active context, which may be a closing menu."""
         with self._context():
             return self.switch_mode(mode)
 
     @property
     def has_tabs(self) -> bool:
-        """More than one session is open."""
+        """True if more than one session is open."""
         return len(self._tabs.all) > 1
 
     def action_tab(self, step: int) -> None:
-        """Show the session that is open beside this one."""
+        """Show the next or the previous tab."""
         tab = self._tabs.beside(self.current_mode, step)
         if tab is not None and tab.mode != self.current_mode:
             self.show_tab(tab.mode)
 
     async def action_close_tab(self) -> None:
-        """Close the session on the screen; without another one, choose from the list."""
+        """Close the session on the screen. After the last one, show the session list."""
         mode = self.current_mode
         if self._tabs.of(mode) is None:
             return
@@ -246,7 +244,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     @on(SessionHeader.TabChanged)
     def show_tabs(self) -> None:
-        """Bring the rows of tabs up to date."""
         titles = tuple(self._title_of(tab) for tab in self._tabs.all)
         for tab in self._tabs.all:
             for screen in self._screen_stacks.get(tab.mode, [])[:1]:
@@ -275,7 +272,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         await self.action_close_tab()
 
     async def _open_others(self) -> None:
-        """Open the other named sessions too, so that they are followed from the beginning."""
+        """Open the other named sessions too, so that they are followed from the start."""
         named = self._paths[1:MOST_AT_ONCE]
         if not named or self._tabs.of(HOME) is None:
             return
@@ -290,12 +287,12 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     @on(Mount)
     def _begin(self) -> None:
-        """Give keys the user's names, lose nothing when stopped, and show the first screen."""
+        """Apply the keymap, install signal handlers, and show the first screen."""
         loop = asyncio.get_running_loop()
-        # Each open session is followed in a thread of its own; of asyncio's few none would be left to work in.
+        # Each open session occupies a thread to follow it; asyncio's default pool would run out.
         loop.set_default_executor(ForgettingExecutor(MOST_THREADS, "work"))
         for name in ENDINGS & {each.name for each in signal.Signals}:
-            with suppress(NotImplementedError, RuntimeError):  # not on this platform, or not in this thread
+            with suppress(NotImplementedError, RuntimeError):  # unsupported on this platform or in this thread
                 loop.add_signal_handler(signal.Signals[name], self.leave_for_good)
         self.set_keymap(dict(self.settings.keymap))
         self.call_later(self._show_first_screen)
@@ -306,28 +303,28 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self._check_keymap()
 
     def _show_first_screen(self) -> None:
-        """Show it once Textual is ready: until then it would be painted for nothing."""
-        if not self.is_running:  # left already: screens are being taken away, and none may come or go meanwhile
+        """Show the first screen once Textual is ready; an earlier paint would be wasted."""
+        if not self.is_running:  # already exiting: screens must not be added or removed while Textual removes them
             return
         self.add_mode(HOME, self._styled_first_screen)
         self.switch_mode(HOME)
-        self.add_mode(START, StartScreen)  # it has no name until now, and what has none is not removed
-        self._compose_screen = None  # what is looked for in the application is looked for on the screen in front
+        self.add_mode(START, StartScreen)  # registered only now, because `remove_mode` ignores an unregistered mode
+        self._compose_screen = None  # makes queries on the app search the screen in front
         after_frame(self, self._go_on)
 
     def delay_update(self, delay: float = 0.05) -> None:
-        """Hold painting back for a while where another screen comes; not the first one, which is waited for."""
+        """Delay painting while screens switch, except for the first screen."""
         if self._dom_ready:
             super().delay_update(delay)
 
     async def _go_on(self) -> None:
-        """Once something is on the screen: what it did not have to wait for."""
+        """Do the work that the first paint did not need."""
         if self.is_running:
             await self.remove_mode(START)
         await self._open_others()
 
     def leave_for_good(self) -> None:
-        """The terminal was closed, or the program is to end: keep how sessions were left, and go."""
+        """Save how sessions were left, then exit. Called when the terminal is closed or a signal arrives."""
         for stack in self._screen_stacks.values():
             for screen in stack[:1]:
                 if isinstance(screen, InspectScreen):
@@ -343,7 +340,7 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a notice in the corner, as Textual does, for a time that always ends."""
+        """Show a Textual toast that always has a timeout."""
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self.post_message(Notify(CornerNotice(message, title, severity, seconds, markup=markup)))
 
@@ -352,26 +349,26 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
 
     @work(thread=True, group="keymap", description="check the keymap", exit_on_error=False)
     def _check_keymap(self) -> None:
-        """Find names and keys of the user's keymap that do nothing: to know all names, every screen is imported."""
+        """Report names and keys in the user's keymap that have no effect. Imports every screen to know all names."""
         from inspector.ui.help.keymap_check import problems_with_keymap
 
         for problem in problems_with_keymap(self.settings.keymap):
             self.call_from_thread(self._tell_problem, f"keymap: {problem}")
 
     def _use_theme(self, name: str) -> bool:
-        """Use a theme, if there is one of that name."""
+        """Switch to a theme, and return whether it exists."""
         name = THEMES[name].name if name in THEMES else name
         if name in self.available_themes and name != self.theme:
             self.theme = name
         return self.theme == name
 
     def action_use_theme(self, name: str) -> None:
-        """Use a theme now and the next time."""
+        """Switch to a theme and save it as the setting."""
         self._use_theme(name)
         self.keep_setting("theme", name)
 
     def keep_setting(self, name: str, value: str | float | bool) -> None:
-        """Change a setting, in the user's file too."""
+        """Change a setting and write it to the user's file."""
         try:
             self.settings = save_setting(self.settings, name, value)
         except OSError as error:
@@ -382,7 +379,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
         self.keep_setting(event.name, event.value)
 
     def action_help(self) -> None:
-        """Say what the keys do where the focus is."""
         from inspector.ui.help.key_listing import belonging, help_groups, help_sections
         from inspector.ui.help.screen import HelpScreen
 
@@ -390,14 +386,12 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.push_screen(HelpScreen(help_groups(help_sections(self), belonging(self))))
 
     def action_command_palette(self) -> None:
-        """Find a command by its name."""
         from inspector.ui.help.palette import CommandFinder
 
         if not isinstance(self.screen, CommandFinder):
             self.push_screen(CommandFinder())
 
     def search_themes(self) -> None:
-        """Choose any of Textual's themes."""
         from textual.theme import ThemeProvider
 
         from inspector.ui.help.palette import CommandFinder
@@ -406,7 +400,6 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.push_screen(CommandFinder(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     def action_picture(self) -> None:
-        """Save a picture of the screen, or of the context chart."""
         run_dialog(self, self._save_picture(), "save a picture")
 
     async def _save_picture(self) -> None:
@@ -422,15 +415,15 @@ class InspectorApp(ThemedApp, EndingApp, GatedApp, DraggingApp, CollectingApp, P
             self.notify(one_line(told), markup=False)
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """Every command by name, as Textual takes them."""
+        """Yield every command in Textual's form."""
         for command in self.palette_commands(screen):
             yield SystemCommand(command.title, command.text, command.run)
 
     def palette_commands(self, screen: Screen[object]) -> Iterable[PaletteCommand]:
-        """Every command by name, those that apply now.
+        """Yield every command that applies now.
 
         Args:
-            screen: The screen under the palette.
+            screen: The screen below the palette.
         """
         from inspector.ui.help.commands import PaletteCommand, app_commands, key_commands
         from inspector.ui.study import StudyScreen

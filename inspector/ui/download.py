@@ -1,4 +1,4 @@
-"""Files the user saves: written where they say, or handed to the browser that shows the screen."""
+"""Save files to disk, or send them as downloads to the browser that shows the screen."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from textual.app import App
 
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
-"""A browser is told the name in a header."""
+"""The name is sent to the browser in an HTTP header."""
 LONGEST_STEM = 24
-"""Enough of an id to know it by; the whole path of what is saved is to fit a line of 80 columns."""
+"""Long enough to identify a session, and short enough that the saved path fits into 80 columns."""
 
 
 def file_stem(session: Path) -> str:
-    """How the name of a file about a session may begin, whatever its own name holds; secrets and users left out."""
-    # Rules for every secret come with it, which the first paint waits for none of.
+    """Return the first part of the name of a file about a session. Secrets and user names are left out."""
+    # Importing it compiles all secret patterns, which would delay the first paint.
     from inspector.report.path_redaction import shown_name
 
     stem = _NOT_IN_NAMES.sub("-", shown_name(session.name.partition(".")[0])).strip("-.") or "session"
@@ -28,23 +28,23 @@ def file_stem(session: Path) -> str:
 
 
 def told_path(path: Path) -> str:
-    """A path as it is told where there is little room: the home folder as `~`."""
+    """Return the path with the home folder shortened to `~`."""
     from inspector.report.path_redaction import without_home
 
     return without_home(str(path))
 
 
 def deliver_in_browser(app: App[Any], text: str, path: Path, mime_type: str = "text/plain") -> bool:
-    """Hand a text to the browser as a download, where a browser shows the screen.
+    """Send a text to the browser as a download, if a browser shows the screen.
 
     Args:
         app: The app.
-        text: What is saved.
-        path: Where it would be written; its name is suggested to the browser.
-        mime_type: What it is.
+        text: The content.
+        path: File name suggested to the browser, with the path it would have on disk.
+        mime_type: MIME type.
 
     Returns:
-        Whether it was: else there is no browser, and it is to be written.
+        False if no browser shows the screen, so the caller has to write the file.
     """
     if not app.is_web:
         return False

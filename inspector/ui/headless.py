@@ -1,4 +1,4 @@
-"""The app on a session without a terminal, for commands and scripts: a pilot that presses keys."""
+"""Run the app on a session without a terminal, for commands and scripts that press keys."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 SCREEN_SIZE = (120, 36)
-"""Columns and lines."""
+"""Columns and rows."""
 
 SECONDS_BETWEEN_LOOKS = 0.02
 MOST_LOOKS = 15_000
-"""Five minutes of looking before a session is taken never to be ready."""
+"""Polls before giving up on a session: five minutes."""
 
 
 @asynccontextmanager
 async def running_session(
     session: Path, plan: Plan | None, size: tuple[int, int] = SCREEN_SIZE, settings: Settings | None = None
 ) -> AsyncIterator[Pilot[None]]:
-    """The app on a session without a terminal, once everything is counted and replayed; nothing of it is kept.
+    """Run the app without a terminal, and yield once everything is counted and replayed. No state is saved.
 
     Args:
-        session: What is opened.
-        plan: The plan to begin with; None for the one offered.
-        size: Columns and lines.
-        settings: Settings; the defaults, kept nowhere, where not given. The user's own are never read.
+        session: Path of the session.
+        plan: Initial plan; None for the suggested one.
+        size: Columns and rows.
+        settings: Settings; None for the defaults, which are never saved. The user's settings are never read.
 
     Raises:
         SessionError: The session cannot be read.
-        TimeoutError: It was never ready.
+        TimeoutError: The session was not ready in time.
     """
     app = InspectorApp(session, plan=plan, settings=settings or Settings(), keeps_state=False)
     async with app.run_test(size=size) as pilot:
@@ -49,11 +49,11 @@ async def running_session(
 
 
 async def settled(pilot: Pilot[None]) -> None:
-    """Wait until the newest plan has been replayed on exact counts, its risks are known, and both are shown.
+    """Wait until the newest plan is replayed on exact counts, its risks are computed, and both are shown.
 
     Raises:
         SessionError: The session cannot be read.
-        TimeoutError: It never was.
+        TimeoutError: The session was not ready in time.
     """
     for _ in range(MOST_LOOKS):
         await pilot.pause(SECONDS_BETWEEN_LOOKS)

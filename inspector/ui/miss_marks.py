@@ -1,4 +1,4 @@
-"""Cache misses where there is room for a glyph and a few words: in the chart, in rows, in notices and tables."""
+"""Short forms of cache misses (a glyph and a few words) for the chart, rows, notices and tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class MissMark(NamedTuple):
-    """What stands for some causes of cache misses.
+    """Glyph and label for a group of cache miss causes.
 
     Attributes:
         glyph: One cell.
-        label: What these causes have in common, in a few words.
+        label: Common description of the causes, in a few words.
     """
 
     glyph: str
@@ -26,17 +26,17 @@ class MissMark(NamedTuple):
 
 EXPIRED: Final = MissMark("○", "cache expired")
 CHANGED: Final = MissMark("≠", "model, prompt or settings")
-REWRITTEN: Final = MissMark("×", "rewritten")  # noqa: RUF001  a multiplication sign stands higher than the letter
+REWRITTEN: Final = MissMark("×", "rewritten")  # noqa: RUF001  a multiplication sign sits higher than the letter
 UNEXPLAINED: Final = MissMark("?", "other cache miss")
 COMPACTED: Final = MissMark("▲", "compaction")
 EXPECTED: Final = MissMark("·", "expected")
-"""Nobody asks why."""
+"""Misses that need no explanation."""
 
 MARKS: Final = (EXPIRED, CHANGED, REWRITTEN, UNEXPLAINED)
-"""Those of misses that did not have to be."""
+"""Marks of avoidable misses."""
 
 WITH_PLAN: Final = "with the plan"
-"""Whose misses are told while a strategy is on: not those that were recorded."""
+"""Qualifies misses while a strategy is on, because they are simulated and not recorded."""
 
 _OF_CAUSES: Final = {
     MissCause.COMPACTION: COMPACTED,
@@ -55,29 +55,28 @@ _OF_CAUSES: Final = {
 
 
 def mark_of(cause: MissCause) -> MissMark:
-    """What stands for a cause."""
     return _OF_CAUSES.get(cause, EXPECTED if cause.is_expected else UNEXPLAINED)
 
 
 def dollars(figure: Figure) -> str:
-    """Money with the mark for how it is known; empty without a price."""
+    """Format dollars with their qualifier (`~`, `≥`). Returns an empty string without a price."""
     if figure.value is None:
         return ""
     return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_least=figure.is_least)
 
 
 def recached(miss: CacheMiss) -> str:
-    """How much was not read: `347k tokens re-cached`."""
+    """Format the tokens that were not read from the cache."""
     return f"{ON_SCREEN.short(miss.tokens)} tokens re-cached"
 
 
 def costs(miss: CacheMiss) -> str:
-    """What it cost beyond reading: `$1.99`; without a price what was not read."""
+    """Format the extra cost over a cache read (`$1.99`), or the tokens if there is no price."""
     return dollars(miss.extra_usd) or recached(miss)
 
 
 def notes_of(miss: CacheMiss) -> tuple[str, ...]:
-    """A miss in a line of a row, the longest first: `○ cache miss: expired (5 min), 347k tokens re-cached, $1.99`."""
+    """Describe a miss for one line of a row, in several lengths, the longest first."""
     glyph, cost = mark_of(miss.cause).glyph, dollars(miss.extra_usd)
     short = cost or ON_SCREEN.short(miss.tokens)
     whole = ", ".join(filter(None, (f"{glyph} cache miss: {miss.cause.short}", recached(miss), cost)))
@@ -89,5 +88,5 @@ def notes_of(miss: CacheMiss) -> tuple[str, ...]:
 
 
 def none_missed(found: CacheMisses) -> str:
-    """What is said where there is no cache miss."""
+    """Return the text to show if there are no cache misses."""
     return "no cache misses" if found.has_cache else "this session reports no cache usage"

@@ -1,4 +1,4 @@
-"""What a replay worker brings back: the plan replayed, the same session without it, and how it stands at one call."""
+"""Result of a replay worker: the replay with the plan, the one without it, and the context at one call."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One plan on one state of a session.
+    """Result of one plan on one state of a session.
 
     Attributes:
-        plan: The plan, those of its strategies that are switched off included.
-        baseline: The session with nothing cut.
-        replay: The session under the plan.
-        totals: What comes of the plan, each figure with how it is known.
-        first_change: The first call the plan changes something at; None where it changes nothing.
-        state: How every block stands at the call looked at.
-        terms: What calls are priced and served as; None for as they were recorded.
-        missed_anyway: Per call, whether it missed the prompt cache with nothing cut, bool; None where no plan of this
-            state of the session was replayed yet.
-        missed_by_edits: The calls that miss it because of what the plan edits, rising.
+        plan: The plan, including disabled strategies.
+        baseline: Replay with nothing cut.
+        replay: Replay with the plan.
+        totals: Totals of the plan.
+        first_change: First call that the plan changes; None if it changes none.
+        state: State of every block at the selected call.
+        terms: Assumptions about prices and the service of calls; None for those recorded.
+        missed_anyway: Per call, True if it missed the prompt cache with nothing cut, bool; None if no plan was replayed
+            yet on this state of the session.
+        missed_by_edits: Calls that miss the cache because of the plan's edits, ascending.
     """
 
     plan: Plan
@@ -45,21 +45,21 @@ class Outcome:
 
     @property
     def inputs(self) -> ReplayInputs:
-        """What both were worked out from; the next plan starts here again."""
+        """The inputs of both replays, reused for the next plan."""
         return self.replay.inputs
 
     @property
     def is_planned(self) -> bool:
-        """Whether a strategy is on, so that what is told is not of the session as it was recorded."""
+        """True if a strategy is on, so the figures are simulated and not recorded."""
         return self.replay is not self.baseline
 
     @property
     def largest_call(self) -> int | None:
-        """The call that sends the largest prompt under the plan, the first of several; None without a call."""
+        """The first call with the largest prompt under the plan; None if there are no calls."""
         prompts = self.replay.ledger.prompt_tokens
         return int(prompts.argmax()) if len(prompts) else None
 
     def at(self, call: int | None) -> Outcome:
-        """The same at another call; None for the next one, not yet made."""
+        """Return the outcome at another call; None for the next one, not yet made."""
         count = self.replay.history.call_count
         return replace(self, state=self.replay.state(count if call is None else min(call, count)))

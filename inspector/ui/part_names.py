@@ -1,4 +1,4 @@
-"""What the parts of the main screen are called. It imports nothing more: it is wanted before the first paint."""
+"""Names of the panes of the main screen. It imports nothing else because the first paint needs it."""
 
 from typing import Final
 
@@ -9,4 +9,4 @@ COST: Final = "cost"
 CHART: Final = "chart"
 
 BOUNDARY: Final = "boundary"
-"""A row of the timeline that stands for a compaction, or for where else a context begins."""
+"""A timeline row for a compaction or another start of a context."""

@@ -1,8 +1,8 @@
-"""Secrets and names of users masked in a picture of the screen, each character by one sign, so that nothing moves.
+"""Mask secrets and user names in a screenshot, one sign per character, so that nothing moves.
 
-What stands on a screen is cut at its edges and folded within its parts, and half a secret is seldom known for one. So
-every part is read by itself, its folded lines joined; and where the whole texts behind the screen are at hand, pieces
-of the secrets in them are masked wherever they stand.
+Text on the screen is clipped and wrapped, and half a secret is rarely recognized. Therefore each widget's area is
+searched separately with its wrapped lines joined. If the full texts behind the screen are available, pieces of their
+secrets are masked wherever they appear.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 SIGN = "•"
 
 SHORTEST_PIECE = 6
-"""Characters of a piece of a secret that are masked by themselves, at least."""
+"""Minimum length of a piece of a secret that is masked, in characters."""
 
 MOST_READ = 200_000
-"""Characters of a text behind the screen that are searched."""
+"""Characters searched in each text behind the screen."""
 
 _CELL_WIDTH = 12.2
-"""What Rich draws a cell as wide as."""
+"""Width of a cell in Rich's SVG."""
 
 _RUN = re.compile(
     r'<text class="[^"]*" x="(?P<x>[0-9.e+]+)"[^>]*clip-path="url\(#[^"]*-line-(?P<line>\d+)\)">(?P<text>[^<]*)'
@@ -40,7 +40,7 @@ _FOLDED_NO_MORE = (" ", "…")
 
 
 class Area(NamedTuple):
-    """A part of the screen that is read by itself, in cells: its first column and line, and those behind its last."""
+    """A separately searched part of the screen, in cells. `right` and `bottom` are exclusive."""
 
     left: int
     top: int
@@ -50,7 +50,7 @@ class Area(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A character on the picture: its column, and which character of which run of text it is."""
+    """A character in the picture: its column, its text run and its index in the run."""
 
     column: int
     run: int
@@ -59,13 +59,13 @@ class _Cell:
 
 
 def masked_picture(picture: str, areas: Iterable[Area], redactor: SecretRedactor, behind: Iterable[str] = ()) -> str:
-    """A picture with secrets and names of users masked.
+    """Mask secrets and user names in a picture.
 
     Args:
-        picture: An SVG document as Rich writes it.
-        areas: The parts of the screen.
-        redactor: Finds secrets.
-        behind: Texts of which parts may stand on the screen.
+        picture: SVG document exported by Rich.
+        areas: Areas of the screen.
+        redactor: Detector of secrets.
+        behind: Full texts that may be visible in part.
     """
     runs = list(_RUN.finditer(picture))
     texts = [list(unescape(run["text"]).replace("\N{NO-BREAK SPACE}", " ")) for run in runs]
@@ -89,7 +89,7 @@ def masked_picture(picture: str, areas: Iterable[Area], redactor: SecretRedactor
 
 
 def _lines(runs: Iterable[re.Match[str]], texts: Iterable[list[str]]) -> dict[int, list[_Cell]]:
-    """The characters of each line, from the left."""
+    """Group the characters by line, from left to right."""
     lines: dict[int, list[_Cell]] = {}
     for index, (run, text) in enumerate(zip(runs, texts, strict=True)):
         column = round(float(run["x"]) / _CELL_WIDTH)
@@ -114,12 +114,12 @@ def _secret_cells(
 
 
 def _read(rows: list[list[_Cell]], area: Area, *, is_folded: bool) -> tuple[str, list[_Cell | None]]:
-    """What stands in an area, and the cell of every character of that; blanks between runs have none.
+    """Read the text of an area and the cell of each character. Blanks between runs have no cell.
 
     Args:
-        rows: The cells of each of its lines.
-        area: Where it is.
-        is_folded: Whether a line that fills it goes on in the next one.
+        rows: Cells of each line.
+        area: The area.
+        is_folded: Join a line that fills the area with the next one.
     """
     text: list[str] = []
     cells: list[_Cell | None] = []
@@ -138,7 +138,7 @@ def _read(rows: list[list[_Cell]], area: Area, *, is_folded: bool) -> tuple[str,
 
 
 def _pieces(redactor: SecretRedactor, behind: Iterable[str]) -> frozenset[str]:
-    """Every piece of the secrets in some texts, as they are shown, of the length that is masked by itself."""
+    """Return every piece of the secrets in the texts, as displayed, of the length that is masked."""
     pieces: set[str] = set()
     for text in behind:
         text = text[:MOST_READ]

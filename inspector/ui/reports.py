@@ -1,4 +1,4 @@
-"""A report on the session as it is on the screen, saved as a file to send: which form, where to, and writing it."""
+"""Save a report on the session on the screen: choose a form and a file, and write it."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 
 class ReportForm(NamedTuple):
-    """A form a report can have.
+    """A file format for reports.
 
     Attributes:
-        name: Its name, of `inspector.report.forms`.
-        word: What it is called.
-        help: What it is for, in a sentence.
-        suffix: How its files' names end.
-        mime_type: What it is, to a browser.
+        name: Name in `inspector.report.forms`.
+        word: Display name.
+        help: Purpose, in one sentence.
+        suffix: File suffix.
+        mime_type: MIME type.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ReportForm(NamedTuple):
 
 PAGE = "html"
 KEYS_TO_OPEN = "w b"
-"""What opens a page that was saved."""
+"""Keys that open a saved page."""
 
 REPORT_FORMS = (
     ReportForm(PAGE, "page", "A page with charts that any browser opens; it loads nothing.", ".html", "text/html"),
@@ -65,25 +65,25 @@ REPORT_FORMS = (
     ReportForm("json", "JSON", "Every figure, for programs.", ".json", "application/json"),
 )
 GROUP = "report"
-"""One report is worked out at a time."""
+"""Worker group: one report is computed at a time."""
 SHARE_OF_SEARCH, SHARE_OF_REPLAYS = 0.3, 0.6
-"""Of the time a page takes, how much is gone once the best plan is found, and once every plan was replayed; the rest is
-for drawing its charts."""
+"""Progress of a page once the best plan is found, and once every plan is replayed. Drawing the charts takes the rest.
+"""
 SECONDS_BETWEEN_LOOKS = 0.05
-"""Whether the tokens of the session are counted by now."""
+"""Polling interval until all tokens are counted."""
 SECONDS_OF_PATH = 15.0
-"""Long enough to copy where a report was saved."""
+"""Long enough to copy the path of the report."""
 SHARE_OF_NOTICE, CELLS_AROUND_NOTICE = 0.9, 6
-"""What of the screen's width a notice takes at most, and what of that its frame does."""
+"""Maximum share of the screen width for a notice, and the cells its frame takes."""
 NO_TEXTS = "It holds figures, names of tools and the session's id and path, none of its texts."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportProgress:
-    """A report is being worked out.
+    """Progress of a report.
 
     Attributes:
-        fraction: How much of it, 0 to 1.
+        fraction: Progress from 0 to 1.
     """
 
     fraction: float
@@ -93,11 +93,11 @@ class ReportProgress:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportWritten:
-    """A report is done.
+    """Finished report.
 
     Attributes:
-        text: What it says.
-        problem: Why there is none; empty where there is one.
+        text: Content of the report.
+        problem: Reason there is no report; empty if there is one.
     """
 
     text: str
@@ -105,7 +105,7 @@ class ReportWritten:
 
 
 def reports_folder() -> Path:
-    """Where reports go unless the user says otherwise: where downloads do, never beside a session."""
+    """Return the default folder for reports: downloads, never the folder of a session."""
     from platformdirs import user_data_path, user_downloads_path
 
     downloads = user_downloads_path()
@@ -113,13 +113,13 @@ def reports_folder() -> Path:
 
 
 def suggested_report(session: Path, form: ReportForm, now: datetime, folder: Path | None = None) -> Path:
-    """A file for a report, named after the session and the time.
+    """Suggest a file for a report, named after the session and the time.
 
     Args:
-        session: The session's file; its name may hold anything a file system allows.
-        form: The report's form.
-        now: The time.
-        folder: Where it goes; a place of the user's where not given.
+        session: The session's file; its name may hold any character.
+        form: Format of the report.
+        now: Time in the file name.
+        folder: Target folder; by default `reports_folder`.
     """
     return (folder or reports_folder()) / f"{file_stem(session)}-report-{now:%Y%m%d-%H%M}{form.suffix}"
 
@@ -133,16 +133,16 @@ def write_report(
     post: Post[ReportProgress | ReportWritten],
     is_cancelled: IsCancelled,
 ) -> None:
-    """Work out a report on what the screen shows, and post it.
+    """Compute a report on the session on the screen and post it.
 
     Args:
-        outcome: The newest replay: its session, tokens, prices and terms are those of the report.
-        plans: The plans to report on; where there is none, it is on the best one that is found.
-        search: Finds that one.
-        form: The report's form.
-        runs_per_day: Such sessions a day.
-        post: Takes how far it is, and the report.
-        is_cancelled: True when nobody waits for it any more.
+        outcome: The newest replay, which supplies session, tokens, prices and terms.
+        plans: Plans to report on; if empty, the best plan found.
+        search: Search for the best plan.
+        form: Format of the report.
+        runs_per_day: Number of such sessions per day.
+        post: Receives progress and the report.
+        is_cancelled: True if the result is no longer needed.
     """
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.engine.renderer import ReplayCancelledError
@@ -186,23 +186,23 @@ def write_report(
 def _recommended(found: BestPlan | None) -> list[Plan]:
     if found is None or found.best is None:
         return []
-    # Who reads the page is to know that nobody chose this plan.
+    # Readers of the page have to know that the user did not choose this plan.
     which = "the best plan" if found.is_complete else f"the best of {found.tried:,} plans"
     return [replace(found.best.plan, name=f"{found.best.plan.name}, suggested as {which}".removeprefix(", "))]
 
 
-class ReportDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
-    """Which form a report should have, and where it goes."""
+class ReportDialog(SaveDialog):  # its bindings have their own names in keymaps
+    """Dialog for the format and the path of a report."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(REPORT)
 
     def __init__(self, session: Path, about: str, now: datetime) -> None:
-        """Make a dialog.
+        """Create the dialog.
 
         Args:
-            session: The session's file.
-            about: Which plan the report is on, in a sentence; safe.
-            now: The time, for the name of the file.
+        session: The session's file.
+        about: Sentence about the reported plan; safe text.
+        now: Time in the suggested file name.
         """
         forms = [
             SaveChoice(form.word, f"{form.help}\n{about}\n{NO_TEXTS}", suggested_report(session, form, now))
@@ -213,24 +213,24 @@ class ReportDialog(SaveDialog):  # its keys have names of their own, which keyma
 
 
 def problem_with_report(text: str, session: Path) -> str:
-    """Why a report cannot be saved under a name; empty when it can."""
+    """Return why the report cannot be saved at this path, or an empty string."""
     return problem_with_target(expanded(text), session) if text.strip() else "is no name"
 
 
 class ReportWriter:
-    """Saves reports on a session: which form, where to, and writing it, one at a time; and opens the page saved last.
+    """Saves reports on a session, one at a time, and opens the last saved page.
 
     Attributes:
-        is_writing: A report is being worked out.
-        page: The page that was saved last; None before one was.
+        is_writing: True while a report is computed.
+        page: The last saved page; None if there is none.
     """
 
     def __init__(self, app: App[None], controller: SessionController) -> None:
-        """Write nothing yet.
+        """Create the writer.
 
         Args:
-            app: Asks the user.
-            controller: The session.
+        app: App that shows the dialog.
+        controller: The session.
         """
         self._app = app
         self._controller = controller
@@ -238,9 +238,9 @@ class ReportWriter:
         self.page: Path | None = None
 
     async def save(self) -> None:
-        """Ask for a form and a file, and have the report worked out and saved there.
+        """Let the user choose a format and a file, then compute and save the report.
 
-        It is on the plan that is on; where none is, on the best one that was found.
+        It covers the active plan, or the best plan found if no strategy is on.
         """
         controller, outcome = self._controller, self._controller.outcome
         if outcome is None:
@@ -266,7 +266,7 @@ class ReportWriter:
         )
 
     async def _counted(self) -> Outcome | None:
-        """What is shown once all tokens are counted, for the same figures whenever it is asked for; None if stopped."""
+        """Wait until all tokens are counted, so that reports are reproducible. Returns None if stopped."""
         while self._waits():
             await sleep(SECONDS_BETWEEN_LOOKS)
         return self._controller.outcome if self.is_writing else None
@@ -275,7 +275,7 @@ class ReportWriter:
         return self.is_writing and (self._controller.counting.is_under_way or self._controller.replays.is_under_way)
 
     def stop(self) -> None:
-        """Call off the report that is being worked out."""
+        """Cancel the running report."""
         self._controller.host.stop(GROUP)
         self._tell_progress(None)
 
@@ -305,12 +305,12 @@ class ReportWriter:
                     self.page = path
                     hint = f"{KEYS_TO_OPEN} {'copies its path' if why_not_shown(os.environ) else 'opens it'}"
                 tell(f"report saved{f', {hint},' if hint else ''} in {told_path(path.parent)}: {path.name}")
-                # A line may have no room for the whole of it, and is soon wanted for something else.
+                # The path may not fit in one line, and the user may want to copy it.
                 where = "\n".join(filter(None, (_in_lines(told_path(path), self._app.size.width), hint)))
                 self._app.notify(where, title="Report saved", timeout=SECONDS_OF_PATH, markup=False)
 
     def open_page(self) -> None:
-        """Open the page that was saved last in the browser; where none can be opened, copy its path."""
+        """Open the last saved page in the browser, or copy its path if there is no browser."""
         page, host = self.page, self._controller.host
         if page is None:
             host.tell("no page was saved here yet: w w saves one")
@@ -333,14 +333,14 @@ class ReportWriter:
 
 
 def _in_lines(path: str, width: int) -> str:
-    """A path on a line of its own; its folder and its name on two where a notice has no room for it in one."""
+    """Put a path on its own line, or split folder and name over two lines if it does not fit."""
     folder, slash, name = one_line(path).rpartition("/")
     is_short = cell_width(path) <= width * SHARE_OF_NOTICE - CELLS_AROUND_NOTICE
     return f"{folder}{slash}{name}" if is_short else f"{folder}{slash}\n{name}"
 
 
 def _reported_plans(outcome: Outcome) -> tuple[list[Plan], str]:
-    """The plans to report on, none for the best one, and what is said of that."""
+    """Return the plans to report on (empty for the best plan) and a sentence about them."""
     if outcome.plan.strategies:
         return [outcome.plan], "It shows the session with and without your plan."
     return [], "No strategy is on: it says what the session cost, and suggests the best plan, found first."

@@ -1,7 +1,8 @@
-"""Opening a page that was saved here, in the user's browser: a file of theirs, and nothing but that file is named.
+"""Open a saved page in the user's browser. Only the file is passed to it.
 
-The browser is started by a process of its own without a terminal: what it prints would stand on the screen, and one
-that runs in a terminal would take it. Where the screen is shown elsewhere than programs are started there is none.
+The browser starts in a separate process without a terminal. Otherwise its output would appear on the screen, and a
+browser that runs in a terminal would take over this one. If the screen is shown on another machine, no browser is
+started.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SECONDS_TO_START: Final = 10.0
-"""A browser that is still there then was started: some commands wait until it is closed."""
+"""A browser command that still runs after this time counts as started; some commands only exit with the browser."""
 
 _IN_TERMINALS: Final = frozenset({"elinks", "links", "lynx", "w3m", "www-browser"})
 _HAS_NO_DISPLAY_SERVER: Final = frozenset({"darwin", "win32"})
@@ -26,11 +27,11 @@ _OPENS: Final = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1
 
 
 def why_not_shown(environment: Mapping[str, str], platform: str = sys.platform) -> str:
-    """Why a browser started here would be seen by nobody, in a few words; empty where it would be seen.
+    """Return in a few words why a browser started here would be invisible; empty if it would be visible.
 
     Args:
-        environment: The program's environment.
-        platform: As `sys.platform` names it.
+        environment: Environment variables of the program.
+        platform: Value of `sys.platform`.
     """
     if any(environment.get(name) for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")):
         return "over SSH no browser can be opened"
@@ -41,13 +42,13 @@ def why_not_shown(environment: Mapping[str, str], platform: str = sys.platform) 
 
 
 def open_in_browser(page: Path) -> str:
-    """Open a file in the user's browser. Takes a moment: called in a thread.
+    """Open a file in the user's browser. Blocks briefly, so call it in a thread.
 
     Args:
         page: The file.
 
     Returns:
-        Why it was not, in a few words; empty where it was.
+        The reason for a failure in a few words; empty on success.
     """
     reason = why_not_shown(os.environ)
     if reason:
@@ -64,7 +65,7 @@ def open_in_browser(page: Path) -> str:
     nowhere = subprocess.DEVNULL
     with suppress(subprocess.TimeoutExpired):
         try:
-            started = subprocess.Popen(  # noqa: S603  Python itself, and a file as an argument
+            started = subprocess.Popen(  # noqa: S603  runs Python with a file as the argument
                 command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
             )
         except OSError as error:

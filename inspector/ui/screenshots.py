@@ -1,7 +1,6 @@
-"""Pictures of the screen, and of the context chart alone, as SVG that fetches nothing when it is looked at.
+"""SVG pictures of the screen or of the context chart. Viewing them loads nothing from the network.
 
-Pictures are made to be shown to others: what is found to be a secret or the name of a user is masked in them, unless
-the screen is wanted as it is.
+Pictures are meant to be shared: secrets and user names are masked unless the user turns masking off.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ if TYPE_CHECKING:
 SUFFIX = ".svg"
 
 CHART_SIZE = (120, 20)
-"""Columns and rows of a picture of the chart alone."""
+"""Columns and rows of a picture of the chart."""
 
 _WEB_FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 _RICH_BACKGROUND = 'fill="#292929"'
-"""What the frame around every picture is filled with, whatever the theme of what is in it."""
+"""Fill of Rich's frame around the picture, independent of the theme."""
 
 
 class PictureSubject(StrEnum):
-    """What there may be a picture of."""
+    """Possible subjects of a picture."""
 
     SCREEN = "screen"
     CHART = "chart"
@@ -55,47 +54,44 @@ class PictureSubject(StrEnum):
 
 
 def picture_of_screen(app: App[Any]) -> str:
-    """The screen as it is, dialogs included.
+    """Return the screen with its dialogs as an SVG document that ends with a newline.
 
     Args:
         app: A running app.
-
-    Returns:
-        An SVG document with a line end.
     """
     picture = app.export_screenshot(title=APPLICATION, simplify=True)
     return _without_fetching(picture, app.theme_variables.get("background", ""))
 
 
 def masking_of_screen(app: App[Any], picture: str) -> Callable[[SecretRedactor], str]:
-    """The screen as it is now, to be drawn with secrets and names of users masked.
+    """Capture the screen, and return a function that masks secrets and user names in its picture.
 
     Args:
         app: A running app.
-        picture: The picture of its screen.
+        picture: Picture of its screen.
 
     Returns:
-        What masks them and gives an SVG document; it takes up to a second, and may be called in a thread.
+        Function from a redactor to an SVG document. It takes up to a second and may run in a thread.
     """
     areas, behind = tuple(_areas(app)), _texts_behind(app)
     return lambda redactor: masked_picture(picture, areas, redactor, behind())
 
 
 def _areas(app: App[Any]) -> Iterator[Area]:
-    """The parts of the screen that hold texts of their own."""
+    """Yield the areas of the widgets on the screen that show text."""
     from inspector.ui.detail.widget import Detail
 
     for screen in app.screen_stack:
         for widget in screen.walk_children(Widget):
             region = widget.scrollable_content_region
             if region and not widget.is_container:
-                # In front of each line of a text stands a sign.
+                # The detail pane puts a sign in front of each line.
                 left = region.x + isinstance(widget, Detail)
                 yield Area(left, region.y, region.right, region.bottom)
 
 
 def _texts_behind(app: App[Any]) -> Callable[[], list[str]]:
-    """What gives the texts of a session that stand on the screen in part."""
+    """Return a function that reads the session texts that are partly visible on the screen."""
     from inspector.report.secret_redaction import LOOKED_AT
     from inspector.session.model import TextUnavailableError
     from inspector.session.session_name import session_name
@@ -126,22 +122,22 @@ def _texts_behind(app: App[Any]) -> Callable[[], list[str]]:
 
 
 def session_screen_of(app: App[Any]) -> InspectScreen | None:
-    """The main screen of the session that is open, whatever stands over it; None where none is."""
+    """Return the main screen of the open session, even below other screens; None if there is none."""
     from inspector.ui.main.screen import InspectScreen
 
     return next((each for each in app.screen_stack if isinstance(each, InspectScreen)), None)
 
 
 def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, title: str = "Context") -> str:
-    """The context chart alone, drawn anew in a size of its own with the colours it has on the screen.
+    """Redraw the context chart in the given size, in its colors on the screen.
 
     Args:
         chart: A chart with a series, in a running app.
         size: Columns and rows.
-        title: What stands over it; may hold session text.
+        title: Title; may hold session text.
 
     Returns:
-        An SVG document with a line end.
+        An SVG document that ends with a newline.
 
     Raises:
         ValueError: The chart has no series.
@@ -177,7 +173,7 @@ def picture_of_chart(chart: ContextChart, size: tuple[int, int] = CHART_SIZE, ti
 
 
 def _without_fetching(picture: str, background: str) -> str:
-    """The picture in the reader's own fonts, in a frame of the theme's background."""
+    """Replace web fonts with the reader's own, and use the theme's background for the frame."""
     picture = _WEB_FONT.sub("", picture).replace("Fira Code", "monospace")
     if re.fullmatch(r"#[0-9A-Fa-f]{6}", background):
         picture = picture.replace(_RICH_BACKGROUND, f'fill="{background}"')
@@ -185,20 +181,20 @@ def _without_fetching(picture: str, background: str) -> str:
 
 
 def pictures_folder() -> Path:
-    """Where pictures go unless the user says otherwise: never beside a session."""
+    """Return the default folder for pictures, never the folder of a session."""
     from platformdirs import user_data_path
 
     return user_data_path(APPLICATION) / "pictures"
 
 
 def suggested_path(session: Path, subject: PictureSubject, now: datetime, folder: Path | None = None) -> Path:
-    """A file for a picture: named after the session, what is on it and the time.
+    """Suggest a file for a picture, named after the session, the subject and the time.
 
     Args:
-        session: The session's file; its name may hold anything a file system allows.
-        subject: What is on the picture.
-        now: The time.
-        folder: Where it goes; the platform's own place where not given.
+        session: The session's file; its name may hold any character.
+        subject: Subject of the picture.
+        now: Time in the file name.
+        folder: Target folder; by default `pictures_folder`.
     """
     return (folder or pictures_folder()) / f"{file_stem(session)}-{subject}-{now:%Y%m%d-%H%M%S}{SUFFIX}"
 
@@ -214,23 +210,23 @@ HELP = (
 )
 
 
-class PictureDialog(SaveDialog):  # its keys have names of their own, which keymaps hold
-    """What to draw, and where the picture goes."""
+class PictureDialog(SaveDialog):  # its bindings have their own names in keymaps
+    """Dialog for the subject and the path of a picture."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(PICTURE)
 
     def __init__(self, paths: Mapping[PictureSubject, Path]) -> None:
-        """Make a dialog.
+        """Create the dialog.
 
         Args:
-            paths: What there may be a picture of, and where it goes unless the user says otherwise.
+        paths: Available subjects, each with its suggested path.
         """
         subjects = [SaveChoice(WORDS[subject], HELP, path) for subject, path in paths.items()]
         super().__init__("Save a picture", "of", subjects, problem_with_picture, turns="tab changes")
 
 
 def problem_with_picture(text: str) -> str:
-    """Why a picture cannot be saved under a name; empty when it can."""
+    """Return why the picture cannot be saved at this path, or an empty string."""
     if not text.strip():
         return "is no name"
     path = expanded(text)
@@ -240,15 +236,15 @@ def problem_with_picture(text: str) -> str:
 
 
 async def save_a_picture(app: App[Any]) -> str:
-    """Ask what to draw and where to, and save it.
+    """Let the user choose a subject and a path, and save a picture.
 
-    The screen is drawn first, so that the dialog is not on it.
+    The screen is captured first so that the dialog is not in it.
 
     Args:
         app: The app.
 
     Returns:
-        What to tell the user; empty when it was called off.
+        Message for the user; empty if cancelled.
 
     Raises:
         OSError: The picture cannot be written.
@@ -282,7 +278,7 @@ async def save_a_picture(app: App[Any]) -> str:
 
 
 def _best_redactor() -> SecretRedactor:
-    """What finds most of what is installed; rules of our own always are."""
+    """Return the best installed detector of secrets. The built-in rules always apply."""
     from inspector.report.secret_redaction import SecretRedactor
 
     return SecretRedactor(needs_detector=False)

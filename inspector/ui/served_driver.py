@@ -1,4 +1,4 @@
-"""How the screen is drawn in a browser: input is taken in as fast as the application works it off, and no faster."""
+"""Textual driver for the browser. It reads input only as fast as the app processes it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 MOST_AT_ONCE = 100
-"""Events that are read before it is asked whether those before them are worked off."""
+"""Number of events read between two checks of the message queues."""
 
 MOST_LEFT = 100
-"""So many messages of the application and its widgets may still wait then."""
+"""Maximum number of messages that may be queued at a check before reading pauses."""
 
 SECONDS_BETWEEN_LOOKS = 0.02
 
 MOST_DELIVERIES = 4
-"""Files that are kept for a browser to fetch; one that fetches none would have them all kept."""
+"""Maximum number of files offered to the browser; limits memory if it fetches none."""
 
 
 class ServedDriver(WebDriver):
-    """Draws through a pipe to the server, and reads from one what a browser sends."""
+    """Driver that draws to a pipe to the server, and reads the browser's input from another."""
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)
@@ -36,31 +36,31 @@ class ServedDriver(WebDriver):
         self._write = partial(_write_while_read, self.fileno)
 
     def process_message(self, message: Message) -> None:
-        """Take in what a terminal sent. A size is told by the server; one among the keys would pass its limits."""
+        """Handle terminal input. Sizes among the keys are dropped: only the server's are checked against limits."""
         if not isinstance(message, events.Resize):
             super().process_message(message)
 
     def send_message(self, message: Message) -> None:
-        """Give the application a message, once it has worked off most of those before."""
+        """Send a message to the app, once most earlier messages are processed."""
         self._keep_pace()
         super().send_message(message)
 
     def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
-        """Do what the server says, once the application has worked off most of what came before."""
+        """Handle a server packet, once most earlier messages are processed."""
         self._keep_pace()
         super().on_meta(packet_type, payload)
 
     def deliver_binary(self, *given: Any, **options: Any) -> None:
-        """Offer the browser a file; the oldest of those it has not fetched is then given up."""
+        """Offer a file to the browser, and drop the oldest one it has not fetched."""
         if len(self._deliveries) >= MOST_DELIVERIES:
             oldest = next(iter(self._deliveries))
             self._deliveries.pop(oldest).close()
-            # An empty piece would be the end of a file that is being fetched. Its encoding has None, its type has not.
+            # An empty chunk would mean a complete download. The encoding supports None, the type annotation does not.
             self.write_binary_encoded(("deliver_chunk", oldest, None))  # type: ignore[arg-type]
         super().deliver_binary(*given, **options)
 
     def _keep_pace(self) -> None:
-        """Wait, in the thread that reads; what is not read waits in the pipe, then with the server, which counts it."""
+        """Block the reader thread. Unread input queues in the pipe and then in the server, which limits it."""
         self._given += 1
         if self._given % MOST_AT_ONCE or self.exit_event.is_set():
             return
@@ -73,14 +73,14 @@ class ServedDriver(WebDriver):
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
 
     def _count_waiting(self) -> int:
-        """Messages that wait for the application and for the widgets of the screen in front."""
+        """Count queued messages of the app and of the widgets on the top screen."""
         screens = self._app.screen_stack[-1:]
         widgets = [widget for screen in screens for widget in screen.walk_children(with_self=True)]
         return sum(node.message_queue_size for node in (self._app, *widgets))
 
 
 def _write_while_read(file: int, data: bytes) -> int:
-    """Write to the server. One that is gone is no failure: the application ends by the end of its input."""
+    """Write to the server. A closed pipe is ignored: the app exits at the end of its input."""
     try:
         return os.write(file, data)
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""What all screens about an open session have in common: its name above, keys and notices below, work in threads."""
+"""Base of all screens about an open session: header, status line with keys and notices, worker threads."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ Left = TypeVar("Left")
 SECONDS_OF_NOTICE = 6.0
 LONGEST_IDENTIFIER = 18
 LEAST_RESIDUAL = 0.001
-"""A fit is never said to be better than to a tenth of a percent, which is what is written of it."""
+"""Smallest residual shown for a fit, because it is displayed in tenths of a percent."""
 
 
 Breakpoints = Sequence[tuple[int, str]]
-"""From so many cells on, a class."""
+"""Pairs of a minimum number of cells and a CSS class."""
 
 
 def size_classes(size: Size, across: Breakpoints, down: Breakpoints) -> list[str]:
-    """The classes of a screen of some size."""
+    """Return the CSS classes for a screen size."""
     dimensions = ((size.width, across), (size.height, down))
     return [max(each for each in points if each[0] <= cells)[1] for cells, points in dimensions]
 
 
 class SessionScreen(Screen[Left]):
-    """A screen with the session in its first line, and in its last one keys, notices and what is being worked on."""
+    """Screen with a session header at the top, and keys, notices and running work at the bottom."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-normal"), (160, "-wide")]  # noqa: RUF012  as Textual declares it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-medium"), (50, "-tall")]  # noqa: RUF012  as Textual declares it
     AUTO_FOCUS = ""
     MENU_TITLES: ClassVar[Mapping[str, str]] = MENUS
-    """What menus are called here, by their keys."""
+    """Menu titles by key."""
 
     header = query_one(SessionHeader)
     status = query_one(StatusBar)
@@ -71,11 +71,10 @@ class SessionScreen(Screen[Left]):
         super().__init__()
         self.jobs = ScreenJobs(self)
         self._notice_timer: Timer | None = None
-        # With the first layout Textual would give them, and style every widget once more.
+        # Textual would set them after the first layout and style every widget again.
         self.set_classes(size_classes(self.app.size, self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS))
 
     def on_mount(self) -> None:
-        """Keep the first line and the last one up to date."""
         self.set_interval(1, self._tick)
         self.bindings_updated_signal.subscribe(self, self._show_keys)
 
@@ -86,32 +85,31 @@ class SessionScreen(Screen[Left]):
         self.status.keys = key_hints(help_sections(self.app))
 
     def get_style_at(self, x: int, y: int) -> Style:
-        """None while a widget holds the mouse: to find one, Textual draws the line below the mouse at every move."""
+        """Return no style while the mouse is captured, because Textual renders a line per move to find one."""
         return Style.null() if self.app.mouse_captured is not None else super().get_style_at(x, y)
 
     def tell(self, notice: str, *, is_problem: bool = False) -> None:
-        """Say something in the last line for a while; may hold session text."""
+        """Show a notice in the status line for a while. It may hold session text."""
         self.status.tell(one_line(notice), is_problem=is_problem)
         if self._notice_timer is not None:
             self._notice_timer.stop()
         self._notice_timer = self.set_timer(SECONDS_OF_NOTICE, self.forget_notice)
 
     def forget_notice(self) -> None:
-        """Say nothing any more."""
         self.status.tell("")
 
     def on_key(self, event: events.Key) -> None:
-        """What was told is read, and may not hold after the key; a problem is told for as long as it takes to read."""
+        """Clear a notice, which may be outdated after the key. Problems stay until their timeout."""
         del event
         self._forget_what_was_read()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """As after a key."""
+        """Clear a notice, as after a key."""
         del event
         self._forget_what_was_read()
 
     def on_screen_suspend(self) -> None:
-        """Nothing stands under another screen that says where the cursor went."""
+        """Clear a notice, because the other screen covers the place it refers to."""
         self._forget_what_was_read()
 
     def _forget_what_was_read(self) -> None:
@@ -119,12 +117,12 @@ class SessionScreen(Screen[Left]):
             self.forget_notice()
 
     def action_menu(self, key: str) -> None:
-        """Show a menu of what can be done here, and wait for a letter.
+        """Show a menu of the actions available here, and wait for a letter.
 
         Args:
             key: The key that opens it.
         """
-        # Most sessions are looked at before a menu is opened: the first paint waits for none of it.
+        # Deferred because the first paint needs no menu.
         from inspector.ui.menu.items import items_of
         from inspector.ui.menu.screen import MenuScreen
 
@@ -135,11 +133,11 @@ class SessionScreen(Screen[Left]):
             self.tell("there is nothing to choose from here")
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
-        """Run what asks the user for something: one at a time.
+        """Run a dialog, one at a time.
 
         Args:
-            dialog: Pushes a dialog and does what is answered.
-            description: What it is about, as an infinitive. A failure is told with it.
+            dialog: Coroutine that shows a dialog and applies its result.
+            description: Purpose of the dialog, as an infinitive for error messages.
         """
         run_dialog(self, dialog, description)
 
@@ -152,14 +150,16 @@ class SessionScreen(Screen[Left]):
         if event.state is WorkerState.ERROR:
             error = event.worker.error
             reason = str(error).splitlines()[0] if error is not None and str(error) else type(error).__name__
-            if error is not None and not isinstance(error, InspectorError | OSError):  # those say what to do
+            if error is not None and not isinstance(
+                error, InspectorError | OSError
+            ):  # their messages already give advice
                 reason = f"{reason}; {Failure.noted(error).details}"
             self.jobs.fail(event.worker)
             self.tell(f"could not {event.worker.description}: {reason}", is_problem=True)
 
 
 def heading_of(controller: SessionController) -> Heading:
-    """What the first line says of a session."""
+    """Build the header of a session."""
     session = controller.session
     if session is None:
         return Heading(controller.path.stem, state=controller.state)
@@ -186,19 +186,19 @@ def heading_of(controller: SessionController) -> Heading:
 
 
 def _models_of(session: Session) -> str:
-    """The newest call's model, and how many others answered; session text."""
+    """Return the newest call's model and the number of other models; session text."""
     newest = session.calls[-1].model if session.calls else ""
     others = len(set(session.models) - {newest})
     return f"{newest} and {others} more" if newest and others else newest
 
 
 def _written(figure: Figure) -> str:
-    """Dollars with the mark for how they are known; empty without a price."""
+    """Format dollars with their qualifier. Returns an empty string without a price."""
     return "" if figure.value is None else ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value)
 
 
 def how_tokens_are_known(controller: SessionController) -> str:
-    """How the tokens of a session are known, in a few words; empty before they are."""
+    """Describe in a few words how the session's tokens were counted; empty before they are."""
     table, outcome = controller.table, controller.outcome
     if table is None:
         return ""
@@ -218,16 +218,16 @@ def how_tokens_are_known(controller: SessionController) -> str:
 
 
 def _whose_fit(scale: TokenScale) -> str:
-    """Whose fit is borrowed, in two or three words; all of it is told by the explanation of a figure."""
+    """Name the source of a borrowed fit in two or three words. The explanation of a figure has the details."""
     return "parent's fit" if scale.lender is None or scale.lender.is_parent else "earlier session's fit"
 
 
 def scale_words(scale: TokenScale, call: int | None = None) -> str:
-    """What sets tokens in prompts apart from those of the timeline, which are counted here.
+    """Describe how prompt tokens differ from the locally counted tokens of the timeline.
 
     Args:
-        scale: What local counts measure at the provider.
-        call: The call whose prompt they are of; None for those of several.
+        scale: Scale from local counts to the provider's counts.
+        call: The call of the prompt; None for several calls.
     """
     known = "fitted" if scale.known.value == "calibrated" else _whose_fit(scale) if scale.borrowed else "estimated"
     ratio = "" if call is None else f", local × {scale.ratio[call]:.2f}"  # noqa: RUF001  a multiplication is meant

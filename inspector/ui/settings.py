@@ -1,6 +1,6 @@
-"""What a user may set: `settings.toml` in the platform's configuration folder. A broken file is reported, never fatal.
+"""User settings from `settings.toml` in the platform's configuration folder. A broken file is reported, never fatal.
 
-`setting_list` says what there is; docs/settings.md shows a whole file.
+`setting_list` documents them; docs/settings.md shows a complete file.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MOST_RUNS = 1_000_000_000
 
 
 class Described(NamedTuple):
-    """One setting.
+    """Description of a setting.
 
     Attributes:
-        name: As written in the file.
-        default: Its value when nothing is said, as written in the file.
-        takes: What it may be, to follow "takes".
-        text: What it does, in a sentence.
-        accepts: Whether a value is one it may be.
+        name: Name in the file.
+        default: Default value, in TOML.
+        takes: Allowed values, to follow "takes".
+        text: Effect, in one sentence.
+        accepts: Returns True for an allowed value.
     """
 
     name: str
@@ -103,7 +103,7 @@ SETTINGS = {
         ),
     )
 }
-"""By name, in the order documents list them."""
+"""Settings by name, in the order of the documentation."""
 
 
 FILE_NAME = "settings.toml"
@@ -114,15 +114,15 @@ class Settings(NamedTuple):
     """The settings.
 
     Attributes:
-        theme: A name of `themes.THEMES`, or that of any Textual theme.
-        runs_per_day: Such sessions a day.
-        log_scale: Equal lengths of the timeline's token bars are equal ratios, not equal amounts.
-        keep_list: What the list of sessions says of each is kept for the next time.
-        keep_results: What `tune` and reports find in each session is kept for the next time.
+        theme: A name in `themes.THEMES` or of a Textual theme.
+        runs_per_day: Number of such sessions per day.
+        log_scale: Draw the timeline's token bars on a logarithmic scale.
+        keep_list: Cache the entries of the session list for the next start.
+        keep_results: Cache the results of `tune` and reports per session for the next start.
         keymap: Keys by binding name.
-        problems: What was wrong with the file, one line each.
-        path: Where they were read from and are written to; None to keep them nowhere.
-        runs_are_assumed: Nobody set the runs a day.
+        problems: Problems of the file, one line each.
+        path: File they were read from and are written to; None to save nothing.
+        runs_are_assumed: True if the user did not set the runs per day.
     """
 
     theme: str = "dark"
@@ -137,28 +137,27 @@ class Settings(NamedTuple):
 
     @property
     def runs(self) -> RunsPerDay:
-        """Such sessions a day, and whether anybody said so."""
+        """Sessions per day, and whether the user set the number."""
         return RunsPerDay(self.runs_per_day, self.runs_are_assumed)
 
     def with_value(self, name: str, value: Any) -> Settings:
-        """The settings with another value of one of them."""
+        """Return the settings with one value replaced."""
         changed: dict[str, Any] = {name: value}
         is_assumed = self.runs_are_assumed and name != "runs_per_day"
         return self._replace(**changed, runs_are_assumed=is_assumed)
 
 
 def settings_path() -> Path:
-    """Where the settings are."""
     from platformdirs import user_config_path
 
     return user_config_path(APPLICATION) / FILE_NAME
 
 
 def load_settings(path: Path | None = None) -> Settings:
-    """The settings in a file; the defaults where it is absent, and for every value that is not allowed.
+    """Read the settings from a file. Defaults replace a missing file and every invalid value.
 
     Args:
-        path: The file; the platform's own place where not given.
+        path: The file; by default the platform's.
     """
     path = path or settings_path()
     try:
@@ -193,7 +192,7 @@ def _from_table(table: Mapping[str, Any], path: Path) -> Settings:
 
 
 def _problem(name: str, value: object) -> str:
-    """What is wrong with a setting, and what is done about it; empty when nothing is."""
+    """Describe the problem of an invalid setting and its fallback; empty if valid."""
     described = SETTINGS.get(name)
     if described is None:
         near = get_close_matches(name, SETTINGS, n=1)
@@ -206,10 +205,10 @@ def _problem(name: str, value: object) -> str:
 
 
 def with_line(text: str, name: str, value: str | float | bool) -> str:
-    """A settings file's text with one setting changed, everything else as it was, comments included.
+    """Change one setting in the text of a settings file. Everything else, comments included, is unchanged.
 
     Args:
-        text: The file as it is.
+        text: Content of the file.
         name: A setting outside the keymap.
         value: Its new value.
     """
@@ -232,7 +231,7 @@ def _split_at_tables(text: str) -> tuple[str, str, str]:
 
 
 def save_setting(settings: Settings, name: str, value: str | float | bool) -> Settings:
-    """Change one setting, in the file too, unless what is in the file could not be read.
+    """Change one setting, and write it to the file unless the file could not be parsed.
 
     Raises:
         OSError: The file cannot be written.
@@ -246,7 +245,7 @@ def save_setting(settings: Settings, name: str, value: str | float | bool) -> Se
 
 
 def problem_with_runs(text: str) -> str:
-    """What is wrong with a number of runs a day; empty when nothing is."""
+    """Describe the problem of an invalid number of runs per day; empty if valid."""
     try:
         runs = float(text.replace(",", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the screens have in common that look at the main screen's session in a way of their own."""
+"""Base of the analysis screens, which show the main screen's session in another way."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Leaving(NamedTuple):
-    """Where to go from a study, where not back to what it was opened from.
+    """Target to show after closing an analysis screen, if not the screen below it.
 
     Attributes:
-        study: To this study instead, which stands below, as the main screen's action calls it; empty for the session.
-        block: To a block in the timeline; None for where one was.
-        is_boundary: To the row above it, of the compaction it follows.
+        study: Name of an analysis screen below; empty for the session.
+        block: Block to select in the timeline; None to leave the cursor.
+        is_boundary: Select the compaction row above the block.
     """
 
     study: str = ""
@@ -39,30 +39,29 @@ class Leaving(NamedTuple):
 
 
 class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None]):
-    """Shown over the main screen, on the same session, plan and call. A subclass composes it and says what it shows.
+    """Base of a screen over the main screen, on the same session, plan and call.
 
-    The main screen goes on underneath: a session that grows, or a plan that is taken back, is another outcome, and
-    `show_outcome` is told of it.
+    The main screen continues below: when the session grows or the plan changes, `show_outcome` is called.
 
-    A study that is opened out of another one stands over it, and is closed to it. A study that was come back to in this
-    way is closed to the session, however many stand below: nobody wants to go back the whole way they came.
+    An analysis screen opened from another one lies above it and closes to it. One that the user returned to closes to
+    the session, so that nobody has to step back through all screens below.
 
     Attributes:
-        opened_from: The study it stands over; None for the session.
-        open_study: Opens a study over one; from its opening on.
+        opened_from: The analysis screen below; None for the session.
+        open_study: Opens an analysis screen over another. Set when this screen is opened.
     """
 
     ACTIONS = STUDY
     BINDINGS: ClassVar[list[BindingType]] = bindings(STUDY)
 
     name_of_study: ClassVar[str] = ""
-    """What the main screen's action calls it."""
+    """Name in the main screen's `study` action."""
 
     def __init__(self, controller: SessionController) -> None:
-        """Make a screen.
+        """Create the screen.
 
         Args:
-            controller: The open session, with an outcome to study.
+        controller: The open session, with an outcome to show.
         """
         super().__init__()
         self.controller = controller
@@ -74,18 +73,18 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
 
     @property
     def outcome(self) -> Outcome:
-        """What the plan came to, as it is known now; of the file before it was written anew, until that is replayed."""
+        """The newest outcome. If the file was rewritten, the previous one until it is replayed again."""
         self._known = self.controller.outcome or self._known
         if self._known is None:
             raise AssertionError("opened before anything was replayed")
         return self._known
 
     def show_outcome(self) -> None:
-        """The session, the plan or the call is another one."""
+        """Show the outcome, because the session, the plan or the call changed."""
         raise NotImplementedError
 
     def on_mount(self) -> None:
-        """Listen to changes of the session, and show its newest outcome."""
+        """Subscribe to changes of the session, and show its newest outcome."""
 
         def show_next() -> None:
             self.call_next(self._show_newest)
@@ -95,7 +94,6 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         self.show_outcome()
 
     def on_unmount(self) -> None:
-        """Listen no more."""
         if self._stop_listening is not None:
             self._stop_listening()
 
@@ -108,7 +106,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         super()._tick()
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
-        """What explains the figures the cursor is on; run in a thread. By default the plan's costs."""
+        """Return a function that explains the figures under the cursor, by default the costs. It runs in a thread."""
         from inspector.ui.explain.focus import explained_focus
 
         outcome, terms, runs = self.outcome, self.controller.terms, self.controller.runs_per_day
@@ -116,7 +114,7 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
         return lambda: explained_focus(outcome, (COST, -1), terms, runs, search)[0]
 
     def action_explain(self) -> None:
-        """Say how the figures the cursor is on are calculated."""
+        """Show how the figures under the cursor are calculated."""
         explains = self.explains()
 
         def work(post: Post[tuple[Explained, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
@@ -129,11 +127,11 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
             self.open_over(ExplainScreen(figures))
 
     def action_close(self) -> None:
-        """Back to the study this was opened from; to the session where it has been come back to since."""
+        """Close to the screen that opened this one, or to the session if the user came back to this one."""
         self.dismiss(Leaving() if self._was_come_back_to else None)
 
     def action_study(self, name: str) -> None:
-        """Another study over this one, or back to it where it stands below; the same one again closes it."""
+        """Open another analysis screen, return to it if it lies below, or close this one if it has that name."""
         below = self.opened_from
         while below is not None and below.name_of_study != name:
             below = below.opened_from
@@ -145,13 +143,13 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
             self.open_study(name, self)
 
     def open_above(self, above: StudyScreen) -> None:
-        """Show a study over this one, which shows nothing new until it is seen again."""
+        """Show an analysis screen over this one, which stops updating until it is visible again."""
         if self.is_active:
             above.opened_from, self._is_below_another = self, True
             self.open_over(above, self._left_above)
 
     def _left_above(self, leaving: Leaving | None) -> None:
-        """The study above was left: for this one, or for what stands below."""
+        """Handle the result of the screen above: stay here, or continue to the target below."""
         self._is_below_another = False
         if leaving is None or leaving.study == self.name_of_study:
             self._was_come_back_to = True
@@ -160,13 +158,11 @@ class StudyScreen(SessionScreen[Leaving | None], AnsweredScreen[Leaving | None])
             self.dismiss(leaving)
 
     def action_undo(self) -> None:
-        """Undo the last change of the plan."""
         self.controller.undo()
 
     def action_redo(self) -> None:
-        """Make it again."""
         self.controller.redo()
 
     def commands(self) -> Iterable[PaletteCommand]:
-        """What the command palette offers here besides what keys do."""
+        """Yield the palette commands that are not key bindings."""
         return ()

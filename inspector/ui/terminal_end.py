@@ -1,6 +1,6 @@
-"""What happens when the terminal is gone, or the program fails: it ends at once, and leaves a line, not a page.
+"""Handling of a closed terminal and of crashes: exit at once, with one line instead of a traceback.
 
-Where a browser shows the screen, the pipe from the server is its terminal.
+If a browser shows the screen, the pipe from the server is the terminal.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from textual.message import Message
 
 SECONDS_TO_LEAVE = 2.0
-"""What there is to keep is kept in that time; whoever still waits then waits to write to a terminal that is gone."""
+"""Time to save state before the process is killed. A thread still busy then is blocked writing to the terminal."""
 
 ASIDE = {"SIGTSTP": "_sigtstp_application", "SIGCONT": "_sigcont_application"}
-"""Signals that put the program aside and take it up again, and what of Textual's driver does that."""
+"""Job control signals (suspend, resume) and the methods of Textual's driver that handle them."""
 
 
 class EndingApp(App[None]):
-    """An application that ends with its terminal, and tells of a failure in a line."""
+    """App that exits with its terminal and reports a crash in one line."""
 
     _is_put_aside_early = False
 
     def _build_driver(self, headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> Driver:
         driver = super()._build_driver(headless, inline, mouse, size)
         if not headless and ASIDE["SIGTSTP"] in dir(driver):
-            # Textual would stop there and then what it has not started; it is put aside once it is.
+            # Textual would suspend at once and stop a driver that has not started. Suspend once it has.
             signal.signal(signal.SIGTSTP, self._put_aside_early)
             signal.signal(signal.SIGCONT, signal.SIG_DFL)
         return driver
@@ -53,15 +53,15 @@ class EndingApp(App[None]):
         self._is_put_aside_early = True
 
     def on_mount(self) -> None:
-        """Watch the terminal, or the pipe from the server: one that was killed tells nothing but by its end.
+        """Watch the terminal, or the pipe from the server: a killed server only closes its pipe.
 
-        It may be gone by now, and is then no terminal any more.
+        If it is already gone, it is no longer a terminal, so watch it in any case.
         """
         if self.is_headless or sys.__stdin__ is None:
             return
         loop = asyncio.get_running_loop()
         watch_terminal(sys.__stdin__.fileno(), loop, self.leave_for_good)
-        # Textual puts the program aside wherever it is: within a write it then waits for itself, for ever.
+        # Textual's handlers run at any point. Within a write, suspending would wait for that write forever.
         for name, handler in ASIDE.items():
             if (do := getattr(self._driver, handler, None)) is not None:
                 loop.add_signal_handler(signal.Signals[name], do)
@@ -70,11 +70,10 @@ class EndingApp(App[None]):
 
     @on(Driver.SignalResume)
     def _paint_again(self) -> None:
-        """Whoever had the terminal meanwhile has written over everything."""
+        """Repaint, because other programs wrote over the screen."""
         self.refresh(layout=True)
 
     def leave_for_good(self) -> None:
-        """The terminal was closed, or the program is to end."""
         self.exit()
 
     async def _dispatch_message(self, message: Message) -> None:
@@ -92,21 +91,20 @@ class EndingApp(App[None]):
 
     def _print_error_renderables(self) -> None:
         for told in self._exit_renderables:
-            # A line that is broken or cut names a file that nobody can open.
+            # A wrapped or truncated path could not be opened.
             self.error_console.print(told, soft_wrap=isinstance(told, Text))
         self._exit_renderables.clear()
 
 
 def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callable[[], Any]) -> None:
-    """Leave when a terminal or a pipe is gone, in a thread of its own; end the process where that takes long.
+    """Leave when a terminal or a pipe is closed. Runs in a thread, and kills the process if leaving takes too long.
 
-    Nobody but the kernel tells of it where the signal for it is ignored. To read gives nothing then, for ever, and to
-    write may wait for ever.
+    If SIGHUP is ignored, only `poll` reports it. Reads then return nothing forever, and writes may block forever.
 
     Args:
-        terminal: Its descriptor.
-        loop: What the application runs in.
-        leave: Keeps what is to be kept and ends the application; called in the loop.
+        terminal: File descriptor.
+        loop: Event loop of the application.
+        leave: Saves state and exits the application; called in the loop.
     """
 
     def watch() -> None:
@@ -114,7 +112,7 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
         poll.register(terminal, 0)
         while not any(happened & select.POLLHUP for _, happened in poll.poll()):
             time.sleep(SECONDS_TO_LEAVE)
-        with suppress(RuntimeError):  # the application has ended, and the process not yet
+        with suppress(RuntimeError):  # the application has ended, but the process has not
             loop.call_soon_threadsafe(leave)
         time.sleep(SECONDS_TO_LEAVE)
         os._exit(128 + signal.SIGHUP)
@@ -123,6 +121,6 @@ def watch_terminal(terminal: int, loop: asyncio.AbstractEventLoop, leave: Callab
 
 
 def told_of(error: BaseException, path: Path | None) -> str:
-    """What is told of a failure, in a line."""
+    """Describe a crash in one line."""
     where = f"its traceback is in {path}" if path is not None else "its traceback could not be kept"
     return f"inspector: this is a bug: {reason_of(error)}; {where}"

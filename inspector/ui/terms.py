@@ -1,9 +1,9 @@
-"""What terms of the screen mean, in a few plain words, said beside where one first meets them if there is room."""
+"""Short definitions of terms, shown where a term first appears if there is room."""
 
 from typing import Final
 
 NEEDED: Final = "needed: a later call used text that was cut"
 NEEDED_PHRASES: Final = (NEEDED, "needed: a later call used cut text")
-"""The same, the longest first."""
+"""`NEEDED` in several lengths, the longest first."""
 APPLIED: Final = "applied: the first call it changes"
 TOKEN_CALLS: Final = "token-calls: tokens × calls they were in"  # noqa: RUF001, S105  a multiplication is meant, and no password

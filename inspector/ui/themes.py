@@ -1,11 +1,11 @@
-"""The colours: dark, light, high contrast, without green or red, and the terminal's own; and what colours mean.
+"""Color themes (dark, light, high contrast, color-blind, terminal colors) and the meanings of colors.
 
-Style sheets name what they colour (`$cut`, `$recorded`, `$miss`): `MEANINGS` says which of a theme's colours that is,
-and a theme may give it another one in its variables. To colour something new, add its meaning there and use it.
+Style sheets use meanings (`$cut`, `$recorded`, `$miss`). `MEANINGS` maps each to a theme color; a theme may override it
+in its variables. To color something new, add its meaning there.
 
-Roles and states use the blue, orange, bluish green and vermillion of Okabe and Ito's palette (https://jfly.uni-koeln.de/color/),
-never red against green; every state has a glyph or a word besides. The theme for colour-blind eyes does without the
-green too, which is close to grey for some.
+Roles and states use blue, orange, bluish green and vermillion from Okabe and Ito's palette
+(https://jfly.uni-koeln.de/color/), never red against green. Every state also has a glyph or a word. The color-blind
+theme has no green either, because some people see it as grey.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ MEANINGS: Final[Mapping[str, str]] = {
     "found-here": "text-accent",
     "waiting": "text-disabled",
 }
-"""What is told by a colour, and the variable of the theme that has it."""
+"""Meanings of colors, with the theme variable of each."""
 
 
 class ThemedApp(App[None]):
-    """An app with the project's themes, whose style sheets may name meanings in every theme there is."""
+    """App with the project's themes. Its style sheets may use meanings in any Textual theme."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -58,11 +58,11 @@ class ThemedApp(App[None]):
             self.register_theme(theme)
 
     def get_theme(self, theme_name: str) -> Theme | None:
-        """A theme by its name. The project's own are known while the application is made, too, before it has any."""
+        """Return a theme by name. The project's themes are available before the app has registered any."""
         return _BY_NAME.get(theme_name) or super().get_theme(theme_name)
 
     def get_css_variables(self) -> dict[str, str]:
-        """The theme's variables, and one for each meaning that the theme has no colour of its own for."""
+        """Return the theme's variables, with a default for each meaning the theme does not define."""
         variables = super().get_css_variables()
         return {meaning: variables[colour] for meaning, colour in MEANINGS.items()} | variables
 
@@ -70,14 +70,14 @@ class ThemedApp(App[None]):
 def _variables(
     border: str, blurred: str, key: str, bar: tuple[str, str, str], background: str, **more: str
 ) -> dict[str, str]:
-    """What Textual derives otherwise: borders, keys, and a scrollbar in the surface's own colours.
+    """Build the variables that Textual would derive otherwise: borders, keys and scrollbars.
 
     Args:
-        border: Borders around what has the focus.
-        blurred: Borders around everything else.
+        border: Border of the focused widget.
+        blurred: Border of all other widgets.
         key: Keys in the status line.
-        bar: The scrollbar at rest, under the mouse, and held.
-        background: What is behind it.
+        bar: Scrollbar colors: at rest, hovered, dragged.
+        background: Background of the scrollbar.
         more: Other variables, with underscores for hyphens.
     """
     return {
@@ -220,10 +220,10 @@ ANSI: Final = Theme(
 )
 
 THEMES: Final = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "colour-blind": COLOUR_BLIND, "ansi": ANSI}
-"""What settings call them."""
+"""Themes by their name in the settings."""
 
 _BY_NAME: Final = {theme.name: theme for theme in THEMES.values()}
-"""Themes by what Textual calls them."""
+"""Themes by their name in Textual."""
 
 THEME_WORDS: Final = {
     "dark": "dark background",
@@ -232,4 +232,4 @@ THEME_WORDS: Final = {
     "colour-blind": "blue for what is good, orange and yellow for the rest",
     "ansi": "the terminal's own colours",
 }
-"""What they are like."""
+"""Descriptions of the themes."""

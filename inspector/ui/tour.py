@@ -1,6 +1,6 @@
-"""A tour that plays by itself: it presses keys and drags a limit as a person would, and says what is to be seen.
+"""Automatic tour: it presses keys and drags a limit like a user, with captions.
 
-The steps stand at the end. Whoever touches a key or the mouse ends it, and goes on from where it stands.
+The steps are at the end of the module. Any key or click ends it, and the user continues from there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Caption(Widget):
-    """`▶ 3 of 9 · any key takes over  text`."""
+    """Caption line: `▶ 3 of 9 · any key takes over  text`."""
 
     DEFAULT_CSS = """
     Caption {
@@ -49,12 +49,11 @@ class Caption(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"caption--place", "caption--key"}
 
     place: reactive[str] = reactive("")
-    """How far the tour is."""
+    """Progress of the tour."""
     text: reactive[str] = reactive("")
-    """What is said; keys stand between backquotes."""
+    """The caption; keys are in backquotes."""
 
     def render(self) -> Content:
-        """The place, what ends the tour, and the words."""
         place = f"▶ {self.place} · {TAKES_OVER}  " if self.place else "▶ "
         return Content.assemble((place, self.get_visual_style("caption--place")), *self._words())
 
@@ -67,30 +66,30 @@ class Caption(Widget):
 
 
 TAKES_OVER: Final = "any key takes over"
-"""Said as long as the tour goes on."""
+"""Shown while the tour runs."""
 
 LOOK: Final = 0.05
 MOST_PATIENCE: Final = 12.0
-"""Seconds something on the screen may take before the tour goes on without it."""
+"""Timeout in seconds for a change on the screen, after which the tour continues."""
 
 LONG_PATIENCE: Final = 25.0
-"""The same for comparing all plans, on which the tour's end depends."""
+"""Timeout for comparing all plans, on which the end of the tour depends."""
 
 LAST_WORD: Final = "The keys are yours. `?` says what they do here, `w s` saves the plan, `w e` exports it, `q` leaves."
 SECONDS_OF_LAST_WORD: Final = 12.0
 
 LEAVING: Final = ("q", "ctrl+q", "ctrl+c")
-"""Keys that do what they always do, and not only end the tour."""
+"""Keys that keep their function in addition to ending the tour."""
 
 
 @dataclass(frozen=True, slots=True)
 class TourStep:
-    """Something that is shown.
+    """One step of the tour.
 
     Attributes:
-        text: What is said meanwhile; keys stand between backquotes.
-        seconds: How long it is looked at when it is done.
-        act: What is done; None for nothing but looking.
+        text: Caption; keys are in backquotes.
+        seconds: Time to look at the result.
+        act: Action to perform; None to only look.
     """
 
     text: str
@@ -103,9 +102,9 @@ class Tour:
 
     Args:
         app: The app.
-        steps: What is played.
-        speed: How much faster than for reading; 2 is twice as fast.
-        seen: Told after every step that it stands on the screen, for pictures of it.
+        steps: Steps to play.
+        speed: Speed factor; 2 is twice as fast.
+        seen: Called with each finished step, to take pictures.
     """
 
     def __init__(
@@ -117,18 +116,18 @@ class Tour:
     ) -> None:
         self.app = app
         self.own_keys: list[events.Event] = []
-        """Keys pressed that the app has not seen yet."""
+        """Keys sent to the app that it has not processed yet."""
         self._steps = steps
         self._speed = speed
         self._seen = seen
 
     @property
     def screen(self) -> InspectScreen:
-        """The main screen, whatever is shown over it."""
+        """The main screen, even below other screens."""
         return next(screen for screen in self.app.screen_stack if isinstance(screen, InspectScreen))
 
     async def play(self) -> None:
-        """Play every step, and say the last word."""
+        """Play every step, then show the last caption."""
         await self.until(self._is_replayed)
         for number, step in enumerate(self._steps):
             await self.say(step.text, f"{number + 1} of {len(self._steps)}")
@@ -145,7 +144,7 @@ class Tour:
         return any(isinstance(screen, InspectScreen) and screen.controller.outcome is not None for screen in stack)
 
     async def say(self, text: str, place: str) -> None:
-        """Show words on whatever screen is shown."""
+        """Show a caption on the current screen."""
         screen = self.app.screen
         caption = next(iter(screen.query(Caption)), None)
         if caption is None:
@@ -154,11 +153,11 @@ class Tour:
         caption.place, caption.text = place, text
 
     async def rest(self, seconds: float) -> None:
-        """Wait, at the tour's speed."""
+        """Wait, scaled by the tour's speed."""
         await asyncio.sleep(seconds / self._speed)
 
     async def until(self, fact: Callable[[], object], patience: float = MOST_PATIENCE) -> None:
-        """Wait for something, but not for ever."""
+        """Wait for a condition, with a timeout."""
         end = monotonic() + patience
         while not fact() and monotonic() < end:
             await asyncio.sleep(LOOK)
@@ -172,12 +171,12 @@ class Tour:
             await self.rest(pause)
 
     async def settled(self) -> None:
-        """Wait until the newest plan is on the screen."""
+        """Wait until the newest plan is shown."""
         session = self.screen.controller
         await self.until(lambda: session.outcome is not None and session.outcome.plan == session.plan)
 
     async def drag(self, entry: int, parameter: str, values: Sequence[float], pause: float = 0.09) -> None:
-        """Drag the limit of a strategy through some values, and let go at the last."""
+        """Drag a strategy's limit through some values, and release it at the last one."""
         from inspector.ui.plan.slider import LimitSlider
 
         sliders = self.screen.query(LimitSlider)
@@ -193,7 +192,7 @@ class Tour:
 
 
 class TouringApp(InspectorApp):
-    """The app, playing a tour until somebody touches something."""
+    """App that plays a tour until a key is pressed or the mouse is used."""
 
     def __init__(
         self,
@@ -204,14 +203,14 @@ class TouringApp(InspectorApp):
         settings: Settings | None = None,
         seen: Callable[[int], Awaitable[None]] | None = None,
     ) -> None:
-        """Make the application.
+        """Create the app.
 
         Args:
-            paths: As of the app without a tour.
-            steps: What is played.
-            speed: How much faster than for reading.
-            settings: As of the app without a tour.
-            seen: Told after every step that it stands on the screen.
+        paths: See `InspectorApp`.
+        steps: Steps to play.
+        speed: Speed factor.
+        settings: See `InspectorApp`.
+        seen: Called after each step, once it is painted.
         """
         super().__init__(paths, settings=settings)
         self._tour = Tour(self, steps, speed, seen)
@@ -219,11 +218,10 @@ class TouringApp(InspectorApp):
 
     @property
     def is_touring(self) -> bool:
-        """Whether the tour is going on."""
+        """True while the tour runs."""
         return self._playing is not None
 
     def on_mount(self) -> None:
-        """Begin."""
         self._playing = self.run_worker(self._play(), group="tour", description="play the tour", exit_on_error=False)
 
     async def _play(self) -> None:
@@ -243,7 +241,7 @@ class TouringApp(InspectorApp):
             await screen.query(Caption).remove()
 
     async def on_event(self, event: events.Event) -> None:
-        """Anything a person does ends the tour; keys that leave still leave."""
+        """End the tour at any user input. Keys that quit still quit."""
         touched = isinstance(event, events.Key | events.MouseDown | events.MouseScrollDown | events.MouseScrollUp)
         if touched and any(event is key for key in self._tour.own_keys):
             self._tour.own_keys.remove(event)
@@ -256,16 +254,16 @@ class TouringApp(InspectorApp):
 
 
 LIMIT = "data"
-"""The limit that is dragged: what the sample's agent reads most are files."""
+"""The limit to drag: the sample's agent reads files more than anything else."""
 
 
 async def _follow(tour: Tour) -> None:
-    """The sample's records are old, so that it is not taken for one that is being written."""
+    """Follow the end of the timeline. The sample's records are too old to be detected as live."""
     await tour.press("end")
 
 
 async def _watch(tour: Tour) -> None:
-    """Until a context was filled and compacted, or the agent is done."""
+    """Wait until a context was filled and compacted, or the agent is done."""
     controller = tour.screen.controller
 
     def is_compacted() -> bool:
@@ -332,7 +330,7 @@ async def _take(tour: Tour) -> None:
     await tour.press("enter", pause=0.4)
     await tour.until(lambda: tour.app.screen is tour.screen)
     await tour.settled()
-    # How far a month may be off, and what the plan risks, are worked out after it is shown.
+    # The range of the monthly figure and the risks are computed after the plan is shown.
     session = tour.screen.controller
     await tour.until(lambda: session.projection is not None and session.risks is not None)
 
@@ -367,4 +365,4 @@ STEPS: Sequence[TourStep] = (
     TourStep("`c` replays every strategy and preset. `*` goes to the one that saves most net.", 6, _leave_tune),
     TourStep("`⏎` uses it. Below: what it saves in this session, and in a month of such sessions.", 6, _take),
 )
-"""In order. Seconds are for reading at speed 1; all of it is over in less than a minute and a half."""
+"""Steps in order, with reading times in seconds at speed 1. The whole tour takes less than 90 seconds."""
