@@ -1,1 +1,1 @@
-"""Prices: a user's own, those bundled, and the rates of every call of a session."""
+"""Prices: the user's price file, the bundled price table, and the rates of every call of a session."""

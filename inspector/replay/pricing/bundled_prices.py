@@ -1,8 +1,8 @@
-"""Prices as genai-prices ships them: by model and date, read offline, never updated over a network from here.
+"""Price lookup in the bundled genai-prices table, by model and date; always offline.
 
-The package takes a fifth of a second to import, so it is imported when the first price is asked for.
-Its rules are followed as they are: `LookupError` means no price, a kind of token it has no rate for costs what the next
-more general kind costs (a cache write what input costs), and a tier applies to the whole call.
+The package takes 0.2 s to import, so it is imported at the first lookup. Its rules apply: `LookupError` means no price,
+a token kind without a rate costs the next more general kind's rate (a cache write costs input), and a tier applies to
+the whole call.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _ROUTES = {
     "xai": "x-ai",
     "z-ai": "zai",
 }
-"""What programs write before a model's name, where it is not the provider's own id in the price table."""
+"""Route prefixes before a model's name that differ from the provider ids of the price table."""
 
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A model found in the table.
+    """A model found in the price table.
 
     Attributes:
         provider: The provider's id.
         model: The model's id.
-        changes_within_day: Its price depends on the time of day, not only on the date.
+        changes_within_day: True if the price depends on the time of day, in addition to the date.
     """
 
     provider: str
@@ -59,11 +59,11 @@ class ListedModel:
 
     @property
     def window(self) -> int | None:
-        """The context window in tokens, as far as the table lists it."""
+        """The context window in tokens, None if not listed."""
         return self._info.context_window
 
     def has_price_for(self, key: str, value: str, time: float) -> bool:
-        """Whether the table has prices of their own for calls with a context such as `speed` `fast`, at a time."""
+        """Return True if the table has a separate price for a context such as `speed` `fast`, at a time."""
         moment = datetime.fromtimestamp(time, UTC)
         return any(
             variant.when.get(key) == value and (variant.constraint is None or variant.constraint.active(moment))
@@ -71,11 +71,11 @@ class ListedModel:
         )
 
     def rates(self, time: float, context: Mapping[str, str] | None = None) -> Rates | None:
-        """The rates at a time in seconds since the epoch; None where the table has neither input nor output.
+        """Return the rates at a time, or None if the table has neither an input nor an output price.
 
         Args:
-            time: When.
-            context: What besides the usual was asked for, in the table's words.
+            time: Seconds since the epoch.
+            context: Non-default request settings, in the table's terms.
         """
         price = self._info.get_prices(datetime.fromtimestamp(time, UTC), dict(context) if context else None)
         if price.input_mtok is None and price.output_mtok is None:
@@ -93,7 +93,7 @@ class ListedModel:
 
 @cache
 def listed_model(model: str) -> ListedModel | None:
-    """The model a recorded name means, whatever provider, region, date or context window is written around it."""
+    """Find the model of a recorded name, ignoring provider, region, date and context window in the name."""
     from genai_prices.data_snapshot import get_snapshot
     from genai_prices.types import TimeOfDateConstraint
 
@@ -110,7 +110,7 @@ def listed_model(model: str) -> ListedModel | None:
 
 
 def nearest_name(model: str) -> str | None:
-    """The name in the table that is most like `model`, written so that it is found again, or None."""
+    """Return the closest name in the table, in a form that `listed_model` finds, or None."""
     name = parse_model_name(model).name
     if not name:
         return None
@@ -123,13 +123,13 @@ def nearest_name(model: str) -> str | None:
 
 @cache
 def models_of_provider(provider: str) -> tuple[str, ...]:
-    """The ids of a provider's models, as the table has them; empty for a provider it does not know."""
+    """Return the ids of a provider's models in the table; empty for an unknown provider."""
     return tuple(info.id for each in _providers() if each.id == provider for info in each.models)
 
 
 @cache
 def table_source() -> str:
-    """What the table is and how recent: the package, its version and the newest price change it knows of by today."""
+    """Describe the table: package, version and the newest price change that has taken effect."""
     from importlib.metadata import version
 
     today = datetime.now(UTC).date()
@@ -139,7 +139,7 @@ def table_source() -> str:
 
 
 def _candidates(model: str) -> Iterator[tuple[str | None, str]]:
-    """Provider and reference to look for, most faithful to what was written first."""
+    """Yield provider and reference pairs to look up, closest to the recorded name first."""
     parts = parse_model_name(model)
     yield None, model
     segments = (*parts.route, parts.as_served)
@@ -154,7 +154,7 @@ def _candidates(model: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _rows(price: ModelPrice) -> Iterator[RateRow]:
-    """One row for every prompt length at which any of the prices changes."""
+    """Yield a row for every prompt length at which a price changes."""
     from genai_prices.types import TieredPrices
 
     input_price = price.input_mtok
@@ -173,7 +173,7 @@ def _rows(price: ModelPrice) -> Iterator[RateRow]:
 
 
 def _media(price: ModelPrice) -> Iterator[MediaRate]:
-    """What has a price of its own because it is no text, in short prompts."""
+    """Yield the prices of media tokens that differ from text, for short prompts."""
     for kind in MEDIA:
         for served, key in ((INPUT, f"input_{kind}"), (CACHE_READ, f"cache_{kind}_read"), (OUTPUT, f"output_{kind}")):
             found: Decimal | TieredPrices | None = getattr(price, f"{key}_mtok", None)
@@ -182,7 +182,7 @@ def _media(price: ModelPrice) -> Iterator[MediaRate]:
 
 
 def _at(price: Decimal | TieredPrices | None, above: int | None) -> float:
-    """A price for prompts just longer than `above` tokens, or below every tier; dollars per million."""
+    """Return dollars per million tokens for prompts just longer than `above` tokens, or below every tier."""
     if price is None:
         return 0.0
     from genai_prices.types import TieredPrices
@@ -200,7 +200,7 @@ def _per_call(price: ModelPrice) -> float:
 
 @cache
 def _names() -> dict[str, str]:
-    """Every model's id without route, and how to write it so that it is found again."""
+    """Map every model id without route to a name that `listed_model` finds."""
     names: dict[str, str] = {}
     for provider in _providers():
         for info in provider.models:

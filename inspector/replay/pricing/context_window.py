@@ -1,8 +1,8 @@
-"""How large the model's context window is, and how that is known.
+"""Size of a model's context window, and its source.
 
-The file says it with some agents. Where it does not, the price table lists the most a model takes. Claude models that
-take a million tokens are asked for more than 200,000 only by those who say so (Anthropic's documentation on context
-windows; the name then ends in `[1m]`, or a prompt is longer), so 200,000 are assumed until then.
+Some agents record it. Otherwise the price table lists the model's maximum. Claude models with a million-token window
+use it only on request (Anthropic's documentation on context windows), visible as a name that ends in `[1m]` or as a
+longer prompt. Until then 200,000 tokens are assumed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class ContextWindow:
     """A context window.
 
     Attributes:
-        tokens: Its size; None where nothing says.
-        source: What says so, in a few words.
+        tokens: Size; None if unknown.
+        source: Source of the size, in a few words.
     """
 
     tokens: Figure
@@ -35,18 +35,18 @@ class ContextWindow:
 
     @property
     def size(self) -> int | None:
-        """Its size in tokens; None where nothing says."""
+        """Size in tokens, as an integer; None if unknown."""
         return None if self.tokens.value is None else int(self.tokens.value)
 
 
 def context_window(session: Session, pricing: Pricing, longest_prompt: int, given: int | None = None) -> ContextWindow:
-    """The window of the model that answered the last call.
+    """Return the context window of the model that answered the last call.
 
     Args:
         session: The session.
-        pricing: Prices, whose table and file list windows.
-        longest_prompt: Tokens of the longest prompt the provider reported, which the window holds; 0 for none.
-        given: What the user says.
+        pricing: Prices, including the windows in the table and the price file.
+        longest_prompt: Tokens of the longest reported prompt, a lower bound; 0 for none.
+        given: Size set by the user.
     """
     if given:
         return ContextWindow(Figure(given, HowKnown.EXACT), "as you gave it")

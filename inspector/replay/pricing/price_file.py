@@ -1,23 +1,23 @@
-"""The user's own price file: prices the bundled table lacks or has differently, names for other models, a discount.
+"""Read the user's price file: prices missing from the bundled table or overriding it, model aliases, a discount.
 
-It is TOML, by default `prices.toml` in the folder where this platform keeps settings:
+It is TOML, by default `prices.toml` in this platform's settings folder:
 
     factor = 0.5                       # everything at half price, as in a batch
 
     [aliases]
     "house-model" = "claude-opus-4-8"  # price this name as that one
 
-    [models."gpt-5.3-codex-spark"]     # dollars per million tokens, whatever route or date is written around the name
+    [models."gpt-5.3-codex-spark"]     # dollars per million tokens, for any route or date around the name
     input = 1.75
     output = 14
-    cache_read = 0.175                 # left out: what `input` costs
-    cache_write_5m = 1.75              # left out: what `input` costs
-    cache_write_1h = 1.75              # left out: what `cache_write_5m` costs
-    window = 200000                    # tokens of its context window; left out: what the bundled table lists.
-                                       # A model with nothing but a window keeps the table's prices
+    cache_read = 0.175                 # default: the price of `input`
+    cache_write_5m = 1.75              # default: the price of `input`
+    cache_write_1h = 1.75              # default: the price of `cache_write_5m`
+    window = 200000                    # context window in tokens; default: the bundled table's.
+                                       # A model with only a window keeps the table's prices
 
-    input_audio = 40                   # also output_audio, cache_read_audio, and the same of image and video: left
-                                       # out, pictures cost what text does, and what sound costs is not known
+    input_audio = 40                   # also output_audio, cache_read_audio, and the same for image and video.
+                                       # Defaults: images cost the same as text, audio has no known price
 
     [[models."gpt-5.3-codex-spark".tiers]]
     above = 272000                     # prompts longer than this pay these rates for every token
@@ -25,14 +25,14 @@ It is TOML, by default `prices.toml` in the folder where this platform keeps set
     output = 21
 
     [[models."gpt-5.3-codex-spark".from]]
-    date = 2026-12-01                  # calls from this day on, in UTC, pay these rates: introductory prices end
+    date = 2026-12-01                  # calls from this day on (UTC) pay these rates: introductory prices end
     input = 2.5
     output = 20
 
-    [terms]                            # what calls cost beside the usual, by the word their records have for it
-    fast = 6                           # every price of a token times that
-    web_search = 0.01                  # dollars of a search the provider makes
-    code_execution = 0.004             # dollars of a piece of code it runs
+    [terms]                            # surcharges, by the name that the records use
+    fast = 6                           # factor on every token price
+    web_search = 0.01                  # dollars per search made by the provider
+    code_execution = 0.004             # dollars per code execution by the provider
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ _MODEL_KEYS = (*_RATE_KEYS, *_MEDIA_KEYS, "tiers")
 
 
 class PriceFileError(InspectorError):
-    """A price file cannot be used; the message is one line that says where, what and what would be right."""
+    """An unusable price file; the one-line message names the place, the wrong value and the valid ones."""
 
     advice = "mend or remove the price file"
 
 
 @dataclass(frozen=True)
 class PriceFile:
-    """What a price file says.
+    """Contents of a price file.
 
     Attributes:
-        path: The file; None when there is none.
+        path: The file; None if there is none.
         models: Rates by model name in lower case.
-        aliases: Model names by the name they stand in for, both in lower case.
+        aliases: Model name by alias, both in lower case.
         windows: Context windows in tokens by model name in lower case.
-        factor: What every price is multiplied by.
-        terms: Factors of terms by their word in lower case, and dollars of a `web_search` and a `code_execution`.
-        date: Day the file was last changed, empty when there is none.
+        factor: Factor on every price.
+        terms: Factors by name of the term in lower case, and dollars per `web_search` and `code_execution`.
+        date: Day of the file's last change, empty if there is none.
     """
 
     path: Path | None = None
@@ -90,7 +90,7 @@ class PriceFile:
 
 
 def default_price_file() -> Path:
-    """Where a price file is looked for when none is named."""
+    """Return the path of the default price file."""
     return platformdirs.user_config_path(APPLICATION) / "prices.toml"
 
 
@@ -98,7 +98,7 @@ def read_price_file(path: Path | None = None) -> PriceFile:
     """Read a price file; without a path the default one, which need not exist.
 
     Raises:
-        PriceFileError: The named file does not exist, is not TOML, or holds a value no price can have.
+        PriceFileError: The named file does not exist, is not TOML, or has an invalid price.
     """
     if path is None and not is_file(default_price_file()):
         return PriceFile()
@@ -116,7 +116,7 @@ def read_price_file(path: Path | None = None) -> PriceFile:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Turns decoded TOML into rates, and says which file a wrong value is in."""
+    """Converts decoded TOML to rates; errors name the file."""
 
     path: Path
 

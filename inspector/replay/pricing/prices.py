@@ -1,7 +1,7 @@
-"""What calls cost: the user's own prices first, then the bundled table, by the model and the date of each call.
+"""Look up the price of each call by model and date: the user's price file first, then the bundled table.
 
-No multiplier is written down here: what a cache read or write costs beside uncached input differs between models and
-over time, and always comes from the prices.
+No multiplier is hard-coded: the ratio of cache prices to input prices differs between models and over time, and always
+comes from the prices.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from inspector.replay.pricing.bundled_prices import ListedModel
 
 SPEED, TIER, PROCESSING, BATCH = "speed", "service_tier", "processing", "batch"
-"""What the bundled table calls what a price depends on, and the one tier that is a way of processing there."""
+"""Keys of a price's context in the bundled table, and the tier that the table lists under processing."""
 
 FAST = "fast"
-"""The speed that gateways write behind a model's name: `anthropic/claude-opus-4.8-fast`."""
+"""The speed that gateways append to a model's name: `anthropic/claude-opus-4.8-fast`."""
 
 UNNAMED: Final = "no price: the session does not name its model"
 
@@ -47,7 +47,7 @@ _DAY = 86_400
 
 
 class _Found(NamedTuple):
-    """The name a model goes by after aliases, its own price, and the table's."""
+    """A model's name with aliases resolved, its rates in the price file, and its entry in the table."""
 
     name: str
     own: DatedRates | None
@@ -56,14 +56,14 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Pricing:
-    """Prices as this user sees them.
+    """Price lookup with the user's settings.
 
     Attributes:
         own: The user's price file.
-        factor: What every price is multiplied by: 0.5 for a batch at half price.
-        model: Price every call as this model, whatever was recorded; None to use each call's own.
-        given: Price every call at these rates, whatever its model; None to look rates up.
-        today: The time calls without one are priced at, seconds since the epoch.
+        factor: Factor on every price, such as 0.5 for a batch at half price.
+        model: Price every call as this model; None to use each call's recorded model.
+        given: Price every call at these rates, regardless of its model; None to look rates up.
+        today: Time assumed for calls without one, seconds since the epoch.
     """
 
     own: PriceFile = field(default_factory=PriceFile)
@@ -82,13 +82,13 @@ class Pricing:
         model: str | None = None,
         rates: Rates | None = None,
     ) -> Pricing:
-        """Prices with the user's price file: the named one, or the one in the settings folder where it exists.
+        """Load prices with the named price file, or the default one if it exists.
 
         Args:
-            price_file: A price file; `inspector.replay.pricing.price_file` describes it.
-            factor: A further factor on every price, beside the file's own.
+            price_file: A price file, as described in `inspector.replay.pricing.price_file`.
+            factor: A further factor on every price, in addition to the file's.
             model: Price every call as this model.
-            rates: Price every call at these rates, whatever its model.
+            rates: Price every call at these rates, regardless of its model.
 
         Raises:
             PriceFileError: The price file cannot be used.
@@ -97,12 +97,12 @@ class Pricing:
         return cls(own=own, factor=factor * own.factor, model=model, given=rates)
 
     def rates(self, model: str, time: float | None = None, terms: str = "") -> Rates | None:
-        """The rates of a model at a time, without the factor; None where nothing knows its price.
+        """Return a model's rates at a time, without the factor; None if it has no price.
 
         Args:
             model: The name as recorded.
             time: Seconds since the epoch; None or NaN for today.
-            terms: What a call is billed by besides, as `BillingTerms.code` has it. Rates that are given hold for all.
+            terms: Billing terms, in the format of `BillingTerms.code`. Given rates ignore them.
         """
         name, own, listed = self._found(model)
         if listed is None and (own is None or not own.later):
@@ -120,7 +120,7 @@ class Pricing:
         return self._known[key]
 
     def _under(self, terms: BillingTerms, own: Rates | None, listed: ListedModel | None, moment: float) -> Rates | None:
-        """The rates under some terms: those of the table where it has any, else the usual ones times a factor."""
+        """Return the rates under some terms: the table's if listed, otherwise the standard rates times a factor."""
         asked = ((SPEED, terms.speed), (TIER, terms.tier), ("", terms.region))
         context, factor, unpriced = {}, 1.0, []
         usual = own if own is not None or listed is None else listed.rates(moment)
@@ -145,7 +145,7 @@ class Pricing:
         return self._with_uses(rates if factor == 1 else rates.times(factor), terms, unpriced)
 
     def _with_uses(self, rates: Rates, terms: BillingTerms, unpriced: list[str]) -> Rates:
-        """Rates with what a call pays besides for a provider's own tools, and for tokens that are no text."""
+        """Add the charges for a provider's own tools and for media tokens."""
         per_call = rates.per_call
         search = SEARCH_PRICES.get(rates.provider) if rates.web_search is None else rates.web_search
         uses = (
@@ -170,12 +170,12 @@ class Pricing:
         times: NDArray[np.float64],
         terms: Sequence[str] | Categorical | None = None,
     ) -> CallRates:
-        """The rates of every call, to price any number of replays of the same calls.
+        """Look up the rates of every call, to price any number of replays of the same calls.
 
         Args:
             models: Per call, the model's name as recorded.
             times: Per call, seconds since the epoch, NaN where unknown.
-            terms: Per call, what it is billed by besides, as `BillingTerms.code` has it; the usual where not given.
+            terms: Per call, its billing terms in the format of `BillingTerms.code`; standard terms by default.
         """
         names, code = Categorical.of(models)
         said, said_code = Categorical.of(["" for _ in code] if terms is None else terms)
@@ -195,16 +195,16 @@ class Pricing:
         return CallRates.of(rates, index.astype(np.int32), self.factor)
 
     def provider(self, model: str) -> str:
-        """Who serves the model at these prices: `anthropic`, `openai`, `aws`; empty when unknown."""
+        """Return the provider at these prices: `anthropic`, `openai`, `aws`; empty if unknown."""
         _, own, listed = self._found(model)
         if own is not None:
             return own.first.provider
         return listed.provider if listed else ""
 
     def priced_as(self, model: str) -> str:
-        """The other name a model has in the prices: `gpt-5` for `gpt-5-codex`; empty where it has its own or none.
+        """Return the different name a model is priced under: `gpt-5` for `gpt-5-codex`; empty if there is none.
 
-        Empty too where every call is priced as one model, or at given rates: then nobody takes it for its own.
+        Also empty if all calls are priced as one model or at given rates, because the user chose these.
         """
         if self.given is not None or self.model is not None:
             return ""
@@ -214,22 +214,22 @@ class Pricing:
         return other if mine not in its else ""
 
     def own_window(self, model: str) -> int | None:
-        """The context window in tokens that the user's price file gives a model; None where it gives none."""
+        """Return a model's context window in tokens from the user's price file, or None."""
         name = self._found(model).name
         return next((self.own.windows[way] for way in _ways_to_write(name) if way in self.own.windows), None)
 
     def listed_window(self, model: str) -> int | None:
-        """The context window in tokens that the table lists for a model; None where it lists none."""
+        """Return a model's context window in tokens from the bundled table, or None."""
         name = self._found(model).name
         listed = listed_model(name) if name else None
         return None if listed is None else listed.window
 
     def unknown(self, models: Iterable[str]) -> tuple[str, ...]:
-        """The models among these that have no price, each once, in the order they come."""
+        """Return the distinct models without a price, in order."""
         return tuple(model for model in dict.fromkeys(models) if self.rates(model) is None)
 
     def advice(self, models: Iterable[str]) -> str:
-        """One line on what to do about models without a price on a command line; empty where every model has one."""
+        """Return one line on how to add prices for models without one, from the command line; empty if all have one."""
         reason = self.lacking(models)
         if not reason:
             return ""
@@ -239,7 +239,7 @@ class Pricing:
         return f"{reason}; name a model or rates with --model or --rates, or add it to {path}"
 
     def lacking(self, models: Iterable[str]) -> str:
-        """Which models have no price, in a line without what to do; empty where every model has one."""
+        """Return one line that names the models without a price; empty if all have one."""
         unknown = self.unknown(models)
         if not unknown:
             return ""
@@ -254,7 +254,7 @@ class Pricing:
 
     @property
     def source(self) -> str:
-        """Where the prices come from and how recent they are, in a few words for people."""
+        """Source and date of the prices, in a few words."""
         parts = [f"{self.own.path} of {self.own.date}"] if self.own.path else []
         given = self.given
         if given is None:
@@ -297,11 +297,11 @@ class Pricing:
 
 
 def _is_called_fast(name: str, listed: ListedModel) -> bool:
-    """Whether a name asks for a model's fast mode, and the model found for it is listed without."""
+    """Return True if a name requests fast mode and the model found for it is listed without."""
     return parse_model_name(name).name.endswith(f"-{FAST}") and FAST not in listed.model
 
 
 def _ways_to_write(name: str) -> tuple[str, ...]:
-    """A model's name as recorded, and with less and less around it."""
+    """Return a model's name as recorded, then with affixes removed step by step."""
     parts = parse_model_name(name)
     return name, parts.as_served, parts.name

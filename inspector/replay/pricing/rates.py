@@ -1,7 +1,7 @@
-"""What tokens cost: the rates of a model on a day, and many calls priced at once.
+"""Token rates of a model on a day, and prices of many calls at once.
 
-Tiers are cliffs, as providers bill them: a prompt longer than a tier's start pays that tier's rates for every one of
-its tokens and for its output.
+Tiers are cliffs, as providers bill them: a prompt longer than a tier's start pays that tier's rates for all of its
+tokens and its output.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 GIVEN_RATES = "given rates"
-"""Names the model of rates that were given as numbers."""
+"""Model name of rates given as numbers."""
 
 TOKENS_PER_PRICE = 1_000_000
 _NO_TIER = np.iinfo(np.int64).max
@@ -38,7 +38,7 @@ class RateRow(NamedTuple):
 
 
 class MediaRate(NamedTuple):
-    """What a million tokens cost that are no text.
+    """Price of a million media tokens.
 
     Attributes:
         kind: `audio`, `image`, `video`.
@@ -56,14 +56,14 @@ class Rates:
     """The rates of one model at one time, in dollars per million tokens.
 
     Attributes:
-        model: The model in the price table's words.
-        provider: Who serves it at these prices: `anthropic`, `openai`, `aws`; empty when unknown.
-        rows: One row for every length of prompt priced apart, shortest first; the first is for any prompt.
-        per_call: Dollars for the call itself, whatever its length.
-        media: Tokens that have a price of their own because they are no text.
-        web_search: Dollars of a search the provider makes; None where nothing says.
-        terms: What besides the usual these are the rates for, for people; empty for the usual.
-        unpriced: What of it nothing has a price for: the rates are those without it.
+        model: The model in the price table's terms.
+        provider: Provider at these prices: `anthropic`, `openai`, `aws`; empty if unknown.
+        rows: A row per tier of prompt length, shortest first; the first applies to any prompt.
+        per_call: Dollars for the call itself, at any length.
+        media: Prices of media tokens that differ from text.
+        web_search: Dollars per search made by the provider; None if unknown.
+        terms: Label of the billing terms; empty for standard terms.
+        unpriced: Billed items without a known price; the rates exclude them.
     """
 
     model: str
@@ -76,16 +76,16 @@ class Rates:
     unpriced: tuple[str, ...] = ()
 
     def times(self, factor: float) -> Rates:
-        """The same with every price of a token so many times as high."""
+        """Return these rates with every token price multiplied by a factor."""
         rows = tuple(RateRow(row.above, *(price * factor for price in row[1:])) for row in self.rows)
         media = tuple(each._replace(price=each.price * factor) for each in self.media)
         return replace(self, rows=rows, media=media)
 
     def media_price(self, kind: str, served: str) -> float | None:
-        """Dollars for a million tokens of a kind; None where that is not known.
+        """Return dollars per million tokens of a media kind; None if unknown.
 
-        Pictures without a price of their own cost what so many tokens of text do, as models that see have it, and so
-        does reading from a cache. Sound costs several times as much: its price is not known where nothing says it.
+        Images without a separate price cost the same as text, as vision models bill them, and so do cache reads of
+        media. Audio costs several times as much, so without a listed price it is unknown.
         """
         found = {(each.kind, each.served): each.price for each in self.media}
         known = found.get((kind, served))
@@ -94,11 +94,11 @@ class Rates:
         return known
 
     def text_price(self, served: str) -> float:
-        """What a million tokens of text cost in a short prompt: `input`, `cache_read` or `output`."""
+        """Return dollars per million text tokens in a short prompt: `input`, `cache_read` or `output`."""
         return {"input": self.input, "cache_read": self.cache_read, "output": self.output}[served]
 
     def at(self, prompt_tokens: float) -> RateRow:
-        """The row a prompt of so many tokens, cached ones included, is billed by."""
+        """Return the row that bills a prompt of this length, cached tokens included."""
         return next(row for row in reversed(self.rows) if row is self.rows[0] or prompt_tokens > row.above)
 
     @property
@@ -113,12 +113,12 @@ class Rates:
 
     @property
     def cache_write_5m(self) -> float:
-        """Input written to a cache that lives five minutes, for short prompts."""
+        """Input written to a five-minute cache, for short prompts."""
         return self.rows[0].cache_write_5m
 
     @property
     def cache_write_1h(self) -> float:
-        """Input written to a cache that lives an hour, for short prompts."""
+        """Input written to a one-hour cache, for short prompts."""
         return self.rows[0].cache_write_1h
 
     @property
@@ -128,28 +128,27 @@ class Rates:
 
     @property
     def tiers(self) -> tuple[RateRow, ...]:
-        """The rows for longer prompts, shortest first; empty where length makes no difference."""
+        """Rows for longer prompts, shortest first; empty if length makes no difference."""
         return self.rows[1:]
 
 
 class DatedRates(NamedTuple):
-    """A model's rates, and others that hold from some moments on.
+    """A model's rates, with later price changes.
 
     Attributes:
-        first: Those before all of these.
-        later: A moment in seconds since the epoch and the rates from then on, earliest first.
+        first: Rates before the first change.
+        later: Time of each change in seconds since the epoch and the rates from then on, earliest first.
     """
 
     first: Rates
     later: tuple[tuple[float, Rates], ...] = ()
 
     def at(self, moment: float) -> Rates:
-        """The rates at a moment."""
         return next((rates for start, rates in reversed(self.later) if moment >= start), self.first)
 
 
 class RateColumn(IntEnum):
-    """The columns of `CallRates.of_prompts`."""
+    """Columns of `CallRates.of_prompts`."""
 
     UNCACHED = 0
     CACHE_READ = 1
@@ -160,7 +159,7 @@ class RateColumn(IntEnum):
 
 
 class ServedPrompts(Protocol):
-    """Prompt tokens of every call by how they were served, int64; every token is in exactly one column."""
+    """Prompt tokens of every call by cache status, int64; every token is in exactly one column."""
 
     @property
     def uncached(self) -> NDArray[np.int64]:
@@ -174,23 +173,23 @@ class ServedPrompts(Protocol):
 
     @property
     def cache_write_5m(self) -> NDArray[np.int64]:
-        """Written to a cache of five minutes, or the provider's only kind."""
+        """Written to a five-minute cache, or to the provider's only kind."""
         ...
 
     @property
     def cache_write_1h(self) -> NDArray[np.int64]:
-        """Written to a cache of an hour."""
+        """Written to a one-hour cache."""
         ...
 
 
 @dataclass(frozen=True)
 class CallRates:
-    """The rates of every call of a session, looked up once, to price any number of replays of it.
+    """The rates of every call of a session, looked up once, to price any number of replays.
 
     Attributes:
-        rates: The distinct rates; None stands for a model without a price.
+        rates: The distinct rates; None for a model without a price.
         index: Per call, index into `rates`, int32.
-        factor: What every price is multiplied by.
+        factor: Factor on every price.
     """
 
     rates: tuple[Rates | None, ...]
@@ -202,7 +201,7 @@ class CallRates:
 
     @classmethod
     def of(cls, rates: tuple[Rates | None, ...], index: NDArray[np.int32], factor: float = 1.0) -> CallRates:
-        """Rates of calls, call i having `rates[index[i]]`."""
+        """Build the rates of calls; call `i` has `rates[index[i]]`."""
         tiers = max((len(entry.tiers) for entry in rates if entry), default=0)
         starts = np.full((len(rates), tiers), _NO_TIER, dtype=np.int64)
         rows: list[tuple[float, ...]] = []
@@ -218,7 +217,7 @@ class CallRates:
         return cls(rates, index, factor, table, np.array(first_row, dtype=np.int64), starts)
 
     def of_prompts(self, prompt: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Dollars a token, by the tier of each call's prompt; one row a call, its columns as `RateColumn` has them.
+        """Return dollars per token by the tier of each call's prompt: a row per call, columns as in `RateColumn`.
 
         Args:
             prompt: Per call, all prompt tokens.
@@ -234,7 +233,7 @@ class CallRates:
 
     @cached_property
     def is_least(self) -> NDArray[np.bool_]:
-        """Per call, whether it cost more than these rates say: something was asked for that has no known price."""
+        """True for calls with a billed item of unknown price: their cost is a lower bound."""
         more = np.array(
             [entry is not None and not LESS.issuperset(entry.unpriced) for entry in self.rates], dtype=np.bool_
         )
@@ -242,11 +241,11 @@ class CallRates:
 
     @cached_property
     def _of_calls(self) -> NDArray[np.float64]:
-        """Where no prompt's length makes a difference."""
+        """Rates if prompt length makes no difference."""
         return self._rows(self._first_row_of_calls)
 
     def _rows(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Rows of the table, each column of them in one piece: whoever prices goes through one after the other."""
+        """Return rows of the table with contiguous columns, because pricing reads column by column."""
         return np.take(self._table.T, rows, axis=1).T
 
     @cached_property
@@ -255,15 +254,15 @@ class CallRates:
 
     @cached_property
     def _starts_of_calls(self) -> NDArray[np.int64]:
-        """Per tier, where it starts for every call."""
+        """Start of each tier, a row per tier with a value for every call."""
         return np.ascontiguousarray(self._starts[self.index].T)
 
     def cost(self, served: ServedPrompts, output: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-        """Dollars of every call, float64, NaN where its model has no price.
+        """Return dollars of every call, float64, NaN where its model has no price.
 
         Args:
-            served: Per call, the tokens of its prompt by how they were served.
-            output: Per call, response tokens; left out for what the prompts alone cost.
+            served: Per call, prompt tokens by cache status.
+            output: Per call, response tokens; None to price the prompts alone.
         """
         uncached, read, write_5m, write_1h = (
             served.uncached,
@@ -284,7 +283,7 @@ class CallRates:
         return cost
 
     def read_and_other(self, served: ServedPrompts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Per call, dollars of a token that was read from the cache, and of one that was not, on average."""
+        """Return dollars per cache-read token, and per other prompt token on average, for each call."""
         uncached, write_5m, write_1h = served.uncached, served.cache_write_5m, served.cache_write_1h
         other = uncached + write_5m + write_1h
         rate = self.of_prompts(other + served.cache_read)
@@ -298,18 +297,18 @@ class CallRates:
 
 
 class RatesError(InspectorError, ValueError):
-    """Rates are written otherwise than `parse_rates` takes them; the message says how they are written."""
+    """Rates that `parse_rates` cannot parse; the message explains the format."""
 
     advice = "write dollars per million tokens: input/output"
 
 
 def parse_rates(text: str) -> Rates:
-    """Rates written as dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
+    """Parse rates in dollars per million tokens: `input/output`, or `input/output/cache read/cache write`.
 
-    What is left out costs what input costs.
+    Omitted rates equal input.
 
     Raises:
-        RatesError: The text is none.
+        RatesError: The text is not a valid rate.
     """
     try:
         given = [float(part.strip().removeprefix("$")) for part in text.split("/")]
@@ -326,5 +325,5 @@ def parse_rates(text: str) -> Rates:
 
 
 def format_rates(rates: Rates) -> str:
-    """Rates as `parse_rates` reads them."""
+    """Format rates for `parse_rates`."""
     return "/".join(f"{value:g}" for value in (rates.input, rates.output, rates.cache_read, rates.cache_write_5m))

@@ -1,7 +1,7 @@
-"""What terms of a call cost that the bundled table has no price for, each with where that is said and when it was read.
+"""Surcharges and discounts missing from the bundled table, each with its source and date.
 
-The user's price file comes before all of it: its `[terms]` has factors by the term's word, and `web_search` and
-`code_execution` in dollars.
+The user's price file overrides all of them: its `[terms]` has factors by term, and `web_search` and `code_execution` in
+dollars.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WEB_SEARCH = "web_search"
-"""Names in a price file what a search costs."""
+"""Key of a price file for the price of a web search."""
 
 WEB_SEARCHES = "web searches"
 
 CODE_EXECUTION = "code_execution"
-"""Names in a price file what it costs to have a piece of code run. Nothing else does: Anthropic bills the time of a
-container, beyond 1,550 free hours a month and not at all beside web searches, and no response says how long it ran
-(Anthropic, code execution tool, usage and pricing, 2026-09-04)."""
+"""Key of a price file for the price of a code execution, which has no other source.
+
+Anthropic bills container time, beyond 1,550 free hours a month and not at all alongside web searches, and no response
+reports how long it ran (Anthropic, code execution tool, usage and pricing, 2026-09-04).
+"""
 
 CODE_RUNS = "code execution"
 
 
 class Surcharge(NamedTuple):
-    """What a provider takes for a term.
+    """A provider's factor for a billing term.
 
     Attributes:
         provider: As the price table names it.
-        term: The term's word.
-        factor: What every price of a token is multiplied by.
-        applies: Whether it does, to a model by its name.
-        source: Where that is said, and when it was read.
+        term: The term.
+        factor: Factor on every token price.
+        applies: Predicate on the model's name.
+        source: Source, with the date it was read.
     """
 
     provider: str
@@ -50,7 +52,7 @@ def _is_from_4_6_on(model: str) -> bool:
     return any(version is not None and version >= (4, 6) for version in versions)
 
 
-def _is_any(model: str) -> bool:  # noqa: ARG001  the price of a batch does not depend on it
+def _is_any(model: str) -> bool:  # noqa: ARG001  the batch price does not depend on it
     return True
 
 
@@ -67,15 +69,16 @@ SURCHARGES = (
 )
 
 SEARCH_PRICES = {"anthropic": 0.01}
-"""Dollars of a web search by provider, for models the table has none for.
+"""Dollars per web search by provider, for models without a price in the table.
 
-Anthropic, pricing, web search tool: $10 for 1,000 searches (2026-09-04)."""
+Anthropic, pricing, web search tool: $10 for 1,000 searches (2026-09-04).
+"""
 
 LESS = frozenset({"batch", "flex"})
-"""Terms that are had for less: without a price for them, what a call cost is no more than is said."""
+"""Discounted terms: without a known price, the standard price is an upper bound."""
 
 
 def surcharge(provider: str, model: str, term: str) -> float | None:
-    """The factor of a term; None where nothing says one."""
+    """Return the factor of a term, or None if there is no entry."""
     found = (each for each in SURCHARGES if (each.provider, each.term) == (provider, term) and each.applies(model))
     return next((each.factor for each in found), None)
