@@ -1,4 +1,4 @@
-"""Claude Code: one JSON file of lines a session, one content block a line."""
+"""Read Claude Code sessions: one JSONL file per session, one content block per line."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ TELLING_FIELDS: dict[str, tuple[str, ...]] = {
     "system": ("parentUuid", "sessionId"),
     "worktree-state": ("sessionId",),
 }
-"""Types other than messages, each with the fields that tell it from another program's record of that type."""
+"""Non-message record types, with the fields that distinguish them from other programs' records."""
 
 CHAIN_FIELDS = ("parentUuid", "sessionId", "isSidechain")
-"""What every link of a conversation carries, of types that are not known yet, too."""
+"""Fields of every conversation record, including unknown types."""
 
 PRINTED = frozenset({"rate_limit_event", "result", "stream_event", "system"})
-"""Types beside messages that `claude -p --output-format stream-json` prints, all with a `session_id`."""
+"""Non-message types printed by `claude -p --output-format stream-json`, all with a `session_id`."""
 
 
 def _is_claude_code(record: dict[str, Any]) -> bool:
@@ -59,7 +59,7 @@ def _is_claude_code(record: dict[str, Any]) -> bool:
 
 
 class ClaudeCodeFormat(Format):
-    """Claude Code's session files, subagents' included."""
+    """Claude Code session files, including subagents."""
 
     name = "claude-code"
     title = "Claude Code"

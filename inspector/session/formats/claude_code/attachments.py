@@ -1,7 +1,7 @@
-"""Attachment records: what the program adds to the conversation by itself, as the text the model is sent.
+"""Convert attachment records, which the program adds to the conversation, to the text sent to the model.
 
-Claude Code wraps each in `<system-reminder>`; the wording here follows what recorded sessions and public transcripts
-show of it. Where a type is not known, its fields are listed: the length is then right to within a few words.
+Claude Code wraps each one in `<system-reminder>`; the wording here follows recorded sessions and public transcripts.
+For unknown types the fields are listed, so their length is correct to within a few words.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ NEVER_SENT = frozenset(
         "structured_output",
     }
 )
-"""Types that are for the program or its screen alone."""
+"""Types for the program or its screen only."""
 
 NOTICES = frozenset({"hook_error_during_execution", "hook_non_blocking_error", "hook_system_message"})
-"""Those of them that a person would want to see beside the conversation."""
+"""Types never sent that are still worth showing to the user."""
 
 BOOKKEEPING = frozenset(
     {"type", "toolUseID", "hookEvent", "timestamp", "durationMs", "exitCode", "displayPath", "origin"}
@@ -45,7 +45,7 @@ Attachment = dict[str, Any]
 
 
 class Typed(msgspec.Struct, gc=False):
-    """An attachment, as far as its type."""
+    """The type field of an attachment."""
 
     type: str | None = None
 
@@ -54,13 +54,13 @@ TYPE = msgspec.json.Decoder(Typed)
 
 
 def attachment_fields(raw: bytes) -> Attachment:
-    """The attachment object; empty when there is none."""
+    """Return the attachment object; empty if there is none."""
     value, _ = decode_json(raw)
     return value if isinstance(value, dict) else {}
 
 
 def attachment_type(raw: Raw) -> str:
-    """An attachment's type alone, without looking into the rest; empty where it has none."""
+    """Return only the type, without decoding the rest; empty if there is none."""
     try:
         return TYPE.decode(raw).type or ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -68,7 +68,7 @@ def attachment_type(raw: Raw) -> str:
 
 
 def is_sent(fields: Attachment) -> bool:
-    """Whether the model is sent anything for this attachment."""
+    """Return True if the attachment adds anything to the prompt."""
     kind = fields.get("type")
     if kind == "hook_success":
         return bool(fields.get("content")) and fields.get("hookEvent") in ("SessionStart", "UserPromptSubmit")
@@ -76,13 +76,13 @@ def is_sent(fields: Attachment) -> bool:
 
 
 def notice_text(fields: Attachment) -> str:
-    """What a person is shown of an attachment that is not sent."""
+    """Return the displayed text of an attachment that is not sent."""
     content = fields.get("content") or fields.get("stderr") or fields.get("blockingError") or ""
     return f"{fields.get('hookName', fields.get('type', 'notice'))}: {plain(content)}"
 
 
 def attachment_text(fields: Attachment) -> str:
-    """What the model is sent."""
+    """Return the text sent to the model."""
     kind = fields.get("type")
     template = TEMPLATES.get(kind) if isinstance(kind, str) else None
     body = template(fields) if template is not None else _listed(fields)
@@ -90,7 +90,7 @@ def attachment_text(fields: Attachment) -> str:
 
 
 def plain(value: object) -> str:
-    """A field as text: strings as they are, lists one item a line, text parts by their text, all else as JSON."""
+    """Convert a field to text: lists one item per line, text parts by their text, other values as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""From one line to its blocks, with their texts: the same for a line read first and for one read again."""
+"""Convert a line to blocks with their texts, on the first read and when reading it again."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NO_NAMES: dict[str, str] = {}
 def blocks_of_line(
     record: ClaudeCodeRecord, kind: RecordKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> Sequence[TextBlock]:
-    """The blocks of a line.
+    """Return the blocks of a line.
 
     Args:
-        record: The line, decoded.
-        kind: What it is to the conversation.
+        record: The decoded line.
+        kind: Its role in the conversation.
         line: Its bytes.
-        offset: Where they stand in the file.
-        tool_names: Names of the tools of known call ids, for results.
+        offset: Its byte offset in the file.
+        tool_names: Tool names by call id, for results.
     """
     if record.message is None:
         if kind in NO_BLOCKS:
@@ -67,7 +67,7 @@ def _block_of_part(
             return text_block(BlockKind.THINKING, "", origin, signature_characters=len(part.data or ""))
         case "image" | "document":
             return _media_block(part, origin)
-        # Tools that run at the provider have types of their own that end alike: server_tool_use, mcp_tool_use.
+        # Server-side tools have their own types with the same suffix: server_tool_use, mcp_tool_use.
         case str(name) if name.endswith("tool_use"):
             arguments = clean_text(bytes(part.input).decode(errors="replace")) or "{}"
             return text_block(
@@ -128,7 +128,7 @@ def _media_block(part: ContentBlock, origin: Origin) -> TextBlock:
 
 
 def _media(source: Source | None) -> tuple[Media, bytes, str]:
-    """What it is, its encoded bytes, and its text where it is a document of plain text."""
+    """Return the media type and size, the encoded bytes, and the text of a plain text document."""
     if source is None:
         return Media("", 0), b"", ""
     data = bytes(source.data)
@@ -159,7 +159,7 @@ def _record_without_message(record: ClaudeCodeRecord, kind: RecordKind, line: by
 
 
 def _system_text(line: bytes, subtype: str) -> str:
-    """A system record without text of its own: what it says about an error, else all of it."""
+    """Return the error details of a system record without text, or the whole record without them."""
     value, _ = lenient_json(line)
     fields = value if isinstance(value, dict) else {}
     for name in ("error", "hookErrors", "message"):
@@ -169,7 +169,7 @@ def _system_text(line: bytes, subtype: str) -> str:
 
 
 def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    """Images inside an attached file or a queued prompt."""
+    """Return the images of an attached file or queued prompt."""
     found = []
     content = fields.get("content")
     if isinstance(content, dict) and content.get("type") == "image" and isinstance(content.get("file"), dict):
@@ -181,10 +181,10 @@ def _attached_media(fields: dict[str, Any]) -> tuple[tuple[Media, ...], tuple[by
 
 
 def _raw_part(line: bytes, index: int, item: int | None = None) -> str:
-    """A part this version does not know, as JSON."""
+    """Return a part of unknown type as JSON."""
     value, _ = lenient_json(line)
     try:
-        part: Any = value["message"]["content"]  # type: ignore[index]  # whatever is not as expected is caught below
+        part: Any = value["message"]["content"]  # type: ignore[index]  # an unexpected structure is caught below
         part = part[index] if isinstance(part, list) else part
         if item is not None or part.get("type", "").endswith("tool_result"):
             part = part["content"] if item is None else part["content"][item]

@@ -1,4 +1,4 @@
-"""Compactions as Claude Code records them."""
+"""Read Claude Code's compaction records and conversation branches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def compaction_of(record: ClaudeCodeRecord, message: int, time: float | None) -> Compaction:
-    """What a boundary, full or partial, says.
+    """Build a compaction from a full or partial boundary record.
 
     Args:
         record: The boundary.
-        message: Index of the message that will follow it.
-        time: When it happened.
+        message: Index of the next message.
+        time: Time of the compaction.
     """
     metadata = record.compact_metadata or record.microcompact_metadata
     if metadata is None:
@@ -37,13 +37,13 @@ def compaction_of(record: ClaudeCodeRecord, message: int, time: float | None) ->
 
 
 def kept_messages(metadata: CompactMetadata | None, message_of: Callable[[str], int | None]) -> tuple[list[int], bool]:
-    """The messages a full compaction kept, in order, and whether all that it names are in this file.
+    """Return the messages that a full compaction kept, in order, and True if all of them are in this file.
 
-    A resumed session may begin with the boundary and name messages that stand in another file.
+    A resumed session may begin with the boundary and name messages in another file.
 
     Args:
-        metadata: What the boundary says.
-        message_of: Message index of a line by its uuid: -1 for a line that is no message, None for an unknown one.
+        metadata: The boundary's metadata.
+        message_of: Maps a line's uuid to its message index: -1 for a line without a message, None for an unknown uuid.
     """
     if metadata is None:
         return [], True
@@ -62,7 +62,7 @@ def kept_messages(metadata: CompactMetadata | None, message_of: Callable[[str], 
 
 
 def sends_kept_first(record: ClaudeCodeRecord) -> bool:
-    """Whether the kept messages are sent before the summary: they are anchored at the boundary itself then."""
+    """Return True if the kept messages precede the summary, i.e. they are anchored at the boundary."""
     metadata = record.compact_metadata
     if metadata is None:
         return False
@@ -75,11 +75,11 @@ NO_NODE = -1
 
 @dataclass
 class PromptTurn:
-    """What follows from one prompt until the next.
+    """The part of a conversation from one prompt to the next.
 
     Attributes:
-        before: The turn it continues, -1 for the first.
-        fork: The line it was typed after, -1 when unknown.
+        before: The preceding turn, -1 for the first.
+        fork: The line that the prompt follows, -1 if unknown.
     """
 
     before: int
@@ -92,8 +92,8 @@ class Branches:
 
     Attributes:
         nodes: Line number in this graph by uuid.
-        current: The turn of the last line of the conversation.
-        abandoned: Turns left behind.
+        current: The turn of the conversation's last line.
+        abandoned: Turns left by rewinding.
     """
 
     nodes: dict[str, int] = field(default_factory=dict)
@@ -104,11 +104,11 @@ class Branches:
     _prompts_after: dict[int, list[int]] = field(default_factory=dict)
 
     def node(self, uuid: str | None) -> int:
-        """The line's number, `NO_NODE` when it is unknown."""
+        """Return the line's number, `NO_NODE` if unknown."""
         return NO_NODE if uuid is None else self.nodes.get(uuid, NO_NODE)
 
     def add(self, uuid: str | None, parent: str | None, *, is_prompt: bool) -> int:
-        """Add a line; the turn it belongs to. Lines with an unknown parent belong to the current turn."""
+        """Add a line and return its turn. Lines with an unknown parent belong to the current turn."""
         parent_node = self.node(parent)
         turn = self._turn_of_node[parent_node] if parent_node >= 0 else self.current
         if is_prompt:
@@ -122,7 +122,7 @@ class Branches:
         return turn
 
     def go_to(self, turn: int) -> bool:
-        """Make `turn` the one the conversation is in; whether the set of abandoned turns changed."""
+        """Make `turn` the current one. Return True if the set of abandoned turns changed."""
         if turn == self.current:
             return False
         entered = self._turns[turn]
@@ -137,9 +137,9 @@ class Branches:
         return True
 
     def go_to_leaf(self, node: int) -> bool:
-        """Make the turn of a line the one that the conversation ends in; whether the set of abandoned turns changed.
+        """Make the turn of a line the last of the conversation. Return True if the set of abandoned turns changed.
 
-        A leaf that is noted late names a line that the conversation has gone on from: nothing changes then.
+        A leaf recorded late may name a line that the conversation has already continued; it changes nothing.
         """
         turn = self._turn_of_node[node]
         return turn != self.current and turn not in self._path() and self.go_to(turn)
@@ -156,7 +156,7 @@ class Branches:
         return frozenset(abandoned)
 
     def _path(self) -> set[int]:
-        """The turns that lead to the current one, itself included."""
+        """Return the current turn and all turns before it."""
         path = set()
         turn = self.current
         while turn >= 0:

@@ -1,4 +1,4 @@
-"""Where a line comes from: which thread, which session, and who wrote it."""
+"""Determine a line's thread, session and author."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ NOT_TYPED = (
     "[Request interrupted by user",
     "Caveat: The messages below",
 )
-"""Beginnings of plain user texts that the program wrote."""
+"""Prefixes of user messages written by the program."""
 
 
 class ClaudeCodeLineage:
     """Assigns lines to threads and sessions.
 
-    Inline subagent conversations are marked `isSidechain`: newer versions name the agent on every line, older ones
-    only link a line to its parent, so that a line without a parent in the same subagent begins a new thread. A file
-    whose own subject is a subagent (all its lines are marked) has its conversation in thread 0.
+    Inline subagent conversations are marked `isSidechain`. Newer versions name the agent on every line; older ones only
+    link a line to its parent, so a sidechain line without a parent starts a new thread. If the file is a subagent's own
+    (all lines are marked), its conversation is thread 0.
     """
 
     def __init__(self, own_id: str) -> None:
-        """Begin. `own_id` is the session's id where the file's name tells it, else empty.
+        """Initialize with the session id from the file name, empty if the name has none.
 
-        A name may lie: it counts from the first line on that has this id.
+        A file name can be wrong, so the id is used only after a line confirms it.
         """
         self._own_id = own_id
         self._is_confirmed = False
@@ -64,7 +64,7 @@ class ClaudeCodeLineage:
         self._summarised = ""
 
     def thread(self, record: ClaudeCodeRecord, parent_node: int, *, is_quiet: bool) -> int:
-        """The thread of a line."""
+        """Return the thread of a line."""
         agent = record.agent or record.parent_tool
         if self._home is None and not is_quiet and record.type in ("user", "assistant", "attachment"):
             self._home = (record.agent or "") if record.is_sidechain else ""
@@ -77,34 +77,32 @@ class ClaudeCodeLineage:
         return 0 if is_quiet else self._new_thread()
 
     def is_home_agent(self, record: ClaudeCodeRecord) -> bool:
-        """Whether the file is a subagent's own, and the line is of it."""
+        """Return True if the file is a subagent's own and the line belongs to that subagent."""
         return bool(self._home) and record.agent == self._home
 
     def place(self, thread: int, session: str) -> None:
-        """Remember the thread and the session of the line added to the graph last."""
+        """Store the thread and session of the line last added to the graph."""
         self._thread_of_node.append(thread)
         self._session_of_node.append(session)
 
     def is_main(self, node: int) -> bool:
-        """Whether a line of the graph is of the main conversation."""
         return self._thread_of_node[node] == 0
 
     def confirms(self, record: ClaudeCodeRecord) -> bool:
-        """Whether a line is the first that shows the file's name to be its session's id."""
+        """Return True for the first line that confirms the session id in the file name."""
         if self._is_confirmed or not self._own_id or record.session != self._own_id:
             return False
         self._is_confirmed = True
         return True
 
     def is_other(self, session: str) -> bool:
-        """Whether a line of this session was copied into the file, as far as its name tells so."""
+        """Return True if the session differs from the file's own, once that is confirmed."""
         return self._is_confirmed and bool(session) and session != self._own_id
 
     def origin(self, record: ClaudeCodeRecord, parent_node: int) -> str:
-        """The session that the line goes on from, the first time that this shows; empty otherwise.
+        """Return the session that the line continues, on its first occurrence; empty otherwise.
 
-        A file that was renamed does not say which session is its own, but a line of a session that goes on from another
-        one's line does.
+        A renamed file does not show its own session, but a line whose parent is in another session does.
         """
         if self._is_confirmed or parent_node < 0 or not record.session or record.session in self._origins:
             return ""
@@ -115,7 +113,7 @@ class ClaudeCodeLineage:
         return origin
 
     def is_inherited(self, record: ClaudeCodeRecord) -> bool:
-        """Whether a resume or fork copied the line from another session."""
+        """Return True if a resume or fork copied the line from another session."""
         if record.forked_from != EMPTY:
             return True
         if record.session in self._origins:
@@ -123,7 +121,7 @@ class ClaudeCodeLineage:
         return self.is_other(record.session or "")
 
     def note(self, record: ClaudeCodeRecord, builder: SessionBuilder) -> None:
-        """Take over what a line says of the whole session."""
+        """Record the session-wide data of a line: version, directory, id, title."""
         if record.version:
             builder.agent = f"Claude Code {record.version}"
         if not builder.working_directory and record.cwd and record.type == "user":
@@ -142,7 +140,7 @@ class ClaudeCodeLineage:
             self.take_summary(record.uuid, builder)
 
     def take_summary(self, leaf: str, builder: SessionBuilder) -> None:
-        """Take a summary for the title: it is of the session that holds the line it names, which may be another one."""
+        """Use a summary as the title once the line it names is in this file; it may belong to another session."""
         if leaf in self._summaries and builder.title == self._summarised:
             self._summarised = builder.title = self._summaries[leaf]
 
@@ -155,7 +153,7 @@ class ClaudeCodeLineage:
 
 
 def is_prompt(record: ClaudeCodeRecord) -> bool:
-    """Whether a line is a prompt that somebody typed, and so a place to which the conversation may be rewound."""
+    """Return True for a prompt typed by the user, to which the conversation can be rewound."""
     if record.type != "user" or record.message is None or record.is_meta or record.is_compact_summary:
         return False
     content = record.message.content
@@ -163,14 +161,14 @@ def is_prompt(record: ClaudeCodeRecord) -> bool:
 
 
 def is_injected(record: ClaudeCodeRecord) -> bool:
-    """Whether the program added a user line by itself."""
+    """Return True if the program generated a user line."""
     if record.type == "attachment":
         return attachment_fields(bytes(record.attachment)).get("type") != "queued_command"
     return bool(record.is_meta) or record.type == "system" or _plain_text(record).startswith(NOT_TYPED)
 
 
 def _plain_text(record: ClaudeCodeRecord) -> str:
-    """The text of a line that is nothing but one; empty for any other."""
+    """Return the text of a line with a single text; empty for any other."""
     content = record.message.content if record.message is not None else None
     if isinstance(content, list) and len(content) == 1:
         content = content[0].text if content[0].type == "text" else None
@@ -178,7 +176,7 @@ def _plain_text(record: ClaudeCodeRecord) -> str:
 
 
 def is_request(record: ClaudeCodeRecord) -> bool:
-    """Whether a line asks the model something, rather than telling what a tool returned."""
+    """Return True if a user line is a request rather than a tool result."""
     if record.type != "user" or record.message is None or record.is_meta:
         return False
     content = record.message.content
@@ -189,10 +187,10 @@ STARTING_TOOLS = frozenset({"Agent", "Task"})
 
 
 class Family:
-    """Notes the sessions that the lines of one speak of."""
+    """Collects links to the sessions mentioned in a session's lines."""
 
     def __init__(self, path: Path, builder: SessionBuilder) -> None:
-        """Begin with what the place of the file tells."""
+        """Initialize with the links implied by the file's path."""
         self._path = path
         self._builder = builder
         self._titles: dict[str, str] = {}
@@ -205,7 +203,7 @@ class Family:
             builder.title = self._described()
 
     def note_call(self, identifier: str, tool: str, arguments: str) -> None:
-        """A tool was called: remember what for, where it starts subagents."""
+        """Record a call that starts a subagent."""
         if tool in STARTING_TOOLS:
             given = mapping(json_in(arguments))
             self._titles[identifier] = string(given.get("description")) or string(given.get("subagent_type"))
@@ -214,12 +212,12 @@ class Family:
                 self._builder.link(SessionLink(LinkKind.SUBAGENT, known, None, identifier, self._titles[identifier]))
 
     def note(self, record: ClaudeCodeRecord, *, is_home_agent: bool, is_inherited: bool) -> None:
-        """Take what a line says.
+        """Record the links in a line.
 
         Args:
             record: The line.
-            is_home_agent: The file is the conversation of the subagent that the line is of.
-            is_inherited: It was copied from another session.
+            is_home_agent: The file is a subagent's own and the line belongs to that subagent.
+            is_inherited: The line was copied from another session.
         """
         if is_inherited:
             self._note_origin(record)
@@ -241,11 +239,11 @@ class Family:
             self._builder.link(SessionLink(LinkKind.SUBAGENT, started.agent, file, call, title))
 
     def file_of(self, agent: str, session: str) -> Path | None:
-        """Where a subagent's conversation stands, or would stand.
+        """Return the path of a subagent's file, which may not exist.
 
         Args:
-            agent: Its id.
-            session: The id of the session that started it, by which its folder is called though the file was renamed.
+            agent: The subagent's id.
+            session: Id of the parent session, which names the folder even if the session file was renamed.
         """
         name = f"agent-{agent}.jsonl"
         if not can_name_file(name):
@@ -253,7 +251,7 @@ class Family:
         parent = parent_file(self._path) or self._path
         beside = self._path.with_name(name)
         if parent != self._path:
-            return beside  # agents that agents start stand in the same folder
+            return beside  # subagents of subagents are in the same folder
         if exists(beside):
             return beside
         file = parent.with_suffix("") / SUBAGENTS / name
@@ -263,7 +261,7 @@ class Family:
         return file
 
     def _know(self, call: str) -> None:
-        """A call returned, or its subagent is named: what stood for it until then goes."""
+        """Remove the placeholder link of a call that returned or whose subagent id is now recorded."""
         if (running := self._running.pop(call, "")) != "":
             self._builder.links.pop((LinkKind.SUBAGENT, call, running), None)
 
@@ -285,14 +283,14 @@ class Family:
         self.note_origin(identifier)
 
     def note_origin(self, identifier: str) -> None:
-        """The session goes on from another one."""
+        """Link the session that this one continues."""
         if can_name_file(identifier) and identifier not in self._origins:
             self._origins.add(identifier)
             origin = self._path.with_name(f"{identifier}.jsonl")
             self._builder.link(SessionLink(LinkKind.CONTINUED, identifier, origin))
 
     def _described(self) -> str:
-        """What stands beside a subagent's file: what it was started for, and what kind of agent it is."""
+        """Return a subagent's description or type from its metadata file."""
         try:
             beside = self._path.with_suffix(".meta.json").read_bytes()[:65_536]
         except OSError:

@@ -1,4 +1,4 @@
-"""Reading Claude Code session files."""
+"""Read Claude Code session files."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ NONE = -1
 
 
 class ClaudeCodeThread(Thread):
-    """Where the main conversation or one subagent's stands.
+    """State of the main conversation or of one subagent's.
 
     Attributes:
-        response: Message of the last response, -1 when the next one cannot continue it.
-        user: The user message that grows, -1 when a new one is due.
-        compactions: Those that wait for the first message after them.
+        response: Message of the last response, -1 if the next line cannot continue it.
+        user: The user message being extended, -1 if the next user line starts a new one.
+        compactions: Compactions waiting for their first message.
         awaits_summary: The context began with a boundary and has no summary yet.
-        kept_first: The summary belongs behind the messages that were kept.
+        kept_first: The summary follows the kept messages.
     """
 
     def __init__(self, builder: SessionBuilder, number: int) -> None:
-        """Begin a conversation with the given thread number."""
         super().__init__(builder, number)
         self.response = NONE
         self.user = NONE
@@ -53,17 +52,17 @@ class ClaudeCodeThread(Thread):
         self.kept_first = False
 
     def begin(self, cause: ContextCause, members: Iterable[int] = (), carried: int | None = None) -> OpenContext:
-        """Begin a new context, in which the next line begins a message."""
+        """Begin a new context; the next line starts a new message."""
         self.user = self.response = NONE
         return super().begin(cause, members, carried)
 
     def note_compaction(self, compaction: Compaction) -> None:
-        """Note a compaction, whose first message is still to come."""
+        """Add a compaction, to be completed by its first message."""
         self._builder.compactions.append(compaction)
         self.compactions.append(len(self._builder.compactions) - 1)
 
     def resolve_compactions(self, message: int) -> None:
-        """The first message after a compaction has come."""
+        """Set the first message of the pending compactions."""
         compactions = self._builder.compactions
         for index in self.compactions:
             compactions[index] = structs.replace(compactions[index], message=message)
@@ -72,7 +71,7 @@ class ClaudeCodeThread(Thread):
 
 @dataclass(slots=True)
 class ClaudeCodeResponse:
-    """Where a response's message and call are, and the length of everything visible in it."""
+    """Message and call of a response, and the length of its visible text."""
 
     message: int
     call: int
@@ -81,15 +80,15 @@ class ClaudeCodeResponse:
 
 
 class ClaudeCodeInterpreter(RecordInterpreter):
-    """Makes a session out of lines, in file order."""
+    """Builds a session from lines in file order."""
 
     decoder = DECODER
 
     def __init__(self, path: Path) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            path: The file. One that carries its session's id in its name tells which lines were copied from another.
+            path: The file. A session id in its name identifies lines copied from other sessions.
         """
         super().__init__()
         self._lineage = ClaudeCodeLineage(path.stem if UUID.fullmatch(path.stem) else "")
@@ -103,17 +102,15 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         self._tool_names: dict[str, str] = {}
         self._message_of_node = array("i")
         self._session_of_message: list[str] = []
-        self._turn_of_message = array("i")  # of messages that can be in the main conversation's context, else -1
+        self._turn_of_message = array("i")  # -1 for messages outside the main conversation's context
         self._compacted: list[tuple[OpenContext, int]] = []
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
         line, _ = DECODER.decode(record)
         return () if line is None else blocks_of_line(line, kind_of(line), record, origin.offset, {})
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         builder = self.builder
         line: ClaudeCodeRecord = record.value
         uuid = line.uuid or None
@@ -133,7 +130,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         blocks = [block for block, _ in made]
         thread = self._thread(line, kind)
         self._note_copies(line, thread, is_confirmed=is_confirmed)
-        # The root of a compacted conversation has no parent, but names the line that it continues.
+        # The root of a compacted conversation has no parent, but names the line it continues.
         turn = self._branches.add(
             uuid, line.parent or line.logical_parent, is_prompt=thread.number == 0 and is_prompt(line)
         )
@@ -152,7 +149,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._lineage.place(thread.number, line.session or "")
 
     def settle(self) -> None:
-        """Take up the runs beside the conversation, which have files of their own."""
+        """Update the side runs, which have their own files."""
         self._side_runs.note(self.builder)
 
     def _note_family(self, record: ClaudeCodeRecord, made: Sequence[TextBlock]) -> None:
@@ -164,7 +161,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         )
 
     def _note_copies(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, *, is_confirmed: bool) -> None:
-        """Mark what was read so far where a line shows that it was copied from another session."""
+        """Mark earlier messages as inherited if a line shows that they were copied from another session."""
         messages = self.builder.messages
         copied: Sequence[int] = ()
         if is_confirmed:
@@ -175,7 +172,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             self._family.note_origin(origin)
             copied = [index for index, session in enumerate(self._session_of_message) if session == origin]
         elif self._is_copy and is_request(record):
-            # A copy of a conversation is asked one thing behind all that was asked before.
+            # A copied conversation ends with one new request.
             copied = range(self._copied, len(messages))
             self._copied = len(messages)
         found = [index for index in copied if not messages[index].is_inherited]
@@ -185,7 +182,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
             thread.user = NONE
 
     def _follow_leaf(self, record: ClaudeCodeRecord) -> None:
-        """Go to the branch whose last line the program noted: a person went back to it and typed nothing yet."""
+        """Switch to the branch with the recorded last line: the user returned to it without typing."""
         node = self._branches.node(record.leaf)
         if node >= 0 and self._lineage.is_main(node) and self._branches.go_to_leaf(node):
             self._rewind(self._threads[0])
@@ -200,7 +197,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
     def _add_kind(
         self, record: ClaudeCodeRecord, kind: RecordKind, blocks: list[Block], thread: ClaudeCodeThread, turn: int
     ) -> int:
-        """Add a line's blocks to messages, calls and contexts; the message they went to, -1 for none."""
+        """Add a line's blocks to messages, calls and contexts; return the message index, -1 for none."""
         if kind is RecordKind.RESPONSE:
             return self._respond(record, blocks, thread, turn)
         if not blocks:
@@ -228,7 +225,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         )
 
     def _note_message(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, turn: int, index: int) -> int:
-        """Remember where a message that was just added comes from; its index."""
+        """Store the session and turn of a new message and return its index."""
         self._session_of_message.append(record.session or "")
         self._turn_of_message.append(turn if thread.number == 0 else NONE)
         return index
@@ -267,10 +264,10 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         return response.message
 
     def _continues(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, response: ClaudeCodeResponse) -> bool:
-        """Whether a line belongs to a known response with its id.
+        """Return True if a line continues a known response with its id.
 
-        Servers other than Anthropic's may repeat an id; only the thread's last response, or one whose request id is the
-        same, is continued.
+        Non-Anthropic servers may repeat an id, so only the thread's last response, or one with the same request id, is
+        continued.
         """
         request = record.request or ""
         if response.request and request and response.request != request:
@@ -338,7 +335,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         thread.note_compaction(compaction_of(record, len(self.builder.messages), record.time))
 
     def _clear(self, record: ClaudeCodeRecord, thread: ClaudeCodeThread, offset: int, line_number: int) -> None:
-        """Note a partial compaction. One that cleared no results clears nothing that has a block of its own."""
+        """Add a partial compaction, unless it cleared only attachments."""
         metadata = record.microcompact_metadata
         if metadata is not None and metadata.cleared_attachments:
             reason = "attachments that a partial compaction cleared are shown as sent"
@@ -361,7 +358,7 @@ class ClaudeCodeInterpreter(RecordInterpreter):
         return known.role in (Role.USER, Role.ASSISTANT) and not (known.is_synthetic or known.is_abandoned)
 
     def _rewind(self, thread: ClaudeCodeThread) -> None:
-        """Mark what the conversation left behind, and begin the context that the rest makes up."""
+        """Update the abandoned messages and begin a context with the remaining ones."""
         abandoned = self._branches.abandoned
         turns = self._turn_of_message
         for index, message in enumerate(self.builder.messages):

@@ -1,9 +1,9 @@
-"""The lines of a Claude Code session file, as far as they are read.
+"""Schema of the lines in a Claude Code session file, limited to the fields in use.
 
-What the fields mean was measured on some five hundred real sessions of versions 1.0 to 2.1; the project documents none
-of it. Fields that no reader needs are not named here, so that they are skipped without being decoded: above all most
-of `toolUseResult`, which repeats a result for the program's own screen, often many times larger than what the model was
-sent, and the subagent messages inside `progress` records, whose usage is not this conversation's.
+Field meanings were derived from about five hundred real sessions of versions 1.0 to 2.1; the project documents none of
+them. Unused fields are not declared, so they are skipped without decoding: most of `toolUseResult`, which repeats a
+result for display and is often many times larger than the text sent to the model, and the subagent messages in
+`progress` records, whose usage belongs to other conversations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EMPTY = Raw(b"")
 
 
 class Source(Struct, gc=False):
-    """Where an image or document has its data."""
+    """Data source of an image or document."""
 
     type: str | None = None
     media_type: str | None = None
@@ -29,7 +29,7 @@ class Source(Struct, gc=False):
 
 
 class ContentBlock(Struct, gc=False):
-    """One content block of a message, or one part of a tool result: every type's fields together."""
+    """A content block of a message or a part of a tool result, with the fields of all types."""
 
     type: str | None = None
     text: str | None = None
@@ -54,14 +54,14 @@ class CacheCreation(Struct, gc=False):
 
 
 class ServerToolUse(Struct, gc=False):
-    """How often tools of the API's own were used."""
+    """Use counts of server-side tools."""
 
     web_search_requests: int | None = None
     code_execution_requests: int | None = None
 
 
 class ReportedUsage(Struct, gc=False):
-    """`message.usage`, as the API reports it."""
+    """`message.usage` as reported by the API."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -75,20 +75,20 @@ class ReportedUsage(Struct, gc=False):
 
 
 class MissReason(Struct, gc=False):
-    """Why the prompt cache missed, as the API says where a client asks for it (`cache-diagnosis-2026-04-07`)."""
+    """Cause of a prompt cache miss, reported to clients that opt in (`cache-diagnosis-2026-04-07`)."""
 
     type: str | None = None
     missed: int | None = field(name="cache_missed_input_tokens", default=None)
 
 
 class ApiDiagnostics(Struct, gc=False):
-    """What the API says of a request besides answering it: no reason yet is a comparison that is not done."""
+    """API diagnostics of a request; no reason yet means that the comparison is not finished."""
 
     miss: MissReason | None = field(name="cache_miss_reason", default=None)
 
 
 class ApiMessage(Struct, gc=False):
-    """`message`: what was sent to the API or came from it."""
+    """`message`: an API request or response."""
 
     id: str | None = None
     role: str | None = None
@@ -99,7 +99,7 @@ class ApiMessage(Struct, gc=False):
 
 
 class PreservedSegment(Struct, gc=False):
-    """The messages a compaction kept, as the ends of their chain."""
+    """Messages kept by a compaction, as the first and last of a chain."""
 
     head: str | None = field(name="headUuid", default=None)
     anchor: str | None = field(name="anchorUuid", default=None)
@@ -107,7 +107,7 @@ class PreservedSegment(Struct, gc=False):
 
 
 class PreservedMessages(Struct, gc=False):
-    """The messages a compaction kept, one by one."""
+    """Messages kept by a compaction, as a list."""
 
     anchor: str | None = field(name="anchorUuid", default=None)
     uuids: list[str] | None = None
@@ -115,7 +115,7 @@ class PreservedMessages(Struct, gc=False):
 
 
 class CompactMetadata(Struct, gc=False):
-    """What a compaction, full or partial, says about itself."""
+    """Metadata of a full or partial compaction."""
 
     trigger: str | None = None
     tokens_before: int | None = field(name="preTokens", default=None)
@@ -128,7 +128,7 @@ class CompactMetadata(Struct, gc=False):
 
 
 class StartedSubagent(Struct, gc=False):
-    """What `toolUseResult` and `data` of `progress` records say of a subagent that a call started."""
+    """Subagent data in `toolUseResult` and in `data` of `progress` records."""
 
     agent: str | None = field(name="agentId", default=None)
     agent_type: Raw = field(name="agentType", default=EMPTY)
@@ -175,12 +175,12 @@ class ClaudeCodeRecord(Struct, gc=False):
 
     @property
     def time(self) -> float | None:
-        """Seconds since the epoch, None where the line has no time."""
+        """Seconds since the epoch, None if the line has no time."""
         return seconds_of_any(self.timestamp)
 
     @property
     def is_printed(self) -> bool:
-        """Whether the line is of the stream that a run without a screen prints."""
+        """True if the line is stream output of a run without a screen."""
         return self.session is None and self.printed_session is not None
 
 
@@ -188,7 +188,7 @@ DECODER = StructDecoder(ClaudeCodeRecord)
 
 
 SYNTHETIC_MODEL = "<synthetic>"
-"""The model name of messages that the program wrote itself."""
+"""Model name of messages written by the program."""
 
 QUIET = frozenset(
     {
@@ -216,36 +216,36 @@ QUIET = frozenset(
         "worktree-state",
     }
 )
-"""Types that are counted and not shown: the program's own bookkeeping."""
+"""Bookkeeping types, counted but not shown."""
 
 REPEATED = "(written again)"
-"""What lines are counted under that a later compaction or resume wrote once more."""
+"""Count name of lines repeated by a later compaction or resume."""
 
 QUIET_SYSTEM = frozenset({"bridge_status", "init", "stop_hook_summary", "turn_duration"})
-"""Subtypes of `system` that are counted and not shown."""
+"""Subtypes of `system` that are counted but not shown."""
 
 
 class RecordKind(Enum):
-    """What a line is to the conversation."""
+    """Role of a line in the conversation."""
 
     RESPONSE = auto()
-    """A block of a model's response."""
+    """A block of a model response."""
     SYNTHETIC = auto()
-    """A message in the model's place that the program wrote: shown, never sent."""
+    """A message written by the program in place of the model: shown, never sent."""
     USER = auto()
-    """Something the user side adds to the context: a prompt, a tool result, injected text."""
+    """User-side content added to the context: a prompt, a tool result, injected text."""
     SUMMARY = auto()
-    """The text that stands for a compacted conversation."""
+    """The summary that replaces a compacted conversation."""
     COMPACTION = auto()
     MICROCOMPACTION = auto()
     NOTICE = auto()
-    """Shown beside the conversation, never sent."""
+    """Shown, never sent."""
     QUIET = auto()
     """Counted only."""
 
 
 def kind_of(record: ClaudeCodeRecord) -> RecordKind:
-    """What a line is to the conversation; of unknown types it is a notice, so that they are seen."""
+    """Classify a line. Unknown types are notices, so that they are visible."""
     match record.type:
         case "assistant" if record.message is not None:
             synthetic = record.is_api_error or record.message.model == SYNTHETIC_MODEL
@@ -275,7 +275,7 @@ def _system_kind(record: ClaudeCodeRecord) -> RecordKind:
         case "microcompact_boundary":
             return RecordKind.MICROCOMPACTION
         case "local_command":
-            # Output of a local command is passed on to the model with the next prompt.
+            # The model receives the output of a local command with the next prompt.
             return RecordKind.USER
         case "stop_hook_summary" if bytes(record.hook_errors) not in (b"", b"[]", b"null"):
             return RecordKind.NOTICE
@@ -285,7 +285,7 @@ def _system_kind(record: ClaudeCodeRecord) -> RecordKind:
 
 
 def count_name(record: ClaudeCodeRecord) -> str:
-    """The name a line is counted under: its type, with the subtype of system records and the type of attachments."""
+    """Return a line's count name: its type plus the subtype of system records and the type of attachments."""
     if record.type is None:
         return "(no type)"
     if record.type == "attachment" and (kind := attachment_type(record.attachment)):

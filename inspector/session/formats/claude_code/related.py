@@ -1,8 +1,8 @@
-"""Which sessions belong together: subagents, the calls that started them, and sessions that go on from others.
+"""Find related sessions: subagents, the calls that started them, and continued sessions.
 
-A subagent's conversation stands in a file of its own, `<session>/subagents/agent-<id>.jsonl` or, in versions before
-2.1, `agent-<id>.jsonl` beside the session. The result of the call names the agent; while it runs, records of its
-progress do in some versions, and otherwise only the prompt it was started with.
+A subagent has its own file, `<session>/subagents/agent-<id>.jsonl` or, before version 2.1, `agent-<id>.jsonl` next to
+the session. The call's result names the agent. While it runs, some versions name it in progress records; others record
+only its prompt.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ SUBAGENTS = "subagents"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 COPIES = ("agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-")
-"""Beginnings of names of runs whose file is a copy of the parent's history, with a question behind it."""
+"""Name prefixes of run files that contain a copy of the parent's history and one new question."""
 
 
 def is_copy(path: Path) -> bool:
-    """Whether a file is the run of a summary or a side question: a copy of its parent, counted there."""
+    """Return True for a summary or side question run, which is counted in its parent session."""
     return path.name.startswith(COPIES)
 
 
 def parent_file(path: Path) -> Path | None:
-    """The session in whose folder of subagents a file lies; None where it lies in none."""
+    """Return the session that owns the subagent folder of a file; None if it is not in one."""
     for folder in path.parents:
         if folder.name == SUBAGENTS:
             session = folder.parent
@@ -43,29 +43,29 @@ def parent_file(path: Path) -> Path | None:
 
 
 RUNNING = "started with "
-"""How the identifier begins of a subagent whose own is not known yet."""
+"""Prefix of placeholder identifiers for subagents without a recorded id."""
 
 
 def running_identifier(prompt: str) -> str:
-    """What a subagent is called whose id is not known: something that tells its prompt from others."""
-    from hashlib import blake2b  # brings OpenSSL with it, which finding out what a file is need not wait for
+    """Return a placeholder identifier derived from the subagent's prompt."""
+    from hashlib import blake2b  # loads OpenSSL, which format detection does not need
 
     return RUNNING + blake2b(prompt.strip().encode(errors="replace"), digest_size=16).hexdigest()
 
 
 MOST_BYTES_TO_PROMPT = 1 << 20
-"""A first prompt stands within so much of a file."""
+"""Size limit for finding the first prompt."""
 
 MOST_FILES = 200
-"""Of the files of subagents, the newest are looked into."""
+"""Limit on the subagent files searched, newest first."""
 
 
 def locate(path: Path, identifier: str) -> Path | None:
-    """The newest file of a subagent that began with a prompt.
+    """Find the newest subagent file that begins with a given prompt.
 
     Args:
         path: The session that started it.
-        identifier: What `running_identifier` says of the prompt.
+        identifier: Placeholder from `running_identifier`.
     """
     if not identifier.startswith(RUNNING):
         return None
@@ -79,7 +79,7 @@ def locate(path: Path, identifier: str) -> Path | None:
 
 
 def _prompt_of(file: Path) -> str:
-    """What a subagent was asked first; empty where that cannot be read."""
+    """Return a subagent's first prompt; empty if it cannot be read."""
     try:
         with open_for_reading(file) as opened:
             data = opened.read(MOST_BYTES_TO_PROMPT)
@@ -98,18 +98,18 @@ FOLDER = "tool-results"
 PREVIEW = re.compile(r"<persisted-output>\s.{0,200}?Full output saved to:\s*(?P<path>[^\n]+)", re.DOTALL)
 
 MOST_BYTES_STORED = 1 << 26
-"""More of a file is not shown."""
+"""Size limit for displayed output."""
 
 
 def full_output(path: Path, text: str) -> FullOutput | None:
-    """The whole of a result whose preview a session holds; None for any other result.
+    """Return the full output behind a stored preview; None if the text is not a preview.
 
-    Of the path in the preview, only the names of the file and of its session are used: it is looked for where results
-    of sessions beside this one are kept.
+    Only the file and session names are taken from the preview's path; the file is looked up in the result folders next
+    to this session.
 
     Args:
         path: The session.
-        text: The result, as the model was sent it.
+        text: The result as sent to the model.
     """
     found = PREVIEW.match(text.lstrip())
     if found is None:
@@ -121,7 +121,7 @@ def full_output(path: Path, text: str) -> FullOutput | None:
     session = parent_file(path) or path
     file = session.with_suffix("") / FOLDER / name
     if folder not in ("", ".", "..") and not exists(file):
-        # A session that was renamed, or an early subagent's beside it: the folder keeps the session's own id.
+        # A renamed session, or an early subagent next to its session: the folder keeps the original session id.
         kept = session.with_name(folder) / FOLDER / name
         file = kept if exists(kept) else file
     try:
@@ -133,7 +133,7 @@ def full_output(path: Path, text: str) -> FullOutput | None:
 
 
 def _stored_text(data: bytes) -> str:
-    """The texts of a result kept as JSON: of its parts, one after the other; as it stands where it has none."""
+    """Return the texts of a JSON result, or the raw text if it has none."""
     value, _ = lenient_json(data)
     parts = value if isinstance(value, list) else [value]
     texts = [part if isinstance(part, str) else string(mapping(part).get("text")) for part in parts]

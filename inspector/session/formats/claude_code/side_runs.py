@@ -1,7 +1,7 @@
-"""Requests beside a session's conversation: runs that answer one question over a copy of it.
+"""Read side runs: requests outside a session's conversation that ask one question over a copy of it.
 
-Claude Code summarises, asks side questions and suggests prompts in runs of their own, whose files among the subagents'
-begin with a copy of the conversation. What stands behind the copy is billed, and no part of the session's own file.
+Claude Code runs summaries, side questions and prompt suggestions separately. Their files are in the subagent folder and
+begin with a copy of the conversation. The part after the copy is billed but not recorded in the session's own file.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ PURPOSES = dict(zip(COPIES, ("compaction", "side question", "prompt suggestion")
 
 
 class SideRuns:
-    """The runs in the folder of a session's subagents; each is read once, and again when its file has changed."""
+    """The side runs in a session's subagent folder; each file is read again only if it changed."""
 
     def __init__(self, path: Path, read: Callable[[Path], Session]) -> None:
-        """Begin; nothing is read yet.
+        """Initialize without reading.
 
         Args:
             path: The session.
-            read: Reads a run's file, marking what it copied as inherited.
+            read: Reads a run's file and marks copied messages as inherited.
         """
         self._folder = path.with_suffix("") / SUBAGENTS if parent_file(path) is None else None
         self._read = read
         self._known: dict[str, FileState] = {}
 
     def note(self, builder: SessionBuilder) -> None:
-        """Bring the session's side calls up to date with the runs there are."""
+        """Update the session's side calls from the run files."""
         if self._folder is None:
             return
         builder.beside[self._folder] = None

@@ -1,4 +1,4 @@
-"""What a response is billed for as Claude Code records it: tokens, terms, the reason of a cache miss."""
+"""Read the billing data of a response: tokens, terms and the reason for a cache miss."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from inspector.session.formats.claude_code.records import ClaudeCodeRecord, ReportedUsage
 
 PLACEHOLDER_VERSIONS = ((2, 1, 12), (2, 1, 29))
-"""From the first to the second version, `output_tokens` is what the API says when a response begins, 1 to 8."""
+"""First and last version that record `output_tokens` as reported when a response begins (1 to 8)."""
 
 PLACEHOLDER_LIMIT = 8
 
 HIGHEST_RATIO = 6.0
-"""More characters than this to a token and the count was not of the response: healthy ones have 1 to 5."""
+"""Limit of characters per token; healthy counts have 1 to 5. Above it, the count is a placeholder."""
 
 LEADING_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 def usage_of(reported: ReportedUsage | None) -> Usage | None:
-    """Reported usage as ours; None where there is none, or only zeros (servers that do not count say so like this).
+    """Convert reported usage; None if there is none or only zeros, which servers without token counting report.
 
-    Prompt tokens written to the cache without a lifetime count as five-minute ones, the API's default.
+    Cache writes without a lifetime count as 5-minute writes, the API's default.
     """
     if reported is None:
         return None
@@ -46,9 +46,9 @@ def usage_of(reported: ReportedUsage | None) -> Usage | None:
 
 
 def later(before: Usage | None, now: Usage | None) -> Usage | None:
-    """Of what two lines of one response report, what counts: the later, as long as it is not less.
+    """Return the later of two usage reports of a response, unless it is smaller.
 
-    Counts never fall from line to line in sound files; where one does, an interrupted stream wrote zeros.
+    Counts never decrease between lines of an intact file; if they do, an interrupted stream wrote zeros.
     """
     if before is None or now is None:
         return before or now
@@ -56,13 +56,13 @@ def later(before: Usage | None, now: Usage | None) -> Usage | None:
 
 
 def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_printed: bool = False) -> Usage:
-    """The usage, with its output marked where it cannot be the response's size.
+    """Mark the output count as a placeholder if it cannot be the response's size.
 
     Args:
         usage: As reported.
-        characters: Length of everything visible in the response.
+        characters: Length of the response's visible text.
         version: The program's version.
-        is_printed: It was printed by a run without a screen, which only ever says what the API does at the beginning.
+        is_printed: Printed by a run without a screen, which only reports the initial count.
     """
     is_placeholder = (
         is_printed
@@ -75,7 +75,7 @@ def with_placeholder_noted(usage: Usage, characters: int, version: str, *, is_pr
 
 
 def terms_of(record: ClaudeCodeRecord) -> str:
-    """What besides tokens sets a response's price, as `BillingTerms.code` writes it; empty where nothing is said."""
+    """Return the billing terms besides tokens as a `BillingTerms.code`; empty if none are reported."""
     reported = record.message.usage if record.message is not None else None
     if reported is None:
         return ""
@@ -86,12 +86,12 @@ def terms_of(record: ClaudeCodeRecord) -> str:
 
 @lru_cache(64)
 def _code(speed: str | None, tier: str | None, region: str | None, searches: int | None, runs: int | None) -> str:
-    """The code of terms, which nearly all responses of a session have in common."""
+    """Return the code of billing terms; nearly all responses of a session share one."""
     return BillingTerms(word_of(speed), word_of(tier), word_of(region), uses_of(searches), uses_of(runs)).code
 
 
 def miss_of(record: ClaudeCodeRecord) -> ReportedMiss | None:
-    """Why the cache missed, by the API's own account; None where it gives none."""
+    """Return the cache miss reason reported by the API; None if there is none."""
     diagnostics = record.message.diagnostics if record.message is not None else None
     miss = diagnostics.miss if diagnostics is not None else None
     return ReportedMiss(miss.type, miss.missed) if miss is not None and miss.type else None
@@ -106,5 +106,5 @@ def _is_placeholder_version(version: str) -> bool:
 
 
 def _count(value: int | None) -> int:
-    """A count of tokens. Interrupted streams leave null; a negative one would be nonsense."""
+    """Return a valid token count, 0 for null (interrupted streams) or out-of-range values."""
     return value if value is not None and 0 < value < 1 << 53 else 0

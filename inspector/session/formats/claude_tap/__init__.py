@@ -1,8 +1,8 @@
-"""claude-tap: requests of agents as its proxy recorded them, in a database, a compact bundle or lines.
+"""Read claude-tap: API requests recorded by its proxy, in a database, a compact bundle or JSON lines.
 
-Checked against liaohch3/claude-tap: `claude_tap/trace_store.py` (tables, schema 4), `compact_trace.py` (parts that are
-kept once), `proxy.py`, `sse.py` and `ws_proxy.py` (records, and how answers of streams are put together),
-`cursor_transcript.py` (what it makes of Cursor's transcripts).
+Checked against liaohch3/claude-tap: `claude_tap/trace_store.py` (tables, schema 4), `compact_trace.py` (deduplicated
+parts), `proxy.py`, `sse.py` and `ws_proxy.py` (records and assembly of streamed responses), `cursor_transcript.py`
+(conversion of Cursor's transcripts).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ TABLES: Mapping[str, frozenset[str]] = {
     "sessions": frozenset({"id", "started_at", "updated_at"}),
     "records": frozenset({"session_id", "record_index", "payload_json"}),
 }
-"""The tables, and columns of them, that every version of the database has."""
+"""Tables and columns common to all versions of the database."""
 
 
 class ClaudeTapFormat(Format):
-    """claude-tap's recordings."""
+    """claude-tap recordings."""
 
     name = "claude-tap"
     title = "claude-tap"

@@ -1,7 +1,7 @@
-"""claude-tap's database: a row a session, a row a record, and a row for every part of records that is kept once.
+"""Read claude-tap's database: one row per session, per record, and per deduplicated part.
 
-Rows are only added, but where claude-tap fills in what it learnt later. So a session that grows is read on from the
-rows that are known; where one of them changed, it is read anew.
+Rows are only appended, except that claude-tap completes some later. A growing session is therefore read incrementally,
+and from the start if a known row changed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from inspector.session.sqlite import Columns, Row
 
 RECORD, PART = "record", "part"
-"""Kinds of rows, as their names begin."""
+"""Prefixes of row names."""
 
 TITLE_CHARACTERS = 120
 
 
 class ShelvedRow(NamedTuple):
-    """Where the text of a row stands, were all texts one behind the other.
+    """Position of a row's text in the concatenation of all texts.
 
     Attributes:
-        start: Its first byte.
+        start: Offset of its first byte.
         row: The row's name.
     """
 
@@ -48,16 +48,15 @@ class ShelvedRow(NamedTuple):
 
 
 class Shelf:
-    """The texts of rows, each with a place of its own, so that what is in them has one too."""
+    """Concatenated row texts, which give every value an offset."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._places: list[ShelvedRow] = []
         self._start_of: dict[str, int] = {}
         self._end = 0
 
     def put(self, row: str, text: bytes) -> FileNode:
-        """The value in a row's text, at the place it has, or gets now."""
+        """Return the value in a row's text, appending the text on first use."""
         start = self._start_of.get(row)
         if start is None:
             start = self._start_of[row] = self._end
@@ -66,19 +65,19 @@ class Shelf:
         return FileNode(text, start)
 
     def name_of(self, origin: Origin) -> str:
-        """The name of what stands somewhere: of its row, and where in it."""
+        """Return the row name and the place inside the row for an origin."""
         place = self._places[bisect_right(self._places, origin.offset, key=lambda one: one.start) - 1]
         return f"{place.row} {origin.offset - place.start} {origin.length}"
 
 
 class TapRows(RowInterpreter):
-    """The rows of one session."""
+    """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            session: Its id; empty for the one that was written to last.
+            session: The session id; empty for the last one written.
         """
         super().__init__()
         self._session = session
@@ -92,10 +91,10 @@ class TapRows(RowInterpreter):
         self._known: list[int] = []
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now; those that are known are not looked into again.
+        """Read the current rows, parsing only the new ones.
 
         Raises:
-            RowsGoneError: The session is not there.
+            RowsGoneError: The session does not exist.
         """
         self._columns.clear()
         selector = Selector(connection, self._columns)
@@ -120,19 +119,18 @@ class TapRows(RowInterpreter):
         self._known = marks
 
     def settle(self) -> None:
-        """What was read has been taken already."""
+        """Do nothing: `read` already adds everything."""
 
     def name_of(self, origin: Origin) -> str:
-        """The name of a block's record."""
+        """Return the name of a block's record."""
         return self._shelf.name_of(origin)
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """What stands at a place in a row's text, by the place's name."""
+        """Return the bytes at a named place in a row's text."""
         kind, row, start, length = name.split(" ")
         selector = Selector(connection, self._columns)
         if kind == RECORD:
@@ -171,7 +169,7 @@ class TapRows(RowInterpreter):
             self.builder.diagnose("JSON nested too deeply", place, 0, skipped=True)
 
     def _part(self, selector: Selector, name: str, known: dict[str, FileNode | None]) -> FileNode | None:
-        """A part that is kept once; None where it is not there."""
+        """Return a deduplicated part; None if it is missing."""
         if name not in known:
             rows = _part_rows(selector, self._session, name) if " " not in name else []
             text = string(rows[0].get("payload_json")).encode(errors="replace") if rows else b""
@@ -184,7 +182,7 @@ def _part_rows(selector: Selector, session: str, name: str) -> list[Row]:
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """The sessions in a database, newest first; those in which nothing was recorded are left out."""
+    """List the sessions with records in a database, newest first."""
     selector = Selector(connection)
     counted = connection.execute("SELECT session_id, COUNT(*) FROM records GROUP BY session_id")
     filled = {name for name, _ in counted.fetchall()}
@@ -201,14 +199,14 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
 
 
 def _title(row: Row) -> str:
-    """The beginning of what was asked first, as claude-tap notes it."""
+    """Return the beginning of the first prompt, as stored by claude-tap."""
     text = string(row.get("summary_json"))
     summary = mapping(json_in(text)) if text.startswith("{") else {}
     return clean_string(summary.get("first_user"))[:TITLE_CHARACTERS]
 
 
 def _sessions(selector: Selector) -> list[Row]:
-    """The rows of all sessions, the one that was written to last first."""
+    """Return the rows of all sessions, last written first."""
     columns = ("id", "client", "started_at", "updated_at", "summary_json", "record_count")
     rows = [row for row in selector.rows("sessions", columns, "") if isinstance(row.get("id"), str) and row["id"]]
     written = [row for row in rows if row.get("record_count") != 0]

@@ -1,4 +1,4 @@
-"""Reading what claude-tap recorded: lines, and bundles in which what comes again is kept once."""
+"""Read claude-tap recordings: JSON lines, and bundles with deduplicated parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class TapInterpreter(RecordInterpreter):
-    """Makes a session out of records on lines."""
+    """Builds a session from records on lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,6 @@ class TapInterpreter(RecordInterpreter):
         self._log = ExchangeLog(self.builder)
 
     def add(self, record: Record) -> None:
-        """Take a record."""
         if not is_record(record.value):
             self.builder.record_counts["other"] += 1
             return
@@ -42,19 +41,17 @@ class TapInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
 
 class BundleInterpreter(DocumentInterpreter):
-    """Makes a session out of a bundle."""
+    """Builds a session from a bundle."""
 
     def __init__(self) -> None:
         super().__init__()
         self.builder.agent = "claude-tap"
 
     def take_document(self, document: Node) -> None:
-        """Take the whole bundle."""
         fields = document.fields()
         blobs = fields.fields_of("blobs")
         log = ExchangeLog(self.builder)
@@ -80,12 +77,11 @@ class BundleInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
 
 def tap_reader(path: Path, name: str) -> Reader:
-    """A reader for a session of a database, a bundle, or lines."""
+    """Return a reader for a database session, a bundle or JSON lines."""
     sample = Sample(Locator.of(path).file)
     if sample.is_database:
         return SqliteReader(path, name, TapRows(Locator.of(path).session))

@@ -1,4 +1,4 @@
-"""claude-tap's records: what tells them, the parts of them that are kept once elsewhere, and the exchanges in them."""
+"""Recognize claude-tap records, resolve their deduplicated parts and extract their exchanges."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ COMPACT = "__claude_tap_compact_record__"
 REFERENCE = "__claude_tap_blob_ref__"
 
 LONGEST_REFERENCE = 2_000
-"""In bytes; what is longer is no reference, and not parsed to see."""
+"""Limit in bytes; longer values are not parsed as references."""
 
 ASKED_FOR = "response.create"
-"""The kind of a request that goes through a web socket."""
+"""Type of a request over a WebSocket."""
 
 ERROR, FAILED = "error", "response.failed"
-"""The kinds of events that say that a request failed."""
+"""Event types of a failed request."""
 
 
 def is_bundle(value: object) -> bool:
-    """Whether a document is a bundle of records."""
+    """Return True for a bundle of records."""
     found = mapping(value)
     return BUNDLE in found and isinstance(found.get("records"), list)
 
 
 def is_record(value: object) -> bool:
-    """Whether a value is a record, whole or compact."""
+    """Return True for a full or compact record."""
     found = mapping(value)
     if COMPACT in found:
         return isinstance(found.get("record"), dict)
@@ -48,41 +48,46 @@ def is_record(value: object) -> bool:
 
 
 def reference_in(node: Node) -> str:
-    """The hash of the part that stands elsewhere; empty where a value is no reference."""
+    """Return the hash of a referenced part; empty if the value is not a reference."""
     if node.length > LONGEST_REFERENCE or REFERENCE.encode() not in (raw := node.raw()) or not raw.startswith(b"{"):
         return ""
     return string(mapping(mapping(node.value()).get(REFERENCE)).get("hash"))
 
 
 class LinkedNode:
-    """A value whose parts may stand elsewhere."""
+    """A value with parts that may be references."""
 
     def __init__(self, inner: Node, linked: Callable[[str], Node | None]) -> None:
-        """The value, and what gives a part by its hash; None for one that is not there."""
+        """Initialize, resolving the value itself if it is a reference.
+
+        Args:
+            inner: The value.
+            linked: Returns a part by its hash; None if it is missing.
+        """
         found = reference_in(inner)
         self._inner = (linked(found) or inner) if found else inner
         self._linked = linked
         self.offset, self.length = self._inner.offset, self._inner.length
 
     def value(self) -> Any:
-        """The value, in which parts that stand elsewhere are references."""
+        """Return the value, with nested references unresolved."""
         return self._inner.value()
 
     def raw(self) -> bytes:
-        """The same as JSON."""
+        """Return the value as JSON, with nested references unresolved."""
         return self._inner.raw()
 
     def fields(self) -> Fields:
-        """An object's fields; empty for anything else."""
+        """Return an object's fields; empty for other values."""
         return Fields({name: LinkedNode(node, self._linked) for name, node in self._inner.fields().items()})
 
     def items(self) -> list[Node]:
-        """An array's items; empty for anything else."""
+        """Return an array's items; empty for other values."""
         return [LinkedNode(node, self._linked) for node in self._inner.items()]
 
 
 def exchanges_in(record: Node) -> Iterator[HttpExchange]:
-    """The exchanges of a record, of which a web socket may have carried several."""
+    """Yield the exchanges of a record; a WebSocket may have carried several."""
     fields = record.fields()
     if COMPACT in fields:
         fields = fields.fields_of("record")
@@ -92,7 +97,7 @@ def exchanges_in(record: Node) -> Iterator[HttpExchange]:
     asked = [one for one in request.items_of("ws_events") if one.fields().value_of("type") == ASKED_FOR]
     answers = list(_answers(response.items_of("ws_events")))
     if len(asked) > 1 and answers:
-        # What was asked last may not have been answered; what was answered first, asked for in the record before.
+        # The last request may have no response, and the first response may belong to a request in the record before.
         spare = max(len(answers) - len(asked), 0)
         for request_node, events in zip_longest([*[None] * spare, *asked], answers):
             yield HttpExchange(address, request_node, None, headers, time, events or ())
@@ -104,9 +109,9 @@ def exchanges_in(record: Node) -> Iterator[HttpExchange]:
 
 
 def _answers(events: Sequence[Node]) -> Iterator[list[Node]]:
-    """The events of each answer. What comes behind its end and begins no other one is of no answer, and stands with it.
+    """Group events by response. Events after a response's end stay with it unless they begin another one.
 
-    One that fails is told to end twice: by an error, and by the response that failed.
+    A failed response ends twice: with an error event and with a failed response event.
     """
     answer: list[Node] = []
     ended = ""

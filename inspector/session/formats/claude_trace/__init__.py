@@ -1,7 +1,7 @@
-"""Logs of requests to a model's API and what was answered, one exchange a line, as claude-trace and proxies write them.
+"""Read API traffic logs with one exchange per line, written by claude-trace and proxies.
 
-Every request repeats the whole conversation (`apps/claude-trace/src/types.ts` in badlogic/lemmy). The address tells
-which API was asked; answers are JSON, or the events of a stream as they came.
+Every request repeats the whole conversation (`apps/claude-trace/src/types.ts` in badlogic/lemmy). The URL identifies
+the API. Responses are JSON or raw stream text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ClaudeTraceFormat(Format):
-    """Logs of requests, by lines or as one list."""
+    """API traffic logs, as lines or one list."""
 
     name = "claude-trace"
     title = "Request logs (claude-trace and proxies)"

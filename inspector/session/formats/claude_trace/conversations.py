@@ -1,4 +1,4 @@
-"""Conversations out of a log's requests, each of which repeats its own: the main one, small calls, and compactions."""
+"""Separate a log's requests into conversations: the main one, small side requests, and compactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Fields, Node
 
 CONTINUED = "This session is being continued from a previous conversation"
-"""How the message begins in which Claude Code sends its own summary."""
+"""First words of the message with Claude Code's compaction summary."""
 
 TITLE_CHARACTERS = 120
 
@@ -32,29 +32,28 @@ PURPOSES = (
     ("title", "title"),
     ("summarize this coding conversation", "summary"),
 )
-"""Words of the instructions of small requests, and what these are for."""
+"""Phrases in the instructions of small requests, with the purpose of the request."""
 
 OFF = "off"
-"""What a request asks for that does not speak of thinking."""
+"""Thinking setting of a request without one."""
 
 ASIDE = "is_aside"
-"""Says of a request that a program reads its answer by itself, however large the request is."""
+"""Marks a request, of any size, with a response meant for the program."""
 
 TELLING_CHARACTERS = 200
-"""So much of an answer in the first message of another conversation is a summary, no coincidence."""
+"""Length of response text that identifies a summary in another conversation's first message."""
 
 
 class TraceLog(RequestLog):
-    """Takes the requests of a log in order and fills a builder.
+    """Adds the requests of a log to a session in order.
 
     Attributes:
-        numbers: Numbers of conversations that are no small calls: first that of the main one.
+        numbers: Numbers for conversations that are not side requests, the main one's first.
     """
 
     counts_messages = False
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
         super().__init__(builder)
         self.numbers = self._numbered()
         self._has_main = False
@@ -63,11 +62,11 @@ class TraceLog(RequestLog):
         self._asides: dict[Digests, list[RequestThread]] = {}
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:
-        """What a message adds, whichever API's words it is in; what was made of a stream is in Anthropic's."""
+        """Return the messages of a value from any API; assembled streams are in Anthropic form."""
         return super().read(node if isinstance(node, MadeNode) else converse_node(node), about, names)
 
     def add_request(self, request: PlainConversation) -> None:
-        """Add a request: to a conversation, or beside all where a program made it for an end of its own."""
+        """Add a request to a conversation, or as a side request if the program made it for its own purpose."""
         purpose = _purpose_of(request) if request.response is not None else ""
         if request.about.get(ASIDE):
             self._add_aside(request)
@@ -91,7 +90,7 @@ class TraceLog(RequestLog):
             )
 
     def _add_aside(self, request: PlainConversation) -> None:
-        """Add a request whose answer a program reads: it may begin as a conversation does, and goes on with none."""
+        """Add a request with a response meant for the program; it continues no other conversation."""
         threads, self._threads_of_opening = self._threads_of_opening, self._asides
         try:
             super().add_request(request)
@@ -99,7 +98,7 @@ class TraceLog(RequestLog):
             self._threads_of_opening = threads
 
     def number_of(self, request: PlainConversation | None) -> int:
-        """The first conversation that is no small call beside one is the main one."""
+        """Return a conversation's number: 0 for the first one that is not a small side request."""
         is_main = not self._has_main and request is not None and not _is_small(request)
         return next(self.numbers) if is_main else self._next_other()
 
@@ -115,7 +114,7 @@ class TraceLog(RequestLog):
         return self._others
 
     def compacted(self, messages: list[PlainMessage]) -> RequestThread | None:
-        """The conversation whose last answer, the summary, the first message repeats; or the main one."""
+        """Return the conversation summarized in the first message: by its last response, or the main one by wording."""
         first = next((message for message in messages if message.role is Role.USER), None)
         if first is None:
             return None
@@ -130,7 +129,7 @@ class TraceLog(RequestLog):
         return None
 
     def append(self, thread: RequestThread, sent: PlainMessage, *, is_call: bool, is_repeated: bool = False) -> None:
-        """Add a message; note what was answered last, the title, and which message is a summary."""
+        """Add a message, and record the last response, the title, and a compaction's summary."""
         if sent.role is Role.ASSISTANT:
             self._said[thread.number] = "\n".join(
                 made.text for made in sent.blocks if made.block.kind is BlockKind.ASSISTANT_TEXT
@@ -149,13 +148,13 @@ class TraceLog(RequestLog):
 
 
 def _asked(sent: PlainMessage) -> str:
-    """The beginning of what a person says, which stands behind what programs add in tags."""
+    """Return the beginning of the user's text, skipping texts in tags inserted by programs."""
     texts = (made.text for made in sent.blocks if made.block.kind is BlockKind.USER_TEXT)
     return next((text[:TITLE_CHARACTERS] for text in texts if not text.lstrip().startswith("<")), "")
 
 
 def _purpose_of(request: PlainConversation) -> str:
-    """What a small request of one message is for, by the words Claude Code asks in; empty where they do not say."""
+    """Return the purpose of a small request with one message, by Claude Code's wording; empty if unknown."""
     if not _is_small(request) or len(request.messages) != 1:
         return ""
     if request.about.get("max_tokens") == 1:
@@ -166,19 +165,19 @@ def _purpose_of(request: PlainConversation) -> str:
 
 
 def _is_small(request: PlainConversation) -> bool:
-    """Whether a request is one of those that programs make beside a conversation: for a title, to ask for a quota."""
+    """Return True for a side request of a program, such as a title or quota request."""
     tools = request.tools.value() if request.tools is not None else None
     is_cheap = "haiku" in string(request.about.get("model")) or request.about.get("max_tokens") == 1
     return not tools and (is_cheap or bool(request.about.get(ASIDE)))
 
 
 def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any]) -> PlainConversation:
-    """The request in a body, with what was answered.
+    """Build a conversation from a request body and its response.
 
     Args:
-        body: The fields of what was asked.
-        response: The body of what was answered.
-        about: What is known of the request beside its body.
+        body: Fields of the request body.
+        response: The response body.
+        about: Request data outside the body.
     """
     asked = {"thinking": {"type": OFF}, **body.values_of("model", "max_tokens", *ASKED), **about}
     answer, reply = _answer(response) if response is not None else (None, {})
@@ -187,7 +186,7 @@ def conversation_of(body: Fields, response: Node | None, about: Mapping[str, Any
 
 
 def _answer(body: Node) -> tuple[Node | None, dict[str, Any]]:
-    """The message that was answered, and what stands beside it."""
+    """Return the response's message and its other fields."""
     value = body.value()
     if isinstance(value, str):
         answer = mapping(answer_of(value))

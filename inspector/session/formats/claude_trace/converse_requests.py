@@ -1,4 +1,4 @@
-"""Requests to the Converse API of Amazon Bedrock as requests of a log."""
+"""Parse logged requests to the Amazon Bedrock Converse API."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 STREAM = "/converse-stream"
 
 ENDINGS = ("/converse", STREAM)
-"""How the addresses end at which a model is asked."""
+"""URL suffixes of model requests."""
 
 MODEL = re.compile(r"/model/([^/]+)/converse")
-"""Where an address names the model, or the profile that leads to it."""
+"""Matches the model or inference profile in a URL."""
 
 
 def converse_request(
     body: Node, response: Node | None, path: str, about: Mapping[str, Any]
 ) -> PlainConversation | None:
-    """The request in a body, with what was answered; None where it has no messages of its own.
+    """Build a conversation from a request and its response; None if the request has no messages.
 
     Args:
-        body: What was asked.
-        response: What was answered: JSON, a string of it, or the text of a stream.
-        path: Where it went.
-        about: What is known of the request beside its body.
+        body: The request.
+        response: The response: JSON, a JSON string, or stream text.
+        path: URL path of the request.
+        about: Request data outside the body.
     """
     fields = body.fields()
     if "messages" not in fields:
@@ -59,7 +59,7 @@ def converse_request(
 
 
 def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
-    """The message that was answered, and what stands beside it."""
+    """Return the response's message and its other fields."""
     value = response.value()
     if isinstance(value, str):
         answer = answer_of(value)

@@ -1,4 +1,4 @@
-"""Exchanges with models' APIs, however a log holds them: each to the reader of its API, all in one session."""
+"""Dispatch logged exchanges to the readers of their APIs, building one session."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
 STEP = re.compile(r"/cursor/transcript/(.+)/turn/(\d+)/step/\d+$")
-"""Where claude-tap says that a step stands of a conversation of Cursor's: which, and in which turn."""
+"""Path that claude-tap gives to a step of a Cursor conversation, with conversation and turn."""
 
 REQUEST, UNANSWERED, OTHER = "request", "request without an answer", "other request"
 TOLD = "step of a transcript"
-"""Names under which exchanges are counted."""
+"""Count names of exchanges."""
 
 
 @dataclass(frozen=True)
 class HttpExchange:
-    """A request over HTTP and what was answered.
+    """An HTTP request and its response.
 
     Attributes:
-        address: Where it went, whole or without the host.
-        request: Its body, as JSON or a string of it; None where it has none.
-        response: The body of what was answered: JSON, a string of it, or the text of a stream.
-        headers: Of the request, by name; none but those that say what was asked for.
-        time: When it was, in any form.
-        events: What came instead of a body, through a web socket.
+        address: Its URL, with or without the host.
+        request: Its body, as JSON or a JSON string; None if it has none.
+        response: The response body: JSON, a JSON string, or stream text.
+        headers: Request headers by name, only the ones with request options.
+        time: Time of the request in any form.
+        events: WebSocket events in place of a response body.
     """
 
     address: str
@@ -61,10 +61,9 @@ class HttpExchange:
 
 
 class ExchangeLog:
-    """Takes exchanges in order and fills a builder. Requests that repeat their conversation are one."""
+    """Adds exchanges to a session in order, merging requests that repeat their conversation."""
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
         self._builder = builder
         self._messages = TraceLog(builder)
         self._items: ResponsesInterpreter | None = None
@@ -72,7 +71,7 @@ class ExchangeLog:
         self._turns: dict[str, str] = {}
 
     def add(self, exchange: HttpExchange) -> None:
-        """Take an exchange; one that asks for no answer of a model is counted."""
+        """Add an exchange; exchanges that are not model requests are only counted."""
         counts = self._builder.record_counts
         body = exchange.request and (inside_string(exchange.request) or exchange.request)
         path = exchange.address.partition("?")[0].rstrip("/")
@@ -103,9 +102,9 @@ class ExchangeLog:
             counts[OTHER] += 1
 
     def _add_step(self, exchange: HttpExchange, fields: Fields, conversation: str, turn: str) -> None:
-        """Add a step that was told after it happened, of which the record has what was asked in its turn alone.
+        """Add a step logged after the fact, with a record that contains only the messages of its turn.
 
-        Its time is when it was told of, and its tools are guessed from those that were called: neither is taken.
+        Its time (time of logging) and its tools (guessed from calls) are ignored.
         """
         told = self._told.setdefault(conversation, [])
         if self._turns.get(conversation) != turn:
@@ -119,7 +118,7 @@ class ExchangeLog:
 
 
 def _about(exchange: HttpExchange) -> dict[str, Any]:
-    """What is known of a request beside its body."""
+    """Return the request data outside the body."""
     about: dict[str, Any] = {"headers": exchange.headers} if exchange.headers else {}
     if exchange.time is not None:
         about["timestamp"] = exchange.time
@@ -127,7 +126,7 @@ def _about(exchange: HttpExchange) -> dict[str, Any]:
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a message, an item or an answer that is read again."""
+    """Return the blocks of a message, item or response that is read again."""
     record = unescaped(record)
     value = lenient_json(record)[0]
     if is_content(value):

@@ -1,4 +1,4 @@
-"""Requests to Google's Gemini API, and to Code Assist, which wraps them, as requests of a log."""
+"""Parse logged requests to the Gemini API and to Code Assist, which wraps them."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from inspector.session.json.nodes import Node
 
 ENDINGS = (":generateContent", ":streamGenerateContent")
-"""How the addresses end at which a model is asked."""
+"""URL suffixes of model requests."""
 
 MODEL = re.compile(r"/models/([^/:?]+)")
-"""Where an address names the model."""
+"""Matches the model in a URL."""
 
 JSON_ANSWERS = "application/json"
-"""The form of answers that programs ask for to read them by themselves (gemini-cli's `core/baseLlmClient.ts`)."""
+"""MIME type requested for responses meant for the program (gemini-cli's `core/baseLlmClient.ts`)."""
 
 
 def asks_google(body: object) -> bool:
-    """Whether a body asks for contents to be gone on with."""
+    """Return True if a body is a content generation request."""
     fields = mapping(body)
     return any("contents" in one for one in (fields, mapping(fields.get("request"))))
 
 
 def google_request(body: Node, response: Node | None, path: str, time: Any) -> PlainConversation | None:
-    """The request in a body, with what was answered; None where it is none.
+    """Build a conversation from a request and its response; None if it is not a content generation request.
 
     Args:
-        body: What was asked.
-        response: What was answered: JSON, a string of it, or the text of a stream.
-        path: Where it went.
-        time: When it was, in any form.
+        body: The request.
+        response: The response: JSON, a JSON string, or stream text.
+        path: URL path of the request.
+        time: Time of the request in any form.
     """
     outer = body.fields()
     inner = outer.fields_of("request")
@@ -61,7 +61,7 @@ def google_request(body: Node, response: Node | None, path: str, time: Any) -> P
 
 
 def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
-    """The message that was answered, and what stands beside it."""
+    """Return the response's message and its other fields."""
     value = response.value()
     if isinstance(value, str):
         answer = answer_of(value)
@@ -73,5 +73,5 @@ def _answer(response: Node) -> tuple[Node | None, dict[str, Any]]:
     reply = reply_of(answer_in(value))
     if candidate is None:
         return None, reply
-    # One that was stopped before it said anything is billed all the same.
+    # A response stopped before any output is still billed.
     return content_node(candidate.fields().get("content") or candidate), reply

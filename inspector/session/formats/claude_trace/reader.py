@@ -1,4 +1,4 @@
-"""Reading logs of requests."""
+"""Read API traffic logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TraceInterpreter(RecordInterpreter):
-    """Makes a session out of the exchanges of a log."""
+    """Builds a session from logged exchanges."""
 
     record_name = "an exchange"
 
@@ -30,7 +30,6 @@ class TraceInterpreter(RecordInterpreter):
         self._log = ExchangeLog(self.builder)
 
     def add(self, record: Record) -> None:
-        """Take an exchange."""
         if not is_exchange(record.value):
             self.builder.record_counts["other"] += 1
             return
@@ -49,17 +48,16 @@ class TraceInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
 
 def trace_reader(path: Path, name: str) -> Reader:
-    """A reader for a log, one exchange a line or all in one list."""
+    """Return a reader for a log with one exchange per line or all in one list."""
     return json_file_reader(path, name, TraceInterpreter)
 
 
 def _answer(response: Fields) -> Node | None:
-    """The body of what was answered: the text of its stream where there is one."""
+    """Return the response body, preferring the stream text."""
     if "body_raw" in response and isinstance(response["body_raw"].value(), str):
         return response["body_raw"]
     return response.get("body")

@@ -1,4 +1,4 @@
-"""What tells an exchange over HTTP from other JSON."""
+"""Recognize logged HTTP exchanges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ADDRESSES = ("/v1/messages", "/chat/completions", "api.anthropic.com", "bedrock-
 
 
 def is_exchange(record: Any) -> bool:
-    """Whether a record is a request over HTTP, answered or not."""
+    """Return True for an HTTP request with or without a response."""
     request = mapping(mapping(record).get("request"))
     address = string(request.get("url"))
     is_http = bool(address) and ("headers" in request or "method" in request or "body" in request)
@@ -19,6 +19,6 @@ def is_exchange(record: Any) -> bool:
 
 
 def request_body(record: Any) -> Any:
-    """What a request asked, which some programs write as a string; empty where it has no JSON body."""
+    """Return the request body, decoded if it is a JSON string; empty if it is not JSON."""
     body = mapping(mapping(record).get("request")).get("body")
     return mapping(json_in(body) if isinstance(body, str) else body)

@@ -1,7 +1,7 @@
-"""Cline, Roo Code and Kilo Code: a folder a task with two JSON documents, or the documents of Cline's SDK.
+"""Read Cline, Roo Code and Kilo Code: task folders with two JSON documents, or the documents of Cline's SDK.
 
-In VS Code a task's folder holds `api_conversation_history.json`, what is sent, and `ui_messages.json`, what is shown,
-in which usage stands. The SDK and the command line write `<id>.messages.json` and, beside it, `<id>.json`.
+In VS Code, a task folder holds `api_conversation_history.json` (the messages sent) and `ui_messages.json` (the messages
+displayed, with usage). The SDK and the command line write `<id>.messages.json` and `<id>.json`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 OWN_FIELDS = frozenset({"modelInfo", "metrics", "condenseParent", "condenseId", "truncationParent", "isSummary"})
-"""Fields of messages that only these programs write."""
+"""Message fields specific to these programs."""
 
 OWN_TEXT = re.compile(r"<environment_details>|\A<task>\n|\A\[[\w.-]+(?: for '[^\n]*')?\] Result:")
-"""What these programs add to what a person says."""
+"""Matches text that these programs add to user messages."""
 
 ABOUT = frozenset({"session_id", "started_at", "status", "messages_path"})
-"""What the document beside an SDK's messages has."""
+"""Fields of the metadata document of an SDK session."""
 
 EXTENSIONS = ("saoudrizwan.claude-dev", "rooveterinaryinc.roo-cline", "kilocode.kilo-code")
 
@@ -50,7 +50,7 @@ def _recognise_history(document: Any) -> str:
 
 
 def _recognise_beside(path: Path, words: str = "in its ") -> str:
-    """Only messages count there: documents that speak of one another would never come to an end."""
+    """Recognize a neighboring file by its messages only: documents that refer to each other would recurse forever."""
     try:
         reason = _recognise_history(Sample(path).only_value) if is_file(path) else ""
     except (SessionError, OSError):
@@ -66,12 +66,12 @@ def _has_own_text(message: dict[str, Any]) -> bool:
 
 
 def _is_shown(message: dict[str, Any]) -> bool:
-    """Whether this is a message for the person."""
+    """Return True for a display message."""
     return message.get("type") in ("say", "ask") and "ts" in message and "role" not in message
 
 
 class ClineFormat(Format):
-    """Task folders, and the SDK's documents."""
+    """Task folders and SDK documents of Cline and its forks."""
 
     name = "cline"
     title = "Cline, Roo Code, Kilo Code"
@@ -101,7 +101,7 @@ class ClineFormat(Format):
         tasks = [storage / extension / "tasks" for storage, extension in product(storages, EXTENSIONS)]
         data = os.environ.get("CLINE_DATA_DIR") or Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline") / "data"
         own = [Path(data) / "sessions", Path(data) / "tasks"]
-        # The folders that editors might have are many; those that are not there would only be in the way.
+        # List only existing editor folders; there are too many possible ones.
         return (*own, tasks[0], *(folder for folder in tasks[1:] if is_folder(folder)))
 
     def reader(self, path: Path) -> Reader:
@@ -110,7 +110,7 @@ class ClineFormat(Format):
         return task_reader(path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:
-        """Whether a file only tells about a session in another one."""
+        """Return True for a file that only describes a session stored in another file."""
         if not path.name.endswith(".json") or path.name.endswith(SDK_SUFFIX):
             return False
         history = history_of(path)

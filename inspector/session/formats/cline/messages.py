@@ -1,4 +1,4 @@
-"""From one message of a task to what it says."""
+"""Convert task messages to chat messages."""
 
 from __future__ import annotations
 
@@ -52,21 +52,21 @@ CALL = re.compile(rf"<(?P<tool>{'|'.join(TOOLS)})>(?P<body>.*?)</(?P=tool)>", re
 PARAMETER = re.compile(r"<(?P<name>\w+)>(?P<value>.*?)</(?P=name)>", re.DOTALL)
 
 LONG = re.compile(r"<(?P<name>content|diff|new_str|args)>(?P<value>.*)</(?P=name)>", re.DOTALL)
-"""Parameters that hold files, in which the same tag may stand: they end at the last one."""
+"""Parameters with file content, which may contain the same tag; they end at the last closing tag."""
 
 RESULT = re.compile(r"\[(?P<tool>[\w.-]+)(?: for '.*?')?\] Result:", re.DOTALL)
 
 BESIDE = ("<environment_details>", "<task_progress>")
-"""How texts begin that the program adds to what is said."""
+"""Prefixes of texts that the program adds to messages."""
 
 Part = dict[str, Any]
 
 
 def parts_with_calls(text: str, names: Iterator[str]) -> list[Part]:
-    """What a model said as content parts, its calls as calls.
+    """Split a model's text into content parts, with its XML tool calls as calls.
 
     Args:
-        text: What it said.
+        text: The text.
         names: Ids for the calls.
     """
     parts: list[Part] = []
@@ -92,9 +92,9 @@ def _parameters(body: str) -> dict[str, str]:
 
 
 def result_places(parts: Sequence[Any]) -> Iterator[tuple[int, str]]:
-    """Which text parts of a user's message are what a tool gave, with its name.
+    """Yield the indices of a user message's text parts that are tool results, with the tool's name.
 
-    A header stands before the text in the same part, or alone in the part before it.
+    The header precedes the result in the same part, or is a separate part before it.
     """
     tool = ""
     for place, part in enumerate(parts):
@@ -115,12 +115,12 @@ Called = Sequence[tuple[str, str]]
 
 
 def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called = ()) -> ChatMessage:
-    """What a message says.
+    """Convert a task message to a chat message.
 
     Args:
         message: The message.
-        place: Its index, from which calls without an id get one.
-        open_calls: The calls before it that have no result yet.
+        place: Its index, used to make ids for calls without one.
+        open_calls: Preceding calls without a result.
     """
     role = string(message.get("role"))
     if message.get("type") == "reasoning" and not role:
@@ -154,13 +154,13 @@ def chat_message(message: Mapping[str, Any], place: int = 0, open_calls: Called 
 
 
 def calls_in(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Ids and tools of the calls in a message that was read."""
+    """Return ids and tools of the calls in a converted message."""
     parts = objects(value.get("content"))
     return [(string(part.get("id")), string(part.get("name"))) for part in parts if part.get("type") == "tool_use"]
 
 
 def blocks_of_parts(message: Mapping[str, Any]) -> list[int]:
-    """How many blocks each part of a message's content is read as: calls in XML stand among what is said."""
+    """Return the number of blocks per content part; text with XML calls makes several."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     if message.get("role") != "assistant" or any(mapping(part).get("type") == "tool_use" for part in parts):
@@ -169,14 +169,14 @@ def blocks_of_parts(message: Mapping[str, Any]) -> list[int]:
 
 
 def _file_as_text(part: Any) -> Any:
-    """A file that was mentioned is sent with its content."""
+    """Replace a mentioned file by its content, which is sent."""
     if isinstance(part, dict) and part.get("type") == "file" and isinstance(part.get("content"), str):
         return {"type": "text", "text": part["content"]}
     return part
 
 
 def _with_calls(parts: list[Any], place: int) -> list[Any]:
-    """An answer with the calls it makes in XML, where it makes no others."""
+    """Extract XML calls from a response without native calls."""
     if any(isinstance(part, dict) and part.get("type") == "tool_use" for part in parts):
         return parts
     names: Iterator[str] = (f"call-{place}-{number}" for number in numbers())
@@ -188,7 +188,7 @@ def _with_calls(parts: list[Any], place: int) -> list[Any]:
 
 
 def _with_results(parts: list[Any], open_calls: list[tuple[str, str]]) -> list[Any]:
-    """A user's message with the results among its texts as results, each of the call that it answers."""
+    """Convert the results in a user message's texts to tool results, matched to their calls."""
     answered = {part.get("tool_use_id") for part in parts if isinstance(part, dict)}
     waiting = [call for call in open_calls if call[0] not in answered]
     made = list(parts)
@@ -201,16 +201,15 @@ def _with_results(parts: list[Any], open_calls: list[tuple[str, str]]) -> list[A
 
 
 def usage_of(metrics: Mapping[str, Any]) -> Usage | None:
-    """A message's metrics. Their input includes what a cache was read or written for.
+    """Convert a message's metrics, where the input includes cache reads and writes.
 
-    The rules are those of `sdk/packages/llms/src/providers/ai-sdk.ts` and
-    `apps/vscode/src/shared/messages/metrics.ts` in cline/cline.
+    Follows `sdk/packages/llms/src/providers/ai-sdk.ts` and `apps/vscode/src/shared/messages/metrics.ts` in cline/cline.
     """
     tokens = mapping(metrics.get("tokens"))
     read = count(metrics.get("cacheReadTokens")) or count(tokens.get("cached"))
     written = count(metrics.get("cacheWriteTokens"))
     prompt = count(metrics.get("inputTokens")) or count(tokens.get("prompt"))
-    # Versions that wrote what was not cached alone can be told only where that is less than the cached part.
+    # Some versions recorded only uncached input, detectable only if it is less than the cached part.
     uncached = prompt - read - written if prompt >= read + written else prompt
     output = count(metrics.get("outputTokens")) or count(tokens.get("completion"))
     return Usage(uncached=uncached, cache_read=read, cache_write_5m=written, output=output).unless_zero()

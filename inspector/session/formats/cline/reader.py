@@ -1,4 +1,4 @@
-"""Reading a task: its messages, and what the document beside them tells of them."""
+"""Read a task from its messages and the documents that describe them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def task_reader(opened: Path, name: str) -> Reader:
-    """A reader for a task, given its folder or any of its files."""
+    """Return a reader for a task, given its folder or any of its files."""
     path = history_of(opened)
     (about,) = tuple(SidecarFile(one) for one in beside(path))
     folder = path.resolve().parent.name
@@ -62,7 +62,7 @@ def task_reader(opened: Path, name: str) -> Reader:
 
 
 class ClineTask(DocumentInterpreter):
-    """Makes a session out of the messages of a task."""
+    """Builds a session from a task's messages."""
 
     def __init__(
         self,
@@ -70,12 +70,13 @@ class ClineTask(DocumentInterpreter):
         edits: Sequence[Edit] = (),
         next_left_out: tuple[int, int] | None = None,
     ) -> None:
-        """Begin.
+        """Initialize with the sidecar data.
 
         Args:
-            about: The document beside the messages.
-            edits: What was changed of them.
-            next_left_out: First and last index of the messages that the next request leaves out, by the tasks' index.
+            about: The document with display messages or metadata.
+            edits: Changes of messages.
+            next_left_out: First and last index of the messages omitted from the next request, according to the task
+                index.
         """
         super().__init__()
         self.builder.agent = "Cline"
@@ -94,7 +95,6 @@ class ClineTask(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         value = lenient_json(record)[0]
         if origin.locator == SYSTEM:
             return blocks_of_definition(value, record, origin.offset, origin.length, SYSTEM)
@@ -103,7 +103,6 @@ class ClineTask(DocumentInterpreter):
         return blocks_of_chat([chat_message(mapping(value))], origin)
 
     def take_document(self, document: Node) -> None:
-        """Take the messages."""
         fields = document.fields()
         model = self._describe(fields)
         if fields.get("system_prompt") is not None and isinstance(fields["system_prompt"].value(), str):
@@ -121,12 +120,12 @@ class ClineTask(DocumentInterpreter):
             name = string(value.get("role")) or string(value.get("type")) or "(no role)"
             self.builder.record_counts[name] += 1
             self._add(place, value, Origin(item.offset, item.length), requests.get(place), model)
-        # The index was written together with what is shown, or before it: a lesser range is an older one.
+        # The index is written with the display messages or before them, so a smaller range is outdated.
         is_newer = self._next_left_out is not None and self._next_left_out > (self._left_out or (-1, -1))
         self._change(ClineRequest(None, self._next_left_out) if is_newer else None, None)
 
     def _describe(self, fields: Fields) -> str:
-        """Take up what is said of the task; the model of messages that name none."""
+        """Record the task's metadata and return the default model."""
         about = mapping(self._about)
         details = mapping(about.get("metadata"))
         fork = mapping(details.get("fork"))
@@ -162,7 +161,7 @@ class ClineTask(DocumentInterpreter):
             self._hidden.setdefault(string(value.get(name)), []).extend(added)
 
     def _compact(self, value: Mapping[str, Any], said: ChatMessage, origin: Origin) -> int:
-        """Roo's own compactions: a summary begins anew, a marker hides what was tagged with its id."""
+        """Apply Roo's compactions: a summary begins a new context, a marker hides the messages tagged with its id."""
         (message,) = self._chat.messages([said], origin)
         gone = self._hidden.get(string(value.get("truncationId")), [])
         members = self._chat.members
@@ -178,11 +177,11 @@ class ClineTask(DocumentInterpreter):
         return self._chat.compact(compaction, message, kept, before)
 
     def _change(self, request: ClineRequest | None, began: float | None) -> None:
-        """Cline's own compactions: messages that it changed, and a range that later requests leave out.
+        """Apply Cline's compactions: changed messages, and a range omitted from later requests.
 
         Args:
-            request: The request that is sent now.
-            began: When it began, in milliseconds since the epoch; None for the next one, which was not sent yet.
+            request: The current request.
+            began: Its start in milliseconds since the epoch; None for the next request, which is not sent yet.
         """
         first = len(self.builder.messages)
         replaced = self._replaced(began)
@@ -204,7 +203,7 @@ class ClineTask(DocumentInterpreter):
             self.builder.compactions.append(Compaction(first, "truncation" if is_cut else "edit"))
 
     def _replaced(self, began: float | None) -> dict[int, int]:
-        """Add the messages that were changed until a request began; by the indices of those in whose place they are."""
+        """Add the messages changed before a request; return their indices by the index of the original."""
         due = [edit for edit in self._edits if began is None or edit.time < began]
         self._edits = self._edits[len(due) :]
         for edit in due:

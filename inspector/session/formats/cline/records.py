@@ -1,4 +1,4 @@
-"""Which files belong to one task."""
+"""Locate the files of a task."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 HISTORY, SHOWN = "api_conversation_history.json", "ui_messages.json"
 
 EDITS = "context_history.json"
-"""What Cline changed of single messages before it sent them again."""
+"""Changes that Cline made to messages before sending them again."""
 
 METADATA = "task_metadata.json"
-"""Which files and models a task used."""
+"""Files and models used by a task."""
 
 INDEX = "taskHistory.json"
-"""What is known of all tasks, in `state` beside the folder of tasks (`src/core/storage/disk.ts` in cline/cline)."""
+"""Index of all tasks, in `state` next to the tasks folder (`src/core/storage/disk.ts` in cline/cline)."""
 
 SDK_SUFFIX = ".messages.json"
 
 
 def history_of(path: Path) -> Path:
-    """The document with a task's messages, given any of its files or its folder."""
+    """Return the document with a task's messages, given its folder or any of its files."""
     if is_folder(path):
         return path / HISTORY
     if path.name in (SHOWN, EDITS, METADATA):
@@ -36,12 +36,12 @@ def history_of(path: Path) -> Path:
 
 
 def beside(path: Path) -> tuple[Path, ...]:
-    """The documents that tell more of the messages in `path`."""
+    """Return the documents that describe the messages in `path`."""
     if path.name.endswith(SDK_SUFFIX):
         return (path.with_name(path.name.removesuffix(SDK_SUFFIX) + ".json"),)
     return (path.with_name(SHOWN),)
 
 
 def index_of(path: Path) -> Path:
-    """The index of the tasks that the one with its messages in `path` is among."""
+    """Return the task index for the task with its messages in `path`."""
     return path.resolve().parent.parent.parent / "state" / INDEX

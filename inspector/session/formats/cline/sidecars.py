@@ -1,4 +1,4 @@
-"""What the messages for the person tell of those for the model: usage, what was left out, and compactions."""
+"""Extract usage, omitted messages and compactions from the display messages."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 REQUEST = "api_req_started"
 
 ANSWER_BEHIND = 2
-"""`conversationHistoryIndex` is that of the newest message as the request begins: the answer stands two behind it."""
+"""`conversationHistoryIndex` is the newest message when the request begins; the response is two after it."""
 
 
 class ClineRequest(NamedTuple):
-    """One request to the model.
+    """A model request.
 
     Attributes:
-        usage: What was reported, None for one that failed.
-        left_out: First and last index of the messages that were not sent, None where all were.
-        time: When it began, in milliseconds since the epoch; 0 where unknown.
+        usage: Reported usage, None if the request failed.
+        left_out: First and last index of the omitted messages, None if all were sent.
+        time: Start in milliseconds since the epoch; 0 if unknown.
     """
 
     usage: Usage | None
@@ -42,18 +42,18 @@ class ClineRequest(NamedTuple):
 
 
 class Condensed(NamedTuple):
-    """What was noted of one compaction: tokens before and after it, None where unknown."""
+    """Token counts before and after a compaction, None if unknown."""
 
     before: int | None
     after: int | None
 
 
 def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, ClineRequest]:
-    """The request of each answer, as far as it is known.
+    """Match requests to responses by message index, or by order if all are present.
 
     Args:
-        shown: The messages for the person.
-        answers: The indices of the answers among the messages for the model.
+        shown: The display messages.
+        answers: Indices of the responses among the model messages.
     """
     by_place: dict[int, ClineRequest] = {}
     in_order: list[ClineRequest] = []
@@ -68,7 +68,7 @@ def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, ClineRe
             index = message.get("conversationHistoryIndex")
             if isinstance(index, int) and not isinstance(index, bool):
                 place = index + ANSWER_BEHIND
-                by_place[place] = request  # the last of several attempts is the one that was answered
+                by_place[place] = request  # the last attempt is the one with a response
             if request.usage is not None:
                 in_order.append(request)
         elif place is not None and left_out is not None:
@@ -79,13 +79,13 @@ def requests_of_answers(shown: Any, answers: Sequence[int]) -> dict[int, ClineRe
 
 
 def left_out_in(tasks: Any, task: str) -> tuple[int, int] | None:
-    """The messages that a task's next request leaves out by the index of all tasks; None where it tells of none."""
+    """Return the range of messages omitted from a task's next request, from the task index; None without one."""
     found = next((one for one in objects(tasks) if one.get("id") == task), {})
     return _range(found.get("conversationHistoryDeletedRange"))
 
 
 def condensations(shown: Any) -> list[Condensed]:
-    """What was noted of each compaction, in order."""
+    """Return the token counts of each compaction in order."""
     found = []
     for message in objects(shown):
         if message.get("say") == "condense_context" and message.get("partial") is not True:
@@ -106,11 +106,11 @@ def condensations(shown: Any) -> list[Condensed]:
 
 
 def _usage(about: Mapping[str, Any]) -> Usage | None:
-    """What a request used.
+    """Convert a request's usage.
 
-    Cline's `tokensIn` leaves out what was read from a cache or written to one (`getApiMetrics.ts` in cline/cline).
-    Roo's, told by `apiProtocol`, holds the whole prompt (`calculateApiCostAnthropic` in RooCodeInc/Roo-Code); where it
-    is less than the cached part, it was written before that was so.
+    Cline's `tokensIn` excludes cache reads and writes (`getApiMetrics.ts` in cline/cline). Roo's, recognized by
+    `apiProtocol`, is the whole prompt (`calculateApiCostAnthropic` in RooCodeInc/Roo-Code), except in older data, where
+    it is less than the cached part.
     """
     prompt, read, written = (count(about.get(name)) for name in ("tokensIn", "cacheReads", "cacheWrites"))
     is_whole = "apiProtocol" in about and prompt >= read + written
@@ -130,18 +130,18 @@ def _range(value: Any) -> tuple[int, int] | None:
 MOST_MESSAGES = 1 << 20
 
 LOCATOR = "edit "
-"""What the locators of changed parts begin with; who speaks follows."""
+"""Locator prefix of changed parts, followed by the role."""
 
 
 class Edit(NamedTuple):
-    """One change of a message.
+    """A change of one message part.
 
     Attributes:
-        time: That of the request before the change, in milliseconds since the epoch.
-        place: The message's index.
-        part: The index of the part of its content.
-        text: What that part says from then on.
-        origin: Where the change stands.
+        time: Time of the request before the change, in milliseconds since the epoch.
+        place: Index of the message.
+        part: Index of the content part.
+        text: The part's new text.
+        origin: Place of the change in the file.
     """
 
     time: int
@@ -152,7 +152,7 @@ class Edit(NamedTuple):
 
 
 def edits_in(opened: LinkedDocument | None) -> list[Edit]:
-    """The changes that are recorded, in the order of their times."""
+    """Return the recorded changes in order of time."""
     found = list(_edits(opened)) if opened is not None else []
     return sorted(found, key=lambda edit: edit.time)
 
@@ -174,14 +174,14 @@ def _edits(opened: LinkedDocument) -> Iterator[Edit]:
 
 
 def text_of_change(change: Any) -> str | None:
-    """What a part says from a change on; None for a change of another kind."""
+    """Return the new text of a part; None for other kinds of changes."""
     fields = sequence(change)
     texts = sequence(fields[2]) if len(fields) > 2 and fields[1] == "text" else []
     return texts[0] if texts and isinstance(texts[0], str) else None
 
 
 def edited(message: Mapping[str, Any], edits: Mapping[int, Edit]) -> dict[str, Any]:
-    """A message with changes of its parts; parts that cannot be changed stay as they are."""
+    """Apply changes to a message's parts, except parts that cannot change."""
     content = sequence(deepcopy(message.get("content")))
     for part, edit in edits.items():
         if part < len(content):
@@ -204,18 +204,18 @@ def _set_text(part: Any, text: str) -> None:
 
 
 def edited_blocks_again(text: str, origin: Origin) -> list[TextBlock]:
-    """The blocks of one part of a message that was changed; the locator says who speaks."""
+    """Return the blocks of a changed part, with the role from the locator."""
     part = {"type": "text", "text": text}
     return blocks_of_chat([chat_message({"role": origin.locator.removeprefix(LOCATOR), "content": [part]})], origin)
 
 
 def placed(message: Message, value: Mapping[str, Any], edits: Mapping[int, Edit]) -> Message | None:
-    """A changed message whose changed blocks stand where the changes do; None where a change does not fit its part.
+    """Point a changed message's blocks at the recorded changes; None if a change does not fit its part.
 
     Args:
-        message: The message, made of `value`.
-        value: What it says now.
-        edits: The changes by the index of their part.
+        message: The message built from `value`.
+        value: Its current content.
+        edits: The changes by part index.
     """
     role = string(value.get("role"))
     widths = blocks_of_parts(value)
