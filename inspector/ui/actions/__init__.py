@@ -1,6 +1,6 @@
-"""Everything keys do, in one table. Bindings, status line, help, command palette, documents and keymaps come from it.
+"""One table of all key actions, used for bindings, status line, help, command palette, documentation and keymaps.
 
-A row is a `UserAction`. The rows of the main screen are in `main_screen`, those its menus hold in `menus`, those of its
-parts in `parts`, those of the screens over it in `screens`; screens and widgets make their `BINDINGS` of their rows. A
-key has one label, whatever has the focus, but for those that move a cursor.
+A row is a `UserAction`. `main_screen` has the rows of the main screen, `menus` of its menus, `parts` of its panes, and
+`screens` of all other screens. Screens and widgets build their `BINDINGS` from these rows.
+A key has the same label in every pane, except for keys that move a cursor.
 """

@@ -1,4 +1,4 @@
-"""What one row of the table of actions says, and what becomes of it: a binding, and the name a command goes by."""
+"""A row of the action table, its Textual binding, and its name in the command palette."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
 Node = TypeVar("Node")
-"""The screen or widget whose action it is."""
+"""The screen or widget that owns the action."""
 
 KEYLESS: Final = "keyless:"
-"""Begins what stands for the key of an action without keys."""
+"""Prefix of the placeholder key of an action without keys."""
 
 
 def _always(_: object) -> bool:
@@ -25,12 +25,12 @@ def _always(_: object) -> bool:
 
 
 class Named(Struct, Generic[Node], frozen=True):
-    """What an action is called in the command palette, where its own name does not say it.
+    """Name of an action in the command palette, where the action's own name is not clear enough.
 
     Attributes:
-        title: A verb first, as in `Compare plans`; a function of the screen where it changes.
+        title: Starts with a verb, as in `Compare plans`; a function of the screen if it changes.
         text: One sentence.
-        is_offered: Whether it applies now; asked with the screen, or with the app if the app does it.
+        is_offered: Returns True if the action applies now. Called with the screen, or with the app for app actions.
     """
 
     title: str | Callable[[Node], str]
@@ -39,29 +39,28 @@ class Named(Struct, Generic[Node], frozen=True):
 
 
 class UserAction(Struct, Generic[Node], frozen=True):
-    """Something keys do on a screen or in a widget.
+    """A key action of a screen or widget.
 
     Attributes:
-        name: `plan.undo`: what a keymap in the settings, the help and the documents go by. No other action has it.
-        keys: Its keys by default, as Textual names them, with commas between them; empty where a menu or the palette
-            does it, and a keymap may give it one.
-        run: What it does, given the screen; `do` runs it. Or as Textual writes it: an action of the widget itself
-            (`step(1)`), of the screen it is on (`screen.take`) or of the app (`app.help`).
-        label: In a word or two, for the status line and menus. A key has one label, whatever has the focus.
-        text: In a sentence that begins with a verb, for the help, the palette and the documents.
-        is_shown: It belongs in the status line.
-        rank: In the status line the lowest comes first, and only the first few are there; None for after all that
-            have one.
-        menu: The key of a menu it is in, and its own there, with a blank between them: `g f`; empty for none.
-        also: What else somebody may look for in the palette to find it.
-        when: Whether the status line teaches it now; asked with the screen.
-        label_now: What the status line calls it where its key undoes what it did; asked with the screen, None where its
-            label always says it.
-        is_first: Its keys are taken before what has the focus gets them.
-        needs_session: On the main screen: without a session it says that there is none.
-        named: What it is called in the command palette; None for what is made of its name.
-        is_looked_up: It is in the command palette.
-        is_move: It only moves a cursor: the help says it in one line with the others that do.
+        name: Unique identifier such as `plan.undo`, used by keymaps, the help and the documentation.
+        keys: Default keys as Textual names them, separated by commas; empty if only a menu or the palette runs it. A
+            keymap may assign one.
+        run: Function of the screen, run by `do`. Or a Textual action of the widget (`step(1)`), of its screen
+            (`screen.take`) or of the app (`app.help`).
+        label: One or two words for the status line and menus. A key has the same label in every pane.
+        text: A sentence that starts with a verb, for the help, the palette and the documentation.
+        is_shown: True if it belongs in the status line.
+        rank: Position in the status line, lowest first; only the first few fit. None sorts last.
+        menu: Key of the menu and key in the menu, separated by a blank: `g f`; empty if not in a menu.
+        also: More search terms for the palette.
+        when: Returns True if the status line shows it now. Called with the screen.
+        label_now: Returns the status line label if the key would undo its effect, None for `label`. Called with the
+            screen.
+        is_first: True for a priority binding, which runs before the focused widget sees the key.
+        needs_session: On the main screen, True to show a notice if no session is open.
+        named: Name in the command palette; None to derive it from `name`.
+        is_looked_up: True if it is in the command palette.
+        is_move: True if it only moves a cursor; the help groups these in one line.
     """
 
     name: str
@@ -83,7 +82,7 @@ class UserAction(Struct, Generic[Node], frozen=True):
 
     @property
     def binding(self) -> Binding:
-        """The same as Textual takes it. Without keys it stands under one no keyboard has, for keymaps to find."""
+        """Textual binding. Without keys it has a placeholder that no keyboard sends, so keymaps can assign a key."""
         return Binding(
             self.keys or f"{KEYLESS}{self.name}",
             self.run if isinstance(self.run, str) else f"do({self.name!r})",
@@ -96,26 +95,26 @@ class UserAction(Struct, Generic[Node], frozen=True):
 
     @property
     def each_key(self) -> tuple[str, ...]:
-        """Its keys by default, one by one."""
+        """The default keys, separately."""
         return tuple(binding.key for binding in Binding.make_bindings([self.binding])) if self.keys else ()
 
     @property
     def menu_keys(self) -> tuple[str, ...]:
-        """The keys that do it by a menu, one after the other; none without one."""
+        """Key sequence that runs it from a menu; empty if not in a menu."""
         return tuple(self.menu.split())
 
     @property
     def is_of_app(self) -> bool:
-        """The application itself does it, whatever screen is shown."""
+        """True if the app runs it, on any screen."""
         return isinstance(self.run, str) and self.run.startswith("app.")
 
 
 Table: TypeAlias = tuple[UserAction[Any], ...]
-"""The actions of one screen or widget, in the order of the help."""
+"""Actions of one screen or widget, in the order of the help."""
 
 
 def key_name(key: str) -> str:
-    """A key as Textual names it, by its name or its character."""
+    """Return Textual's name of a key, given its name or its character."""
     return next(iter(Binding.make_bindings([Binding(key, "")]))).key
 
 
@@ -130,27 +129,27 @@ def move(
     is_first: bool = False,
     rank: int | None = None,
 ) -> UserAction[Any]:
-    """An action that only moves a cursor: nobody looks it up by its name."""
+    """Build an action that only moves a cursor and is not in the palette."""
     return UserAction(name, keys, run, label, text, is_shown, rank, is_first, is_looked_up=False, is_move=True)
 
 
 BOUND: Final[dict[str, UserAction[Any]]] = {}
-"""The actions of the screens and widgets that were imported so far, by their names."""
+"""Actions of the screens and widgets imported so far, by name."""
 
 
 def bindings(actions: Table) -> list[BindingType]:
-    """The `BINDINGS` of a screen or widget."""
+    """Register the actions, and return the `BINDINGS` of their screen or widget."""
     for action in actions:
         BOUND[action.name] = action
     return [action.binding for action in actions]
 
 
 async def do(node: object, name: str) -> None:
-    """Run an action that is a function.
+    """Run an action with a function as its `run`.
 
     Args:
-        node: The screen whose action it is.
-        name: The action's name.
+        node: The screen that owns the action.
+        name: Name of the action.
     """
     run = BOUND[name].run
     if isinstance(run, str):

@@ -1,4 +1,4 @@
-"""The keys of the main screen, which work wherever the focus is unless the part that has it takes them."""
+"""Keys of the main screen. They work in every pane unless the focused widget uses the key."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from inspector.ui.main.screen import InspectScreen
 
 FAR: Final = 10
-"""Calls a large step passes over."""
+"""Number of calls in a large step."""
 NUMBERED: Final = 9
-"""Strategies that a number key switches."""
+"""Number of strategies that have a number key."""
 
 
 def _swap_title(main: InspectScreen) -> str:
@@ -383,4 +383,4 @@ MAIN: Final[tuple[UserAction[InspectScreen], ...]] = (
         when=has_none,
     ),
 )
-"""Every key that works wherever the focus is."""
+"""Keys that work in every pane."""

@@ -1,6 +1,6 @@
-"""What the main screen's menus hold: going somewhere, how rows are shown, how a text is read, saving and opening.
+"""Menus of the main screen: go to a place, change the view, read a text in another form, save and open.
 
-A menu waits for a letter. In the one that goes somewhere, a capital goes to the place before; `n` and `N` go on.
+A menu waits for a letter. In the go-to menu a capital letter goes to the previous place, and `n` and `N` continue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Row: TypeAlias = UserAction[InspectScreen]
 
 MENUS: Final = {"g": "Go to", "z": "View", "r": "Read the text as", "w": "Save and open"}
-"""What menus are called, by their keys."""
+"""Menu titles by key."""
 
 
 def _pair(
@@ -39,7 +39,10 @@ def _pair(
     also: str,
     taught: Callable[[InspectScreen], bool] | None = None,
 ) -> tuple[Row, Row]:
-    """The next place of a kind, and the one before; the status line teaches the first where it says when."""
+    """Build the actions for the next and the previous place of a kind.
+
+    The status line shows the first one while `taught` returns True; None for never.
+    """
     return (
         UserAction(
             f"timeline.next-{noun}",
@@ -234,7 +237,7 @@ JUMPS: Final[tuple[Row, ...]] = (
         menu="g >",
     ),
 )
-"""Everything that goes somewhere."""
+"""Actions of the go-to menu."""
 
 VIEWS: Final[tuple[Row, ...]] = (
     UserAction(
@@ -318,11 +321,11 @@ VIEWS: Final[tuple[Row, ...]] = (
         also="diagnostics format skipped unreadable info usage",
     ),
 )
-"""How things are shown."""
+"""Actions of the view menu."""
 
 
 def _read(name: str, letter: str, shown: Shown, label: str, text: str, also: str = "") -> Row:
-    """A view of the text under the cursor."""
+    """Build the action that selects a view of the text under the cursor."""
     return UserAction(
         f"detail.{name}", "", lambda main: main.detail.show(shown), label, text, menu=f"r {letter}", also=also
     )
@@ -362,7 +365,7 @@ READ: Final[tuple[Row, ...]] = (
         also="less",
     ),
 )
-"""How the text under the cursor is read."""
+"""Actions that change the form of the text under the cursor."""
 
 FILES: Final[tuple[Row, ...]] = (
     UserAction(
@@ -446,4 +449,4 @@ FILES: Final[tuple[Row, ...]] = (
         also="tab",
     ),
 )
-"""What is saved, opened and closed."""
+"""Actions that save, open and close."""

@@ -1,4 +1,4 @@
-"""The keys of the parts of the main screen, and of what stands on several screens."""
+"""Keys of the main screen's panes and of widgets used on several screens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ TIMELINE: Table = (
     UserAction("timeline.close", "left", "fold(1)", "Fold", "Fold the message or subagent"),
     UserAction("timeline.unfold", "right", "fold(0)", "Unfold", "Unfold the message or subagent"),
 )
-"""The rows."""
 
 DETAIL: Table = (
     UserAction("detail.previous-view", "left", "other(-1)", "View", "Show the view to the left", is_shown=True, rank=1),
@@ -32,7 +31,7 @@ DETAIL: Table = (
     move("detail.first", "home", "first", "Top", "Go to the beginning"),
     move("detail.last", "end", "last", "End", "Go to the end"),
 )
-"""The block under the cursor."""
+"""Keys of the detail pane."""
 
 CHART: Table = (
     move("chart.before", "left", "select(-1)", "Call", "Go to the previous call", is_shown=True, rank=1),
@@ -42,7 +41,6 @@ CHART: Table = (
     move("chart.first", "home", "edge(0)", "First call", "Go to the first call"),
     UserAction("chart.now", "end", "edge(1)", "Now", "Go to the next prompt"),
 )
-"""The chart of prompts."""
 
 COST_BAR: Table = (
     move(
@@ -55,20 +53,19 @@ COST_BAR: Table = (
         rank=3,
     ),
 )
-"""The cost line."""
 
 FAILURE: Table = (
     move("failure.retry", "enter", "retry", "Try again", "Try the part again that failed", is_shown=True, rank=0),
 )
-"""What stands in a part of the screen that failed."""
+"""Keys of the placeholder for a failed pane."""
 
 FIND_BAR: Table = (
     UserAction("find.close", "escape", "close", "Close", "Clear the search and show all rows", is_shown=True),
 )
-"""The line rows are searched with."""
+"""Keys of the search line for rows."""
 
 TEXT_FIND: Table = (UserAction("text-find.close", "escape", "close", "Close", "Close the search", is_shown=True),)
-"""The line a text is searched with."""
+"""Keys of the search line in a text."""
 
 PLAN_PANEL: Table = (
     move("plan.up", "up", "move_focus(-1)", "Up", "The control above"),
@@ -83,12 +80,12 @@ PLAN_PANEL: Table = (
         rank=1,
     ),
 )
-"""The plan, whatever of it has the focus."""
+"""Keys that work anywhere in the plan pane."""
 
 ADD_STRATEGY: Table = (
     move("plan.add-here", "enter", "add", "Choose", "Choose a strategy to add to the plan", is_shown=True, rank=0),
 )
-"""The row that adds a strategy."""
+"""Keys of the row that adds a strategy."""
 
 STRATEGY: Table = (
     UserAction(
@@ -107,18 +104,18 @@ STRATEGY: Table = (
     UserAction("strategy.earlier", "shift+up", "move(-1)", "Earlier", "Apply the strategy before the one above"),
     UserAction("strategy.later", "shift+down", "move(1)", "Later", "Apply the strategy after the one below"),
 )
-"""The row of a strategy in the plan."""
+"""Keys of a strategy's row in the plan."""
 
 MORE_SETTINGS: Table = (
     UserAction(
         "strategy.more", "enter", "fold", "More", "Show or hide the strategy's other settings", is_shown=True, rank=0
     ),
 )
-"""The row that shows a strategy's other settings."""
+"""Keys of the row that shows a strategy's other settings."""
 
 
 def _reset(kind: str) -> UserAction[Any]:
-    """A setting as it was before anybody changed it."""
+    """Build the action that resets a setting to its default."""
     return UserAction(f"{kind}.reset", "", "reset", "reset this limit", "Reset this limit to its default", menu="w r")
 
 
@@ -135,26 +132,26 @@ SLIDER: Table = (
     UserAction("slider.highest", "end", "edge(1)", "Highest", "Set the highest value the slider shows"),
     _reset("slider"),
 )
-"""A limit of a strategy."""
+"""Keys of a limit."""
 
 SWITCH: Table = (
     UserAction("switch.switch", "enter", "switch", "Switch", "Switch the setting on or off", is_shown=True, rank=0),
     _reset("switch"),
 )
-"""A parameter that is on or off."""
+"""Keys of a parameter that is on or off."""
 
 CHOICE: Table = (
     UserAction("choice.previous", "left", "turn(-1)", "Choice", "Take the previous choice", is_shown=True, rank=0),
     UserAction("choice.next", "right,enter", "turn(1)", "Choice", "Take the next choice", is_shown=True, rank=0),
     _reset("choice"),
 )
-"""A parameter with a few values."""
+"""Keys of a parameter with a few values."""
 
 TEXT: Table = (
     UserAction("text.edit", "enter", "edit", "Edit", "Edit the value", is_shown=True, rank=0),
     _reset("text"),
 )
-"""A parameter that is typed."""
+"""Keys of a text parameter."""
 
 FIGURE_TABLE: Table = (
     move("table.up", "up", "cursor(-1)", "Up", "Move to the row above"),
@@ -168,4 +165,4 @@ FIGURE_TABLE: Table = (
     UserAction("table.reverse", "s", "reverse", "Sort", "Sort the other way round"),
     UserAction("table.scale", "l", "scale", "Log", "Switch bars between linear and logarithmic"),
 )
-"""A table of figures, wherever it stands."""
+"""Keys of every table of figures."""

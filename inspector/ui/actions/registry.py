@@ -1,4 +1,4 @@
-"""All actions together, by the screen or widget that has them and by their names."""
+"""Index of all actions, by screen or widget and by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ PLACES: Final[tuple[Table, ...]] = tuple(
     for table in vars(module).values()
     if isinstance(table, tuple) and any(isinstance(action, UserAction) for action in table)
 )
-"""Per screen or widget, its actions."""
+"""Action tables of all screens and widgets."""
 
 BY_NAME: Final[Mapping[str, UserAction[Any]]] = {action.name: action for place in PLACES for action in place}
-"""Every action by its name."""

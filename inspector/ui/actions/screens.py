@@ -1,4 +1,4 @@
-"""The keys of the screens over the main one: those that study its session, the list of sessions, and the dialogs."""
+"""Keys of the screens over the main screen: analysis screens, the session list and dialogs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from inspector.ui.actions.action import Named, Table, UserAction, move
 from inspector.ui.actions.main_screen import FAR
 
 DIVISIONS: Final = ("role", "tool", "file", "tier", "age", "repeats")
-"""What a prompt is divided by, in the order of their keys: the values of `Grouping`."""
+"""Groupings of a prompt, in the order of their keys: the values of `Grouping`."""
 DIVISION_LETTERS: Final = "rtfiad"
-"""Their letters in the menu."""
+"""Letters of the groupings in the menu."""
 SECTIONS: Final = ("totals", "parts", "tiers", "results", "compactions", "forecast", "assumptions")
-"""The sections of the cost screen, in the order of their keys: the values of `Section`."""
+"""Sections of the cost screen, in the order of their keys: the values of `Section`."""
 SECTION_LETTERS: Final = "tpircfa"
-"""Their letters in the menu."""
+"""Letters of the sections in the menu."""
 
 STUDY: Table = (
     UserAction(
@@ -77,16 +77,16 @@ STUDY: Table = (
         also="cache_control breakpoint breakpoints anthropic hermes swe-agent",
     ),
 )
-"""Every screen that studies the session."""
+"""Keys of every analysis screen."""
 
 
 def _quit(room: str) -> UserAction[Any]:
-    """What stands over a screen closes by the key that screens close with, too."""
+    """Build the action that closes a screen with the quit key."""
     return UserAction(f"{room}.quit", "q", "dismiss", "quit", "Close this, as esc does", is_looked_up=False)
 
 
 def _again(room: str, key: str, label: str) -> UserAction[Any]:
-    """The key that opened it closes it."""
+    """Build the action that closes a screen with the key that opened it."""
     return UserAction(f"{room}.again", key, "dismiss", label, "Close this again", is_looked_up=False)
 
 
@@ -132,7 +132,7 @@ COMPARE: Table = (
         rank=2,
     ),
 )
-"""The table of plans on the compare screen."""
+"""Keys of the table of plans on the compare screen."""
 
 TUNE_CURVES: Table = (
     UserAction("tune.apply", "enter", "screen.apply", "apply", "Give the plan this value", is_shown=True, rank=1),
@@ -154,7 +154,7 @@ TUNE_CURVES: Table = (
     UserAction("tune.plan", "", "screen.mark('plan')", "plan's value", "Go back to the plan's value", menu="g p"),
     UserAction("tune.most", "asterisk", "screen.most", "best", "Go to the limit that matters most for this session"),
 )
-"""A limit over its range, on the tune screen."""
+"""Keys of a limit's curve on the tune screen."""
 
 TUNE_MAP: Table = (
     UserAction("heat.apply", "enter", "screen.apply", "apply both", "Give the plan both values", is_shown=True, rank=1),
@@ -193,7 +193,7 @@ TUNE_MAP: Table = (
     UserAction("heat.least", "", "screen.mark('least')", "least cost", "Go to the pair of the least cost", menu="g l"),
     UserAction("heat.plan", "", "screen.mark('plan')", "plan's pair", "Go back to the plan's pair", menu="g p"),
 )
-"""Two limits at once, on the tune screen."""
+"""Keys of the map of two limits on the tune screen."""
 
 COMPOSITION: Table = (
     UserAction(
@@ -240,14 +240,14 @@ COMPOSITION: Table = (
     UserAction("composition.far-before", "shift+left", f"call(-{FAR})", "far", f"Go back {FAR} calls"),
     UserAction("composition.far-after", "shift+right", f"call({FAR})", "far", f"Go forward {FAR} calls"),
 )
-"""What fills the window."""
+"""Keys of the context composition screen."""
 
 COMPOSITION_PARTS: Table = (
     UserAction(
         "composition.enter", "enter", "screen.enter", "blocks", "Go to the blocks of this part", is_shown=True, rank=0
     ),
 )
-"""Its upper table."""
+"""Keys of its upper table."""
 
 COMPOSITION_BLOCKS: Table = (
     UserAction(
@@ -260,7 +260,7 @@ COMPOSITION_BLOCKS: Table = (
         rank=0,
     ),
 )
-"""Its lower table."""
+"""Keys of its lower table."""
 
 COSTS: Table = (
     UserAction("costs.menu", "g", "menu('g')", "go to", "Go to a section", is_shown=True, rank=2, is_looked_up=False),
@@ -279,14 +279,14 @@ COSTS: Table = (
     UserAction("costs.section-before", "shift+tab", "turn(-1)", "section", "Show the section before"),
     UserAction("costs.runs", "d", "ask_runs", "runs a day", "Set how many such sessions run a day"),
 )
-"""Every figure of the plan."""
+"""Keys of the cost screen."""
 
 COSTS_FIGURES: Table = (
     UserAction(
         "costs.enter", "enter", "screen.enter", "change", "Change this, go there, or explain it", is_shown=True, rank=0
     ),
 )
-"""The table of figures there."""
+"""Keys of the table on the cost screen."""
 
 MISSES: Table = (
     UserAction("misses.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
@@ -313,21 +313,21 @@ MISSES: Table = (
     ),
     UserAction("misses.fold", "underscore", "fold", "fold", "Show expected misses, or fold them"),
 )
-"""Why the prompt cache was missed."""
+"""Keys of the cache miss screen."""
 
 MISSES_CAUSES: Table = (
     UserAction(
         "misses.enter", "enter", "screen.enter", "calls", "Go to the calls of this cause", is_shown=True, rank=0
     ),
 )
-"""Its upper table."""
+"""Keys of its upper table."""
 
 MISSES_CALLS: Table = (
     UserAction(
         "misses.jump", "enter", "screen.jump", "to its row", "Go to this call in the timeline", is_shown=True, rank=0
     ),
 )
-"""Its lower table."""
+"""Keys of its lower table."""
 
 MARKS: Table = (
     UserAction("marks.other", "tab,shift+tab", "other", "table", "Go to the other table", is_shown=True, rank=5),
@@ -340,12 +340,12 @@ MARKS: Table = (
     UserAction("marks.far-before", "shift+left", f"call(-{FAR})", "far", f"Go back {FAR} calls"),
     UserAction("marks.far-after", "shift+right", f"call({FAR})", "far", f"Go forward {FAR} calls"),
 )
-"""Where cache control marks go."""
+"""Keys of the cache breakpoint screen."""
 
 MARKS_RULES: Table = (
     UserAction("marks.enter", "enter", "screen.enter", "marks", "Go to the marks of this rule", is_shown=True, rank=0),
 )
-"""Its upper table."""
+"""Keys of its upper table."""
 
 MARKS_PLACES: Table = (
     UserAction(
@@ -358,7 +358,7 @@ MARKS_PLACES: Table = (
         rank=0,
     ),
 )
-"""Its lower table."""
+"""Keys of its lower table."""
 
 FILES: Table = (
     UserAction("files.other", "tab", "other(1)", "table", "Go to the next part", is_shown=True, rank=5),
@@ -370,19 +370,19 @@ FILES: Table = (
         "files.call-after", "right_square_bracket", "call(1)", "call", "Go to the next call", is_shown=True, rank=2
     ),
 )
-"""What tools did to the session's files."""
+"""Keys of the screen of files."""
 
 FILES_TABLE: Table = (
     UserAction("files.enter", "enter", "screen.enter", "history", "Go to the file's history", is_shown=True, rank=0),
 )
-"""The table of files there."""
+"""Keys of its table of files."""
 
 FILES_HISTORY: Table = (
     UserAction(
         "files.jump", "enter", "screen.jump", "to its row", "Go to this row in the timeline", is_shown=True, rank=0
     ),
 )
-"""What was done to one of them."""
+"""Keys of its table of one file's history."""
 
 FILES_CONTENT: Table = (
     move("known.up", "up", "scroll(-1)", "Up", "Scroll up"),
@@ -392,7 +392,7 @@ FILES_CONTENT: Table = (
     move("known.first", "home", "first", "Top", "Go to the beginning"),
     move("known.last", "end", "last", "End", "Go to the end"),
 )
-"""The file as the agent knew it."""
+"""Keys of its view of a file's content as the agent saw it."""
 
 SESSIONS: Table = (
     move("sessions.down", "down", "move(1)", "Down", "The next session", is_first=True),
@@ -418,34 +418,32 @@ SESSIONS: Table = (
     UserAction("sessions.quit", "ctrl+q", "app.quit", "Quit", "Quit inspector"),
     UserAction("sessions.where", "ctrl+l", "where", "Where", "Show where sessions were looked for", is_first=True),
 )
-"""The list of sessions."""
 
 HELP: Table = (
     UserAction("help.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
     _again("help", "question_mark", "help"),
     _quit("help"),
 )
-"""The help."""
 
 DIAGNOSTICS: Table = (
     UserAction("diagnostics.close", "escape", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("diagnostics"),
 )
-"""How the file was read."""
+"""Keys of the report on how the file was read."""
 
 EXPLAIN: Table = (
     UserAction("explain.close", "escape", "dismiss", "Close", "Go back to where you were", is_shown=True),
     _again("explain", "E", "explain"),
     _quit("explain"),
 )
-"""How a figure is calculated."""
+"""Keys of the explanation of a figure."""
 
 DIFFERENCE: Table = (
     UserAction("difference.close", "escape,enter", "dismiss", "Close", "Go back to the session", is_shown=True),
     _quit("difference"),
     UserAction("difference.swap", "a", "swap", "A/B", "Switch plan A/B, and close", is_shown=True),
 )
-"""What two plans differ in."""
+"""Keys of the differences between two plans."""
 
 EXPORT: Table = (
     UserAction("export.close", "escape", "dismiss", "Close", "Go back to the session", is_shown=True),
@@ -455,7 +453,7 @@ EXPORT: Table = (
     move("export.down", "pagedown", "scroll(1)", "Down", "On in the preview", is_shown=True, is_first=True),
     move("export.up", "pageup", "scroll(-1)", "Up", "Back in the preview", is_shown=True, is_first=True),
 )
-"""How to use the plan in an agent."""
+"""Keys of the export screen."""
 
 PICKER: Table = (
     UserAction("picker.cancel", "escape", "cancel", "Cancel", "Close without choosing", is_shown=True),
@@ -464,7 +462,7 @@ PICKER: Table = (
     move("picker.page-down", "pagedown", "page(1)", "Page down", "Further", is_first=True),
     move("picker.page-up", "pageup", "page(-1)", "Page up", "Back", is_first=True),
 )
-"""A choice from a list."""
+"""Keys of a dialog to pick an entry of a list."""
 
 TOOLS: Table = (
     UserAction("tools.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
@@ -472,10 +470,10 @@ TOOLS: Table = (
     move("tools.down", "down", "move(1)", "Down", "The next tool", is_first=True),
     move("tools.up", "up", "move(-1)", "Up", "The tool before", is_first=True),
 )
-"""A list of tools."""
+"""Keys of a dialog to choose tools."""
 
 VALUE: Table = (UserAction("dialog.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),)
-"""A value that is typed."""
+"""Keys of a dialog to type a value."""
 
 PICTURE: Table = (
     UserAction("picture.cancel", "escape", "cancel", "Cancel", "Close without a change", is_shown=True),
@@ -483,16 +481,16 @@ PICTURE: Table = (
         "picture.turn", "tab,shift+tab", "turn(1)", "Other", "Make it of the other", is_shown=True, is_first=True
     ),
 )
-"""A picture to be saved."""
+"""Keys of the picture dialog."""
 
 REPORT: Table = (
     UserAction("report.cancel", "escape", "cancel", "Cancel", "Close without saving", is_shown=True),
     UserAction("report.next", "tab", "turn(1)", "Form", "Another form", is_shown=True, is_first=True),
     UserAction("report.previous", "shift+tab", "turn(-1)", "Form", "The form before", is_first=True),
 )
-"""A report to be saved."""
+"""Keys of the report dialog."""
 
 MENU: Table = (
     UserAction("menu.leave", "escape", "dismiss", "Leave", "Leave the menu", is_shown=True, is_looked_up=False),
 )
-"""A menu that waits for a letter."""
+"""Keys of a menu."""

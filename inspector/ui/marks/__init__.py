@@ -1,1 +1,1 @@
-"""Where cache control marks go in a call's prompt, and what they would hold: the screen of cache marks."""
+"""Screen of cache breakpoints: where each rule puts them in a call's prompt, and the tokens they would cache."""

@@ -1,4 +1,4 @@
-"""What the screen of cache marks says: rules, and the marks of one of them in a prompt, as rows of figures."""
+"""Table rows of the cache breakpoint screen: the rules, and one rule's breakpoints in a prompt."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.rows import Rows
 
 REPLAYED: Final = "replayed"
-"""Key of the row of what the replay says, whatever its marks were."""
+"""Row key of the replay's own result, independent of any rule."""
 
 ENTRY: Final = "entry"
-"""Key of the row of the entry that a call reads, where no mark of its own stands there."""
+"""Row key of the cache entry a call reads, if the call has no breakpoint there."""
 
 RULE_COLUMNS: Final = (
     Column("rule", "rule", 25, is_text=True, falls=False),
@@ -41,7 +41,7 @@ MARK_COLUMNS: Final = (
 
 
 def rule_table(found: CacheMarks) -> Table:
-    """What the replay says, and every rule below it."""
+    """Build the table with the result of the replay, followed by the rules."""
     return Table(RULE_COLUMNS, (_replayed(found), *(_rule(found, each) for each in found.rules)))
 
 
@@ -76,7 +76,7 @@ def _rule(marks: CacheMarks, found: MarkedCalls) -> FigureRow:
 
 
 def mark_table(found: CacheMarks, rule: MarkedCalls, call: int, rows: Rows) -> Table:
-    """The marks of a rule in one call's prompt, and the entry it reads among them, from the beginning on."""
+    """Build the table of a rule's breakpoints in one call's prompt and the entry it reads, in prompt order."""
     marks = found.marks_at(rule, call)
     minimum = int(found.replay.inputs.caches.minimum_prefix[call])
     entry, read = int(rule.found[call]), int(rule.read[call])
@@ -98,7 +98,7 @@ def mark_table(found: CacheMarks, rule: MarkedCalls, call: int, rows: Rows) -> T
 
 
 def block_of(found: CacheMarks, rule: MarkedCalls, call: int, key: object) -> int:
-    """The block before a mark, or before the end of the entry that is read; -1 where the file shows none."""
+    """Return the block before a breakpoint or before the end of the entry read; -1 if it is not in the file."""
     marks = found.marks_at(rule, call)
     if key == ENTRY:
         entry = int(rule.found[call])
@@ -136,7 +136,7 @@ def _place(block: int, rows: Rows) -> dict[str, Cell]:
 
 
 def told_of_call(found: CacheMarks, rule: MarkedCalls, call: int) -> str:
-    """What a call would read and write with the marks of a rule, in a line."""
+    """Describe in one line the tokens a call would read and write under a rule."""
     count = len(found.takes_marks)
     read, written, uncached = (int(column[call]) for column in (rule.read, rule.written, rule.uncached))
     said = [f"reads {ON_SCREEN.short(read)}", f"writes {ON_SCREEN.short(written)}"]

@@ -1,4 +1,4 @@
-"""The screen of cache marks: what every rule's marks would hold, and where one of them puts them in a prompt."""
+"""Screen of cache breakpoints: results of each rule, and its breakpoints in one prompt."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NO_MARKS: Final = Word(
         "No part of a request says where: there is nothing to place.",
     ),
 )
-"""What is said in place of rules."""
+"""Shown in place of the rules."""
 
 UNKNOWN_MARKS: Final = Word("marks are not recorded", ("Rules say where they would stand: move to one.",))
 NEXT_ROW: Final = Word(
@@ -54,11 +54,11 @@ NONE_ASKED: Final = Word(
 NONE_HERE: Final = Word("a request without marks", ("It is recorded, and asks for no cache entry.",))
 NO_REQUEST: Final = Word("the request is not recorded", ("Other calls of this session have theirs.",))
 NO_SAY: Final = Word("a cache without marks", ("The provider of this call keeps what it chooses.",))
-"""What is said in place of the marks of a call."""
+"""Shown in place of a call's breakpoints."""
 
 
 class Rules(FigureTable):
-    """The table of rules."""
+    """Table of rules."""
 
     HELP = """Anthropic's cache keeps the beginning of a prompt up to a mark (cache_control), at most four a request.
     What each rule's marks would hold over all calls at best: everything is kept for as long as the provider says, and
@@ -71,7 +71,7 @@ class Rules(FigureTable):
 
 
 class Places(FigureTable):
-    """The table of the marks of one of them."""
+    """The table of one rule's breakpoints."""
 
     TITLE_IN_HELP = "marks of a call"
     HELP = """Where the rule above puts marks in the prompt of the call looked at, and the tokens before each.
@@ -83,7 +83,7 @@ class Places(FigureTable):
 
 
 class MarksScreen(StudyScreen):
-    """Rules above, the marks of the one under the cursor below."""
+    """Screen with the rules at the top, and the breakpoints of the selected one below."""
 
     name_of_study = "marks"
 
@@ -99,11 +99,10 @@ class MarksScreen(StudyScreen):
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
         self.found: CacheMarks | None = None
-        """What is shown; None before it is known."""
+        """Result on the screen; None before the first one."""
         self._is_wanted = self._is_working = False
 
     def compose(self) -> ComposeResult:
-        """The rules, and the marks of one of them."""
         yield SessionHeader()
         with Pane("Cache marks", id="rules-pane"):
             yield Rules(id="rules")
@@ -115,28 +114,25 @@ class MarksScreen(StudyScreen):
 
     @property
     def rules(self) -> Rules:
-        """The table of rules."""
         return self.query_one(Rules)
 
     @property
     def places(self) -> Places:
-        """The table of marks."""
         return self.query_one(Places)
 
     @property
     def call(self) -> int:
-        """The call whose marks are shown: the one looked at, the last one where that is the next prompt."""
+        """The selected call; the last one if the next prompt is selected."""
         count = 0 if self.found is None else len(self.found.takes_marks)
         return min(self.outcome.state.call, count - 1)
 
     def on_mount(self) -> None:
-        """Begin with the rules."""
         for placeholder in self.query(Placeholder):
             placeholder.display = False
         self.rules.focus()
 
     def show_outcome(self) -> None:
-        """Place marks in the replay that is on; at once, or when the work under way is back."""
+        """Compute breakpoints for the current replay, now or once the running computation ends."""
         if self.found is not None and self.found.replay is self.outcome.replay:
             self._show_marks()
             return
@@ -185,7 +181,7 @@ class MarksScreen(StudyScreen):
 
     @property
     def _rule(self) -> MarkedCalls | None:
-        """The rule under the cursor; the first where it is on what the replay says."""
+        """The rule under the cursor; the first rule if the cursor is on the replay's row."""
         found, key = self.found, self.rules.cursor_key
         if found is None or not found.rules:
             return None
@@ -199,7 +195,7 @@ class MarksScreen(StudyScreen):
         if found is None or rule is None or rows is None or not pane.display:
             return
         call, is_replayed = self.call, self.rules.cursor_key == REPLAYED
-        # A small screen has no room for the column that says it.
+        # A small screen has no room for this column.
         behind = "" if is_replayed else f"behind: {rule.rule.about}"
         self.query_one("#rules-pane", Pane).say_below(legend_of(self.rules.table), behind)
         marks = () if is_replayed else found.marks_at(rule, call)
@@ -226,25 +222,24 @@ class MarksScreen(StudyScreen):
         self.action_jump()
 
     def action_other(self) -> None:
-        """To the other table."""
         if self.places.has_focus or not self.places.rows:
             self.rules.focus()
         else:
             self.places.focus()
 
     def action_call(self, step: int) -> None:
-        """At another call, on the main screen too."""
+        """Select another call, on the main screen too."""
         self.controller.look_further(step)
 
     def action_enter(self) -> None:
-        """To the marks of the rule."""
+        """Focus the breakpoints of the rule."""
         if self.places.rows:
             self.places.focus()
         else:
             self.tell("no mark is known here")
 
     def action_jump(self) -> None:
-        """To the block before the mark, in the timeline."""
+        """Go to the block before the breakpoint in the timeline."""
         found, rule = self.found, self._rule
         if found is None or rule is None:
             return
@@ -256,14 +251,14 @@ class MarksScreen(StudyScreen):
 
 
 def _replayed_word(found: CacheMarks) -> Word:
-    """What is said of the marks of what was reported."""
+    """Return the text shown for the replay's row."""
     if any(rule.rule is MarkRule.RECORDED for rule in found.rules):
         return NEXT_ROW
     return NONE_ASKED if (found.are_recorded & found.takes_marks).any() else UNKNOWN_MARKS
 
 
 def _word_without_marks(found: CacheMarks, rule: MarkedCalls, call: int) -> Word:
-    """Why a rule has no mark in a call."""
+    """Return the text shown for a call without breakpoints under a rule."""
     if not found.takes_marks[call]:
         return NO_SAY
     return NONE_HERE if rule.covers[call] else NO_REQUEST

@@ -1,1 +1,1 @@
-"""A menu that waits for a letter, shown while it does."""
+"""Menu shown while it waits for a letter."""

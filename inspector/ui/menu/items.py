@@ -1,4 +1,4 @@
-"""What a menu holds, and how that stands in columns."""
+"""Entries of a menu and their layout in columns."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from inspector.ui.actions.action import UserAction
 
 GAP: Final = 2
-"""Cells between two columns, at least."""
+"""Minimum number of cells between columns."""
 
 
 class MenuItem(Struct, frozen=True):
-    """Something a letter does.
+    """Menu entry for one letter.
 
     Attributes:
-        action: What it does.
-        node: The screen or widget whose action it is.
+        action: The action.
+        node: The screen or widget that owns the action.
     """
 
     action: UserAction[Any]
@@ -34,46 +34,44 @@ class MenuItem(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """Its letter, as Textual names it."""
+        """Letter, as Textual names it."""
         return key_name(self.action.menu_keys[-1])
 
     @property
     def letter(self) -> str:
-        """The same as it is shown."""
+        """Letter, as displayed."""
         return shown_key(self.action.menu_keys[-1])
 
 
 class MenuLine(Struct, frozen=True):
-    """A line of a menu.
+    """Line of a menu.
 
     Attributes:
-        items: What its letters do: one, or the next and the one before.
+        items: One entry, or a pair for the next and the previous place.
     """
 
     items: tuple[MenuItem, ...]
 
     @property
     def keys(self) -> str:
-        """The letters."""
         return " ".join(item.letter for item in self.items)
 
     @property
     def label(self) -> str:
-        """What they do."""
         return self.items[0].action.label
 
 
 def shown_key(key: str) -> str:
-    """A key of a menu as people write it."""
+    """Return a menu key as displayed."""
     return format_key(key_name(key))
 
 
 def items_of(screen: Screen[Any], menu: str) -> tuple[MenuItem, ...]:
-    """What a menu holds on a screen now: of what has the focus and what holds it, what applies.
+    """Return the entries of a menu that apply now, of the focused widget and its ancestors.
 
     Args:
         screen: The screen.
-        menu: The key that opens the menu.
+        menu: Key of the menu.
     """
     items: dict[str, MenuItem] = {}
     for active in screen.active_bindings.values():
@@ -85,7 +83,7 @@ def items_of(screen: Screen[Any], menu: str) -> tuple[MenuItem, ...]:
 
 
 def lines_of(items: Iterable[MenuItem]) -> tuple[MenuLine, ...]:
-    """The lines of a menu: what has one label, as the next and the one before, stands in one."""
+    """Group entries with the same label, such as next and previous, into one line."""
     lines: dict[str, list[MenuItem]] = {}
     for item in items:
         lines.setdefault(item.action.label, []).append(item)
@@ -93,11 +91,11 @@ def lines_of(items: Iterable[MenuItem]) -> tuple[MenuLine, ...]:
 
 
 def columns_of(lines: Sequence[MenuLine], width: int) -> tuple[tuple[MenuLine, ...], ...]:
-    """The lines side by side, as many columns as have room, read downwards.
+    """Arrange lines in as many columns as fit, filled top to bottom.
 
     Args:
         lines: The lines.
-        width: Cells there are.
+        width: Available cells.
     """
     if not lines:
         return ()
@@ -107,10 +105,10 @@ def columns_of(lines: Sequence[MenuLine], width: int) -> tuple[tuple[MenuLine, .
 
 
 def cells_of(lines: Sequence[MenuLine]) -> int:
-    """The cells of the widest line."""
+    """Return the width of the widest line in cells."""
     return keys_cells(lines) + 2 + max((len(line.label) for line in lines), default=0)
 
 
 def keys_cells(lines: Sequence[MenuLine]) -> int:
-    """The cells of the widest letters."""
+    """Return the width of the widest letters in cells."""
     return max((len(line.keys) for line in lines), default=0)

@@ -1,4 +1,4 @@
-"""A menu over the foot of a screen: it waits for a letter, does what that stands for, and is gone."""
+"""Menu at the bottom of a screen: it waits for a letter, runs its action and closes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class MenuLetters(Widget):
-    """The letters and what they do, in columns; a click does it."""
+    """Letters and labels in columns; each is clickable."""
 
     DEFAULT_CSS = """
     MenuLetters {
@@ -45,12 +45,10 @@ class MenuLetters(Widget):
         super().__init__()
         self._lines = lines_of(items)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  as Textual asks
-        """As many rows as the longest column has."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  signature required by Textual
         return max((len(column) for column in columns_of(self._lines, width)), default=1)
 
     def render(self) -> Content:
-        """The columns."""
         columns = columns_of(self._lines, self.content_size.width)
         style, cells, letters = self.get_visual_style("menu--key"), cells_of(self._lines), keys_cells(self._lines)
         rows = []
@@ -71,25 +69,24 @@ class MenuLetters(Widget):
 
 
 class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
-    """Shown over the screen whose actions it holds."""
+    """Menu over the screen that owns its actions."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = bindings(MENU)
 
     def __init__(self, key: str, title: str, items: Sequence[MenuItem]) -> None:
-        """Make a menu.
+        """Create the menu.
 
         Args:
             key: The key that opened it.
-            title: What it is called.
-            items: What its letters do.
+            title: Title of the menu.
+            items: Entries.
         """
         super().__init__()
         self._key, self._title = key, title
         self._items = {item.action.name: item for item in items}
 
     def compose(self) -> ComposeResult:
-        """The letters, in a frame."""
         with Vertical(id="menu", classes="section") as box:
             box.border_title = Content(f"{self._key}  {self._title}")
             pairs = any(len(line.items) > 1 for line in lines_of(self._items.values()))
@@ -98,20 +95,20 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
             yield MenuLetters(tuple(self._items.values()))
 
     async def action_take(self, name: str) -> None:
-        """Do what a letter stands for, the menu gone."""
+        """Close the menu and run the action."""
         item = self._items[name]
         self.dismiss(None)
         await self.app.run_action(item.action.binding.action, item.node)
 
     async def on_key(self, event: events.Key) -> None:
-        """A letter does what it stands for; the menu stays at any other."""
+        """Run the letter's action. Other keys leave the menu open."""
         if await self.press(event.key):
             event.stop()
 
     async def press(self, key: str) -> bool:
-        """Take a key: a letter does what it stands for, the menu stays at any other; whether it was taken.
+        """Handle a key and return whether it was consumed: run a letter's action, ignore an unknown letter.
 
-        A key held with others, as that of the palette, leaves the menu and is not taken.
+        A key with a modifier, such as the palette's, closes the menu and is not consumed.
 
         Args:
             key: The key, as Textual names it.
@@ -128,7 +125,7 @@ class MenuScreen(ModalScreen[None], AnsweredScreen[None]):
         return True
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what was clicked; leave where the click was beside everything."""
+        """Run the clicked entry; close the menu on a click outside."""
         event.stop()
         if action := event.style.meta.get(ACTION):
             await self.run_action(action)
