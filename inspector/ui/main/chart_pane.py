@@ -1,4 +1,4 @@
-"""The context chart: which call is looked at, by pointing, stepping or playing, and along which axis."""
+"""The context chart: selecting a call by pointing, stepping or playback, and choosing the axis."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from inspector.ui.main.timeline_pane import TimelinePane
 
 SPEEDS: Final = (0.5, 1, 2, 5, 10, 25, 50, 100)
-"""Calls a second."""
+"""Playback speeds in calls per second."""
 USUAL: Final = 3
 FRAMES_A_SECOND: Final = 25
-"""Faster than this several calls are passed over at once."""
+"""Upper limit on redraws per second; faster playback skips calls."""
 
 
 class ChartPane(SessionPane):
-    """Shows the prompt of every call.
+    """The pane with the context chart: one bar per call's prompt.
 
-    What is played is what is looked at: the file is followed underneath, and a call looked at by hand is gone on from.
+    Playback moves the selected call: the file is still followed, and playback continues from a call selected by hand.
     """
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         super().__init__("Context", id="chart-pane", controller=controller)
         self._rows = rows
         self.by_time = False
-        """The chart has an axis of time, not of calls."""
+        """The x axis is time, not call numbers."""
         self._chart: ContextChart | None = None
         self._play_timer: Timer | None = None
         self._played_at = 0.0
         self._speed = USUAL
         self._marked: CacheMisses | None = None
-        """The cache misses that the chart marks."""
+        """Cache misses marked in the chart."""
         self.listen(
             controller,
             {
@@ -55,29 +55,26 @@ class ChartPane(SessionPane):
         )
 
     async def open(self) -> None:
-        """Make the widget that draws the chart."""
         from inspector.ui.chart.widget import ContextChart
 
         self._chart = ContextChart(id="chart")
         await self.mount(self._chart)
 
     def close(self) -> None:
-        """Forget it."""
         self._stop()
         self._chart = None
 
     @property
     def target(self) -> Widget:
-        """The chart takes the focus."""
         return self._chart or self
 
     @property
     def chart(self) -> ContextChart | None:
-        """The widget that draws the chart; None before there is a session."""
+        """The chart widget; None before there is a session."""
         return self._chart
 
     def show_chart(self) -> None:
-        """Every call's prompt, and the call looked at."""
+        """Draw the prompts of all calls and mark the selected call."""
         from inspector.ui.chart.drawing import marks_in_words
         from inspector.ui.chart.view import chart_of, moment_of, prompts_known
 
@@ -96,12 +93,11 @@ class ChartPane(SessionPane):
         return None if cache is None else cache.misses
 
     def _show_answers(self) -> None:
-        """Mark other cache misses, if others are known: of all answers the chart shows no more."""
+        """Redraw the chart if the cache misses changed; it uses no other answer."""
         if self._known_misses is not self._marked:
             self.show_chart()
 
     def show_place(self) -> None:
-        """Mark the call that first sends the block under the cursor."""
         history, outcome = self.controller.history, self.controller.outcome
         if self._chart is None or history is None or outcome is None:
             return
@@ -110,7 +106,7 @@ class ChartPane(SessionPane):
         self._chart.here = enters if 0 <= enters < outcome.replay.history.call_count else None
 
     def turn_axis(self) -> None:
-        """Give the chart an axis of time, or of calls."""
+        """Switch the x axis between time and calls."""
         if self.controller.outcome is None or self._chart is None:
             return
         self.by_time = not self.by_time
@@ -122,15 +118,13 @@ class ChartPane(SessionPane):
             self.tell("the chart runs over time" if self.by_time else "the chart runs over calls")
 
     def on_context_chart_call_selected(self, event: ContextChart.CallSelected) -> None:
-        """A call was pointed at: the rows go there too."""
         self.go_to_call(event.call)
 
     def on_context_chart_axis_clicked(self) -> None:
-        """The chart gets the other axis."""
         self.turn_axis()
 
     def go_to_call(self, call: int) -> None:
-        """Show everything at a call, and the rows its prompt ends with; for the next prompt, the last row."""
+        """Select a call and move the cursor to the last row of its prompt; for the next prompt, to the last row."""
         self.controller.look_at_place(call)
         self._take_rows_along()
 
@@ -143,7 +137,7 @@ class ChartPane(SessionPane):
             self._rows.timeline.move_to_block(int(history.message_first_block[message + 1]) - 1)
 
     def step(self, calls: int) -> None:
-        """Go so many calls on, or back."""
+        """Move by a number of calls; negative moves back."""
         if self.controller.outcome is None:
             return
         before = self.controller.call
@@ -153,7 +147,7 @@ class ChartPane(SessionPane):
             self.controller.host.tell("no later call was made" if calls > 0 else "no earlier call was made")
 
     def to_call_here(self) -> None:
-        """Look at the call that first sends the row under the cursor; at a compaction, at the last one before it."""
+        """Select the call that first sends the row under the cursor; on a compaction, the last call before it."""
         from inspector.replay.analysis.compaction_effect import calls_around
 
         view, outcome, row = self._rows.view, self.controller.outcome, self._rows.row
@@ -171,7 +165,7 @@ class ChartPane(SessionPane):
             self.tell("no call made so far has sent this row")
 
     def to_now(self) -> None:
-        """Back to the present."""
+        """Return to the next prompt and the last row."""
         if self.controller.call is not None:
             self.controller.look_at(None)
         if self._rows.is_open:
@@ -179,16 +173,15 @@ class ChartPane(SessionPane):
 
     @property
     def is_playing(self) -> bool:
-        """Whether it goes on by itself."""
         return self._play_timer is not None
 
     @property
     def speed(self) -> float:
-        """Calls a second."""
+        """Playback speed in calls per second."""
         return SPEEDS[self._speed]
 
     def play(self) -> None:
-        """Go on from the call looked at, from the first where that is the present; or stop."""
+        """Play from the selected call (from the first call if none is selected), or pause."""
         outcome = self.controller.outcome
         if outcome is None or not outcome.replay.history.call_count:
             self.tell("there is no call to play")
@@ -200,7 +193,7 @@ class ChartPane(SessionPane):
             self._run()
 
     def play_faster(self, step: int) -> None:
-        """Play at the next speed, or the one before."""
+        """Change the playback speed by a number of steps."""
         self._speed = min(max(self._speed + step, 0), len(SPEEDS) - 1)
         self.tell(f"{speed_in_words(self.speed)}: g space plays and stops")
         if self.is_playing:
@@ -208,7 +201,6 @@ class ChartPane(SessionPane):
             self._run()
 
     def stop(self) -> None:
-        """Play no further."""
         if self.is_playing:
             self._pause()
 
@@ -232,7 +224,7 @@ class ChartPane(SessionPane):
             self._pause()
             return
         now = monotonic()
-        # A slow machine passes calls over instead of playing slower than it was asked to.
+        # On a slow machine, skip calls instead of playing slower than requested.
         step = max(ceil((now - self._played_at) * self.speed - 0.5), 1)
         self._played_at = now
         if looked_at + step >= outcome.replay.history.call_count:
@@ -244,7 +236,7 @@ class ChartPane(SessionPane):
 
     @property
     def moment(self) -> tuple[str, str]:
-        """Which call is looked at and whether it is played, in full and in short; empty for the present."""
+        """Selected call and playback speed, as long and short text; empty at the next prompt."""
         history, call = self.controller.history, self.controller.call
         if history is None or call is None:
             return "", ""
@@ -255,5 +247,4 @@ class ChartPane(SessionPane):
 
 
 def speed_in_words(calls_a_second: float) -> str:
-    """A speed in words."""
     return f"{calls_a_second:g} {'call' if calls_a_second == 1 else 'calls'} a second"

@@ -1,4 +1,4 @@
-"""What the session cost, what it costs with the plan, over how many runs, and how the figures are calculated."""
+"""The cost pane: recorded cost, cost under the plan, runs per day, and explanations of the figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COUNTING = "tokens are being counted, then every call is replayed…"
 
 
 class CostPane(CostBar, FailingPart):
-    """Shows what the newest replay comes to, and where the money went while no strategy is on."""
+    """The pane with the results of the latest replay; without an active strategy it shows where the money went."""
 
     HELP = """What the session cost, and with a strategy on what it would cost with the plan, and the difference.
 
@@ -44,11 +44,11 @@ class CostPane(CostBar, FailingPart):
     plan saves net of that."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
-        """Show a session's costs.
+        """Initialize the pane.
 
         Args:
             controller: The session.
-            rows: Its rows, where what cost most is gone to.
+            rows: Timeline pane in which to jump to the most expensive rows.
         """
         super().__init__(id="cost", classes="section")
         self.controller = controller
@@ -70,14 +70,13 @@ class CostPane(CostBar, FailingPart):
         )
 
     def on_mount(self) -> None:
-        """Say in the frame what it is."""
         entitle(self, "Cost")
 
     def _forget(self) -> None:
         self.summary = self._carried = None
 
     def render(self) -> Content:
-        """The plan's costs, or where the money went; nothing under what says that this failed."""
+        """Render the plan's costs or where the money went; nothing if a failure notice covers the pane."""
         if self.has_failed:
             return Content("")
         summary = self.summary
@@ -88,7 +87,7 @@ class CostPane(CostBar, FailingPart):
         return Content("\n").join([line_of(pieces, width) for pieces in lines])
 
     def _answers(self, summary: CostSummary) -> list[list[LinePiece]]:
-        """Lines to say while no strategy is on; none where one is, or nothing is known yet."""
+        """Return the lines shown without an active strategy; empty if a strategy is on or nothing is computed yet."""
         from inspector.ui.cost.answers import answer_lines
 
         answers, outcome, room = self.controller.answers, self.controller.outcome, max(self.content_size.height, 1)
@@ -148,7 +147,7 @@ class CostPane(CostBar, FailingPart):
         subtitle(self, "replaying…" if self.controller.replays.is_long else "")
 
     def to_carried(self, step: int = 1) -> None:
-        """To another of the tool results that cost most to resend under the plan, the costliest first, and around.
+        """Go to another of the tool results that cost most to resend, highest cost first, wrapping around.
 
         Args:
             step: 1 for the next one, -1 for the one before.
@@ -162,7 +161,7 @@ class CostPane(CostBar, FailingPart):
             self._go_to_carried(step, self._carried[1])
             return
 
-        def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[tuple[ResentBlock, ...]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.replay.analysis.breakdown import Breakdown
             from inspector.replay.explain.spending import MOST_CARRIED
 
@@ -199,11 +198,11 @@ class CostPane(CostBar, FailingPart):
         tell(f"most to resend {place + 1}/{len(found)}: {tool} result, {cost} in {prompts}")
 
     def explain(self, part: str, block: int) -> None:
-        """Say how the figures the cursor is on are calculated.
+        """Open the explanation of the figures under the cursor.
 
         Args:
-            part: Which part of the screen has it, of `inspector.ui.part_names`.
-            block: On which block it is, the first one behind a boundary, -1 for none.
+            part: Part of the screen with the figures, from `inspector.ui.part_names`.
+            block: Block of the figures, the first one after a boundary; -1 for none.
         """
         session, outcome = self.controller, self.controller.outcome
         if outcome is None:
@@ -212,7 +211,7 @@ class CostPane(CostBar, FailingPart):
         terms, runs = session.terms, session.runs_per_day
         search = session.search_for_uses(outcome.replay.history)
 
-        def work(post: Post[tuple[tuple[Explained, ...], int]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+        def work(post: Post[tuple[tuple[Explained, ...], int]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.ui.explain.focus import explained_focus
 
             post(explained_focus(outcome, (part, block), terms, runs, search))
@@ -228,11 +227,9 @@ class CostPane(CostBar, FailingPart):
             open_over(self.screen, ExplainScreen(figures, first))
 
     def on_cost_bar_runs_asked(self) -> None:
-        """The number of runs a day should be asked for."""
         self.ask_runs()
 
     def ask_runs(self) -> None:
-        """Ask how many such sessions run in a day."""
         run_dialog(self.screen, self._ask_runs(), "ask for runs a day")
 
     async def _ask_runs(self) -> None:

@@ -1,4 +1,4 @@
-"""The block under the cursor as text: which one, searching it, and opening it in a pager."""
+"""The detail pane: the text of the block under the cursor, with search and pager."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 BORDER_CELLS = 6
-"""Cells of a frame's lower line that are no part of what it says."""
+"""Width of the border and padding in the frame's bottom line, in cells."""
 
 
 class DetailPane(SessionPane):
-    """Shows what the row under the cursor holds."""
+    """The pane with the content of the row under the cursor."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane) -> None:
         super().__init__("Detail", id="detail-pane", controller=controller)
@@ -59,7 +59,6 @@ class DetailPane(SessionPane):
         )
 
     async def open(self) -> None:
-        """Make the widget that shows a text."""
         from inspector.ui.detail.widget import Detail
 
         self._detail = Detail(id="detail")
@@ -67,17 +66,16 @@ class DetailPane(SessionPane):
         self.watch(self._detail, "below", self._say_below)
 
     def close(self) -> None:
-        """Forget it, and the line it is searched with."""
+        """Drop the text widget and its search line."""
         self._detail = self._find_bar = self._known = self._awaited = None
 
     @property
     def target(self) -> Widget:
-        """The text takes the focus."""
         return self._detail or self
 
     @property
     def detail(self) -> Detail | None:
-        """The widget that shows a text; None before there is a session."""
+        """The text widget; None before there is a session."""
         return self._detail
 
     def _show_session(self) -> None:
@@ -86,7 +84,7 @@ class DetailPane(SessionPane):
             self.show_block()
 
     def show_block(self) -> None:
-        """The block under the cursor, or all blocks of its message where that is folded."""
+        """Show the block under the cursor, or all blocks of its message if that is folded."""
         if self._detail is None:
             return
         from inspector.ui.detail.content import detail_of, detail_of_boundary, detail_of_message
@@ -131,7 +129,7 @@ class DetailPane(SessionPane):
         self._say_below()
 
     def _followed(self, boundary: Boundary) -> tuple[CompactionAftermath | None, CompactionTotalsFacts | None]:
-        """What followed a compaction, and what all of them came to, once that is worked out; else it is begun."""
+        """Return a compaction's aftermath and the totals of all; None while they are computed, which this starts."""
         outcome, effect = self.controller.outcome, boundary.effect
         if outcome is None or effect is None or not boundary.is_compaction:
             return None, None
@@ -140,7 +138,7 @@ class DetailPane(SessionPane):
             if self._awaited is not baseline:
                 self._awaited = baseline
 
-                def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  soon done
+                def work(post: Post[Followed], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
                     from inspector.replay.analysis.compaction_aftermath import compaction_aftermaths
                     from inspector.replay.analysis.compaction_totals import compaction_totals
                     from inspector.report.facts import compaction_totals_facts
@@ -159,7 +157,7 @@ class DetailPane(SessionPane):
         self.show_block()
 
     def _all_compactions(self) -> tuple[str, ...]:
-        """What all compactions came to, on the row of one of them; nothing elsewhere, and while it is not known."""
+        """Return the totals of all compactions on a compaction row; empty on other rows and until they are computed."""
         boundary = self._rows.boundary
         totals = None if boundary is None else self._followed(boundary)[1]
         if totals is None:
@@ -169,7 +167,7 @@ class DetailPane(SessionPane):
         return compactions_in_short(totals, ON_SCREEN)
 
     def _say_below(self) -> None:
-        """Say in the frame how much more of the text there is, and what was cut of it."""
+        """Show in the frame how many more rows the text has and its cuts."""
         if self._detail is not None and self._detail.content is not None:
             more, note = self._detail.below, self._detail.content.note
             rows = f"↓ {ON_SCREEN.plural(more, 'more row')}" if more else ""
@@ -183,27 +181,26 @@ class DetailPane(SessionPane):
             subtitle(self, said)
 
     def show(self, shown: Shown) -> None:
-        """Show the text in a view; in the one it is shown in, the view before."""
+        """Switch to a view of the text; if it is already shown, back to the previous view."""
         if self._detail is not None:
             self._detail.action_show(shown)
 
     def to_next_cut(self) -> None:
-        """To the next place something was cut in the text."""
+        """Go to the next cut in the text."""
         if self._detail is not None:
             self._detail.action_next_note()
 
     def copy(self) -> None:
-        """Copy what is shown."""
         if self._detail is not None:
             self._detail.action_copy()
 
     def page_out(self) -> None:
-        """Open what is shown in the user's pager."""
+        """Open the text in the user's pager."""
         if self._detail is not None:
             self._detail.action_pager()
 
     async def on_detail_find_asked(self) -> None:
-        """Ask what to look for in the text."""
+        """Open the search line."""
         from inspector.ui.toolkit.find_bar import TextFind
 
         if self._find_bar is None:
@@ -212,23 +209,21 @@ class DetailPane(SessionPane):
         self._find_bar.open()
 
     def on_find_line_changed(self, event: TextFind.Changed) -> None:
-        """Look for something else."""
         if self._detail is not None and self._find_bar is not None:
             if not event.text:
                 self._find_bar.say("")
             self._detail.search(event.text)
 
     def on_detail_counted(self, event: Detail.Counted) -> None:
-        """Say which of the places is looked at."""
+        """Show which match is selected."""
         if self._find_bar is not None:
             self._find_bar.say(event.notice)
 
     def on_detail_told(self, event: Detail.Told) -> None:
-        """Say what was done."""
         self.tell(event.notice)
 
     def on_detail_pager_asked(self, event: Detail.PagerAsked) -> None:
-        """Give the terminal to the user's pager."""
+        """Suspend the app and run the user's pager."""
         from inspector.session.errors import TemporaryFolderError
         from inspector.ui.detail.pager import PagerError, pager_command, show_in_pager
 

@@ -1,4 +1,4 @@
-"""Which part of the main screen has the focus, or all of the screen."""
+"""Focus and zoom of the main screen's panes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from inspector.ui.main.session_pane import FailingPart
 
 OPEN_PLAN: Final = "-plan-open"
-"""Class of a screen on which the plan is open where it is a drawer."""
+"""Screen class while the plan drawer is open on narrow screens."""
 ZOOMS: Final[Mapping[str, str]] = {
     "chart-pane": "-zoom-chart",
     "timeline-pane": "-zoom-timeline",
     "detail-pane": "-zoom-detail",
 }
-"""Per part of the screen, the class under which it has all of it."""
+"""Screen class that zooms a pane, by pane id."""
 
 
 class PaneFocus:
-    """Gives the parts of a screen the focus; there are none before there is a session.
+    """Moves the focus between the panes of the main screen.
 
     Attributes:
-        parts: By name, what takes the focus, in the order it is read from the rows on.
-        last: The part that had it last.
+        parts: Panes by name, in focus order starting with the timeline; empty before there is a session.
+        last: Name of the pane that had the focus last.
     """
 
     def __init__(self, screen: Screen[Any]) -> None:
@@ -37,22 +37,22 @@ class PaneFocus:
         self.last = ""
 
     def note(self) -> None:
-        """Another part may have the focus."""
+        """Record which pane has the focus."""
         self.last = next((name for name in self.parts if self.is_in(name)), self.last)
 
     def is_in(self, name: str) -> bool:
-        """Whether a part has the focus, or something in it."""
+        """Return True if the focus is within the pane."""
         part, focused = self.parts.get(name), self._screen.focused
         return part is not None and focused is not None and part in focused.ancestors_with_self
 
     @property
     def is_in_rows_or_nowhere(self) -> bool:
-        """Whether nobody has asked for another part."""
+        """True if the user has not moved the focus to another pane."""
         return self._screen.focused is None or self.is_in(TIMELINE)
 
     @property
     def is_plan_open(self) -> bool:
-        """Whether the plan is shown where it is a drawer."""
+        """True if the plan drawer is open."""
         return self._screen.has_class(OPEN_PLAN)
 
     @is_plan_open.setter
@@ -60,7 +60,7 @@ class PaneFocus:
         self._screen.set_class(is_open, OPEN_PLAN)
 
     def give_to(self, name: str) -> None:
-        """The focus to a part of the screen; the plan is opened where it is a drawer."""
+        """Focus a pane, opening the plan drawer if needed."""
         part = self.parts.get(name)
         if part is None:
             return
@@ -68,14 +68,14 @@ class PaneFocus:
         part.take_focus()
 
     def give_to_next(self, step: int) -> None:
-        """The focus to another part of the screen."""
+        """Focus the pane that is a number of steps away."""
         names = list(self.parts)
         if names:
             here = next((place for place, name in enumerate(names) if self.is_in(name)), -step)
             self.give_to(names[(here + step) % len(names)])
 
     def give_to_plan_or_back(self) -> None:
-        """To the plan and back; on narrow screens its drawer opens and closes."""
+        """Toggle the focus between plan and rows; on narrow screens this opens and closes the plan drawer."""
         if not self.parts:
             return
         if self.is_in(PLAN):
@@ -84,24 +84,24 @@ class PaneFocus:
             self.give_to(PLAN)
 
     def leave(self) -> None:
-        """Back to the rows; the plan is closed where it is a drawer."""
+        """Focus the rows and close the plan drawer."""
         self.is_plan_open = False
         if TIMELINE in self.parts:
             self.parts[TIMELINE].take_focus()
 
     @property
     def zooms(self) -> bool:
-        """Whether one part has the whole screen."""
+        """True if a pane is zoomed."""
         return any(self._screen.has_class(name) for name in ZOOMS.values())
 
     def zoom(self, pane: str | None) -> bool:
-        """Give a part the whole screen, or give it back.
+        """Zoom a pane, or end the zoom.
 
         Args:
-            pane: Widget id of the part's frame; None for none.
+            pane: Widget id of the pane; None for none.
 
         Returns:
-            Whether anything was done: no other parts can have it.
+            False if the pane cannot be zoomed.
         """
         if self.zooms:
             self._screen.remove_class(*ZOOMS.values())
@@ -113,6 +113,6 @@ class PaneFocus:
 
     @property
     def pane(self) -> str | None:
-        """Widget id of the frame around the focus that can have the whole screen; None for none."""
+        """Widget id of the zoomable pane that contains the focus; None for none."""
         focused = self._screen.focused
         return None if focused is None else next((node.id for node in focused.ancestors if node.id in ZOOMS), None)

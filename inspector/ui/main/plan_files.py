@@ -1,4 +1,4 @@
-"""Where plans come from and go to: strategies, ready and saved plans, files, and agents that apply them."""
+"""Choosing, opening, saving and exporting plans."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 async def add_strategy(app: App[Any], controller: SessionController) -> bool:
-    """Ask for a strategy and put it at the end of the plan, switched on; or take a ready plan in its place.
+    """Prompt for a strategy and append it to the plan, switched on, or replace the plan by a ready plan.
 
     Returns:
-        Whether a strategy was added.
+        True if a strategy was added.
     """
     from inspector.strategies.registry import strategy_for
     from inspector.ui.dialogs.picker import Picker
@@ -43,7 +43,7 @@ async def add_strategy(app: App[Any], controller: SessionController) -> bool:
 
 
 async def open_plan(app: App[Any], controller: SessionController) -> None:
-    """Ask for a saved plan, a ready one, or one in a file, and take it in place of the plan."""
+    """Prompt for a saved plan, a ready plan or a plan file, and make it the current plan."""
     from inspector.ui.dialogs.picker import Picker
     from inspector.ui.plan.choices import file_choice, ready_choices, saved_choices
     from inspector.ui.plan.saved_plans import saved_plans
@@ -58,7 +58,7 @@ async def open_plan(app: App[Any], controller: SessionController) -> None:
 
 
 def take_plan(controller: SessionController, identifier: str) -> None:
-    """Use another plan in place of this one; see `chosen_plan` for the identifier."""
+    """Replace the plan by another one; see `chosen_plan` for the identifier."""
     from inspector.strategies.plan import PlanError
     from inspector.ui.plan.choices import chosen_plan
 
@@ -73,7 +73,7 @@ def take_plan(controller: SessionController, identifier: str) -> None:
 
 
 def use_plan(controller: SessionController, plan: Plan) -> None:
-    """Make a plan the current one, and say so, how it is undone, and whether the session's agent can apply it."""
+    """Make a plan the current one and report how to undo that and whether the session's agent can apply it."""
     from inspector.report.export import told_of_taking
 
     controller.names.note(plan)
@@ -82,7 +82,7 @@ def use_plan(controller: SessionController, plan: Plan) -> None:
 
 
 async def save_plan(app: App[Any], controller: SessionController) -> None:
-    """Ask for a name or a file, and save the plan there."""
+    """Prompt for a name or a file, and save the plan there."""
     from inspector.ui.dialogs.dialog import ValueDialog
     from inspector.ui.plan.saved_plans import problem_with_name, save_named
 
@@ -107,7 +107,7 @@ async def save_plan(app: App[Any], controller: SessionController) -> None:
 
 
 async def export_plan(app: App[Any], controller: SessionController) -> None:
-    """Say whether the session's agent can apply the plan, show what to write, and save or copy that as is asked."""
+    """Show how the session's agent can apply the plan, then save or copy the exported text."""
     from inspector.report.export import answer_for
     from inspector.ui.plan.export_dialog import ExportScreen
 

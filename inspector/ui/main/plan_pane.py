@@ -1,4 +1,4 @@
-"""The plan: what its controls ask for is done to it, and what comes of it is shown beside them."""
+"""The plan pane: edits the plan from its controls and shows the results next to them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class PlanPane(SessionPane):
-    """Shows the plan and changes it."""
+    """The pane with the plan's controls."""
 
     def __init__(self, controller: SessionController) -> None:
         super().__init__("Plan", id="plan-pane", controller=controller)
         self._panel: PlanPanel | None = None
         self._switched_early: list[int] = []
-        """Strategies whose keys were pressed while rows stood there and no plan yet, by place."""
+        """Places of strategies switched by key after the rows appeared but before the plan was loaded."""
         self.listen(
             controller,
             {
@@ -39,18 +39,17 @@ class PlanPane(SessionPane):
         )
 
     async def open(self) -> None:
-        """Make the widget with the controls."""
         from inspector.ui.plan.panel import PlanPanel
 
         self._panel = PlanPanel()
         await self.mount(self._panel)
 
     def close(self) -> None:
-        """Forget it, and what was pressed for it."""
+        """Drop the panel and the key presses queued for it."""
         self._panel, self._switched_early = None, []
 
     def take_focus(self) -> None:
-        """Give the focus to the control that had it last."""
+        """Focus the control that had the focus last."""
         if self._panel is not None:
             self._panel.focus_control()
         else:
@@ -62,7 +61,7 @@ class PlanPane(SessionPane):
         return self._panel
 
     def focus_control(self, entry: int | None = None) -> None:
-        """Give the focus to the control that had it last, or to the switch of an entry."""
+        """Focus the control that had the focus last, or the switch of an entry."""
         if self._panel is not None:
             self._panel.focus_control(entry)
 
@@ -101,15 +100,13 @@ class PlanPane(SessionPane):
                 self._panel.show_rival("" if rival is None or outcome is None else brief(outcome.totals, rival))
 
     def on_plan_panel_value_changed(self, event: PlanPanel.ValueChanged) -> None:
-        """A control was moved."""
         self.controller.set_value(event.entry, event.parameter, event.value, is_final=event.is_final)
 
     def on_strategy_toggle_switched(self, event: StrategyToggle.Switched) -> None:
-        """A strategy was switched."""
         self.switch(event.entry)
 
     def switch(self, entry: int) -> None:
-        """Switch a strategy on or off, if there is one at that place; once there is a plan, where there is none yet."""
+        """Toggle the strategy at a place, if there is one; queue the toggle until the plan is loaded."""
         plan = self.controller.plan
         if plan is None and self.controller.session is not None:
             self._switched_early.append(entry)
@@ -120,7 +117,7 @@ class PlanPane(SessionPane):
             self.tell(f"{each.strategy.name} {'on' if each.enabled else 'off'}: ctrl+z takes it back")
 
     def take_best(self) -> None:
-        """Make the plan that saves most the current one, as far as it is known."""
+        """Make the best plan found so far the current one."""
         controller = self.controller
         found, plan = controller.answers.best, controller.plan
         if plan is None:
@@ -139,7 +136,7 @@ class PlanPane(SessionPane):
             self.tell(f"still looking for the best plan{far}: Cost says it once it is found")
 
     def on_strategy_toggle_removed(self, event: StrategyToggle.Removed) -> None:
-        """A strategy was taken out, where it was not by now: a key may come twice."""
+        """Remove a strategy, unless a repeated key has already removed it."""
         plan = self.controller.plan
         if plan is not None and event.entry < len(plan.entries):
             name = plan.entries[event.entry].strategy.name
@@ -148,19 +145,18 @@ class PlanPane(SessionPane):
             self.tell(f"{name} is out of the plan: ctrl+z brings it back")
 
     async def on_strategy_toggle_moved(self, event: StrategyToggle.Moved) -> None:
-        """A strategy was given another place."""
         plan, target = self.controller.plan, event.entry + event.places
         if plan is not None and event.entry < len(plan.entries) and 0 <= target < len(plan.entries):
             self.controller.edit_plan(plan.moved(event.entry, target))
             await self._show_at_once(target)
 
     async def _show_at_once(self, entry: int) -> None:
-        """Show the plan as it is, and give an entry the focus."""
+        """Show the plan immediately and focus an entry."""
         if self._panel is not None and self.controller.plan is not None:
             await self._panel.show(self.controller.plan, entry)
 
     def on_text_control_edit_requested(self, event: TextControl.EditRequested) -> None:
-        """A text, or a list of tools, should be edited."""
+        """Open the editor for a text or a list of tools."""
         from inspector.strategies.core.parameters import ParameterKind
 
         if event.text_control.parameter.kind is ParameterKind.TOOLS:
@@ -205,7 +201,7 @@ class PlanPane(SessionPane):
             self.controller.set_value(control.entry, parameter.name, parameter.parsed(text))
 
     def swap(self) -> None:
-        """Switch plan A/B; at first, plan B is a copy of A to change."""
+        """Switch between plan A and B; B starts as a copy of A."""
         self.controller.swap_plans()
         plans = self.controller.plans
         if plans is not None:
@@ -213,7 +209,7 @@ class PlanPane(SessionPane):
             self.tell(f"this is plan {letter} now: w d shows what it differs in from plan {plans.other_letter}")
 
     def show_difference(self) -> None:
-        """Everything the two plans differ in."""
+        """Open the list of differences between plan A and B."""
         from inspector.ui.plan.difference import figure_rows, setting_rows
         from inspector.ui.plan.difference_dialog import DifferenceScreen
 
@@ -225,11 +221,10 @@ class PlanPane(SessionPane):
         open_over(self.screen, DifferenceScreen(plans.letter, plans.other_letter, figures, settings))
 
     def on_add_strategy_pressed(self) -> None:
-        """A strategy should be added."""
         self.add()
 
     def add(self) -> None:
-        """Choose a strategy and put it at the end of the plan, switched on; or take a ready plan in its place."""
+        """Choose a strategy and append it to the plan, switched on, or replace the plan by a ready plan."""
         self.run_dialog(self._add(), "choose a strategy")
 
     async def _add(self) -> None:
@@ -237,13 +232,13 @@ class PlanPane(SessionPane):
             await self._show_at_once(len(self.controller.plan.entries) - 1)
 
     def open_other(self) -> None:
-        """Open a saved plan, a ready one, or a file, in place of this one."""
+        """Replace the plan by a saved plan, a ready plan or one from a file."""
         self.run_dialog(plan_files.open_plan(self.app, self.controller), "open a plan")
 
     def save(self) -> None:
-        """Save the plan under a name, or in a file of the user's choice."""
+        """Save the plan under a name or in a file chosen by the user."""
         self.run_dialog(plan_files.save_plan(self.app, self.controller), "save the plan")
 
     def export(self) -> None:
-        """Say how the plan can be used in an agent, with what to save or to copy for it."""
+        """Show how an agent can use the plan, with the text to save or copy."""
         self.run_dialog(plan_files.export_plan(self.app, self.controller), "export the plan")

@@ -1,4 +1,4 @@
-"""From a session to those that belong to it, its subagents and its parent, and to what reading its file came to."""
+"""Links from a session to its subagents, its parent and the diagnostics of its file."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 class RelatedSessions:
-    """Knows where the row under the cursor leads to, and goes there."""
+    """Finds and opens the sessions linked to the row under the cursor."""
 
     def __init__(
         self, controller: SessionController, rows: TimelinePane, open_beside: Callable[[Path], object]
     ) -> None:
-        """Look at a session.
+        """Initialize the links of a session.
 
         Args:
             controller: The session.
             rows: Its rows.
-            open_beside: Opens another session beside it.
+            open_beside: Opens another session in a new tab.
         """
         self._controller = controller
         self._rows = rows
@@ -38,12 +38,12 @@ class RelatedSessions:
 
     @property
     def are_there(self) -> bool:
-        """Whether any session belongs to this one."""
+        """True if the session has linked sessions."""
         return self._controller.session is not None and bool(self._controller.session.links)
 
     @property
     def subagent(self) -> tuple[Session, SessionLink] | None:
-        """The subagent the cursor leads to, and the session that started it; None where it leads to none."""
+        """The subagent under the cursor: the session that started it and the link to it; None if there is none."""
         session, view = self._controller.session, self._rows.view
         if session is None or view is None or not session.links:
             return None
@@ -63,7 +63,7 @@ class RelatedSessions:
 
     @property
     def parent(self) -> SessionLink | None:
-        """The session that started this one; None where nothing did."""
+        """Link to the session that started this one; None if there is none."""
         session = self._controller.session
         if session is None or not session.links:
             return None
@@ -72,17 +72,16 @@ class RelatedSessions:
         return parent_of(session)
 
     def open_subagent(self) -> None:
-        """Open the subagent that the call under the cursor started."""
+        """Open the subagent started by the call under the cursor."""
         if (subagent := self.subagent) is not None:
             self._open(*subagent)
 
     def open_parent(self) -> None:
-        """Open the session that started this one."""
         if self._controller.session is not None and (link := self.parent) is not None:
             self._open(self._controller.session, link)
 
     def _open(self, session: Session, link: SessionLink) -> None:
-        def work(post: Post[Path | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+        def work(post: Post[Path | None], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.session.related import locate
 
             post(locate(session, link))
@@ -98,17 +97,17 @@ class RelatedSessions:
             self._controller.host.tell(f"the file of {link.title or link.identifier} is not there")
 
     def show_diagnostics(self, screen: Screen[Any]) -> None:
-        """Say what the file was taken for and why, what is in it, and what could not be read.
+        """Show the detected format and the reasons for it, the file's content, and unreadable records.
 
         Args:
-            screen: Over which screen.
+            screen: Screen to open the dialog over.
         """
         session, path, width = self._controller.session, self._controller.path, max(screen.size.width - 12, 40)
         if session is None:
             self._controller.host.tell("nothing was read yet")
             return
 
-        def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+        def work(post: Post[str], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             from inspector.report.session_listings import reading_text
             from inspector.session.errors import SessionError
             from inspector.session.registry import detect

@@ -1,4 +1,4 @@
-"""Going on where a session was left: its plans, and where one was looking."""
+"""Saving and restoring a session's screen state: its plans, cursor and views."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 SECONDS_TO_SAVE = 2.0
 
 MOST_KEYS = 9
-"""Strategies with a key of their own, the digit of their place."""
+"""Number of strategies that have a digit key."""
 
 
 def told_again(plan: Plan) -> str:
-    """That a plan of the last time is on, and how to take it off."""
+    """Return a notice that the restored plan is on, with the keys that switch it off."""
     on = [number for number, entry in enumerate(plan.entries, start=1) if entry.enabled]
     names = ", ".join(plan.entries[number - 1].strategy.name for number in on)
     keys = " ".join(map(str, on)) if on[-1] <= MOST_KEYS else "p, space"
@@ -31,16 +31,16 @@ def told_again(plan: Plan) -> str:
 
 
 class KeptState:
-    """Takes up how a session was left, and keeps how it is left."""
+    """Restores the screen state of a session and saves it on changes."""
 
     def __init__(self, controller: SessionController, rows: TimelinePane, detail: DetailPane, focus: PaneFocus) -> None:
-        """Look at a session.
+        """Initialize the state of a session's screen.
 
         Args:
             controller: The session.
-            rows: Its rows, whose cursor, order and filter are kept.
-            detail: A block's text, whose view is kept.
-            focus: Which part of the screen has it.
+            rows: Timeline pane, source of cursor, order and filter.
+            detail: Detail pane, source of the text view.
+            focus: Focus of the panes.
         """
         self._controller = controller
         self._rows = rows
@@ -61,7 +61,7 @@ class KeptState:
         self._saved = None
 
     def _take_up(self) -> None:
-        """Go on where it was left; where it is being written, at its end all the same."""
+        """Restore the saved state; a session still being written opens at its end anyway."""
         kept = self._saved = self._controller.kept
         if kept is None:
             return
@@ -79,7 +79,7 @@ class KeptState:
             self._controller.look_at(kept.call)
 
     def _look_as(self, kept: SessionState) -> None:
-        """Order, filter and views as they were; what this version does not know is passed over."""
+        """Restore order, filter and views; values unknown to this version are ignored."""
         from inspector.ui.detail.views import VIEWS
         from inspector.ui.timeline.arrangement import Order
 
@@ -95,7 +95,7 @@ class KeptState:
 
     @property
     def now(self) -> SessionState | None:
-        """What would be kept; None while there is nothing to keep."""
+        """The state to save; None while there is nothing to save."""
         from inspector.ui.timeline.arrangement import Order
 
         plans, detail = self._controller.plans, self._detail.detail
@@ -115,16 +115,16 @@ class KeptState:
         )
 
     def save_soon(self) -> None:
-        """Save it in a while: changes come in bursts."""
+        """Save after a delay, because changes come in bursts."""
         if self._saving is not None:
             self._saving.stop()
         self._saving = self._controller.host.later(SECONDS_TO_SAVE, self.save)
 
     def save(self, *, is_last: bool = False) -> None:
-        """Save it, unless it is what was saved.
+        """Save the state if it changed.
 
         Args:
-            is_last: The screen goes: nothing can be told on it any more.
+            is_last: The screen is closing, so errors can no longer be shown.
         """
         if self._saving is not None:
             self._saving.stop()

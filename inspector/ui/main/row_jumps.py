@@ -1,4 +1,4 @@
-"""Going through the rows that matter: from one cut, compaction, failure, cache miss or risk to the next."""
+"""Jumps between the rows that matter: cuts, compactions, failures, cache misses, risks."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.widget import Timeline
 
 NEXT_HINT: Final = " (n next, N before)"
-"""Said once of what is gone to, where there is more than one: how to get to the others."""
+"""Key hint appended to the first notice if there is more than one match."""
 
 
 class ShowsRows(Protocol):
-    """What shows the rows that are gone through."""
+    """The pane with the rows to jump between."""
 
     @property
     def view(self) -> TimelineView | None:
-        """What is shown; None before there is anything."""
+        """The rows shown; None before there are any."""
 
     @property
     def timeline(self) -> Timeline:
         """The widget with the cursor."""
 
     def tell(self, notice: str) -> None:
-        """Say something in the last line."""
+        """Show a notice in the status line."""
 
 
 class RowJumps:
-    """Moves the cursor of a timeline to the next row of a kind, around the end, and says which of them it is.
+    """Moves the timeline cursor to the next row of a kind, wrapping around, and reports its position.
 
     Attributes:
-        goes: What was gone to last; None before the first jump.
+        goes: The last jump, repeated by `go_on`; None before the first one.
     """
 
     def __init__(self, controller: SessionController, pane: ShowsRows) -> None:
-        """Know of no jump yet.
+        """Start without a previous jump.
 
         Args:
             controller: The session.
@@ -61,23 +61,23 @@ class RowJumps:
         self._known: tuple[object, Callable[[Outcome], tuple[Jump, ...]], tuple[Jump, ...]] | None = None
 
     def go(self, to: Callable[[int], object], step: int) -> None:
-        """To the next or previous place of a kind; `go_on` goes on from there."""
+        """Jump to the next or previous row of a kind; `go_on` repeats it."""
         self.goes = to
         to(step)
 
     def go_on(self, step: int) -> None:
-        """To the next or previous of what was gone to, or searched for, last."""
+        """Repeat the last jump or search in either direction."""
         if self.goes is not None:
             self.goes(step)
         else:
             self._pane.tell("nothing was gone to or searched for yet: g and / ask")
 
     def to_match(self, step: int, rows: NDArray[np.integer[Any]] | None) -> Landing | None:
-        """To a matching row: the next, the one before, or (0) the first from the cursor on.
+        """Jump to the next or previous matching row, or with step 0 to the first one from the cursor on.
 
         Args:
             step: 1, -1 or 0.
-            rows: The rows that match, rising; None where nothing is searched for.
+            rows: The matching rows, ascending; None without a search.
         """
         if rows is None:
             self._pane.tell("nothing was gone to or searched for yet: g and / ask")
@@ -85,7 +85,7 @@ class RowJumps:
         return self._jump("match", rows, step, "no row matches", tells=step != 0)
 
     def to_cut(self, step: int) -> None:
-        """To another row the plan changed."""
+        """Jump to another row changed by the plan."""
         none = "the plan changes no row of this prompt"
         if self._controller.plan is not None and not self._controller.plan.strategies:
             none = "nothing is cut: no strategy of the plan is on, 1 switches its first one"
@@ -94,7 +94,7 @@ class RowJumps:
             self._jump("cut", self._pane.view.changed_rows, step, none)
 
     def to_compaction(self, step: int) -> None:
-        """To another place where the agent compacted, or rewound; everything is shown at the first call after it."""
+        """Jump to another compaction or rewind and select the first call after it."""
         import numpy as np
 
         if self._pane.view is None:
@@ -115,7 +115,7 @@ class RowJumps:
         return f"at call {ON_SCREEN.whole(effect.after + 1)}: ⏎ what it removed, [ before"
 
     def to_subagent(self, step: int) -> None:
-        """To another subagent, with a file of its own or without."""
+        """Jump to another subagent, with or without its own file."""
         import numpy as np
 
         if self._pane.view is not None:
@@ -124,7 +124,7 @@ class RowJumps:
             self._jump("subagent", found, step, "no subagent was started")
 
     def to_error(self, step: int) -> None:
-        """To another failed tool result."""
+        """Jump to another failed tool result."""
         import numpy as np
 
         if self._pane.view is not None:
@@ -132,7 +132,7 @@ class RowJumps:
             self._jump("failure", failed, step, "no tool result is marked as failed")
 
     def to_pin(self, step: int) -> None:
-        """To another pinned row."""
+        """Jump to another pinned row."""
         import numpy as np
 
         if self._pane.view is not None:
@@ -140,7 +140,7 @@ class RowJumps:
             self._jump("pin", pinned, step, "no row is pinned: z p pins the one under the cursor")
 
     def to_risk(self, step: int) -> None:
-        """To another row at which something may go wrong, and say what."""
+        """Jump to another row at risk and show the risk."""
         risks, view = self._controller.risks, self._pane.view
         if view is None:
             return
@@ -151,13 +151,13 @@ class RowJumps:
         self._jump("risky row", view.rows_of_blocks(risks.blocks), step, none, says=risks.sentence)
 
     def to_rise(self, step: int) -> None:
-        """To another of the places where the context grew most."""
+        """Jump to another of the calls where the context grew most."""
         from inspector.ui.timeline.jumps import rises_of
 
         self._jump_in_outcome("rise", rises_of, step, "the context never grew")
 
     def to_break(self, step: int) -> None:
-        """To another call that missed the prompt cache, and say why."""
+        """Jump to another call that missed the prompt cache and show the reason."""
         from inspector.ui.miss_marks import WITH_PLAN, none_missed
         from inspector.ui.timeline.jumps import misses_of
 
@@ -170,7 +170,7 @@ class RowJumps:
             self._jump_to("miss", misses_of(found.by_block), step, none_missed(found.misses), link=link)
 
     def go_on_to_break(self) -> None:
-        """To the cache miss that was asked for before misses were explained, if they are now."""
+        """Jump to the cache miss requested before misses were computed, if they are available now."""
         if self._awaited_step and self._controller.answers.cache_of(self._controller.outcome) is not None:
             self.to_break(self._awaited_step)
 
@@ -205,20 +205,21 @@ class RowJumps:
         tells: bool = True,
         is_nearest_first: bool = False,
     ) -> Landing | None:
-        """Go to the next of some rows, around the end, and say which of them it is.
+        """Jump to the next of some rows, wrapping around, and report its position.
 
         Args:
-            noun: What they are.
-            wanted: The rows, shown or not, rising.
-            step: 1 for the next one, -1 for the one before, 0 for the first from the cursor on.
-            none: What is said where there is none.
-            says: What is said of a block.
-            link: What stands before that.
-            tells: Say anything at all.
-            is_nearest_first: Where there is none that way, the first such jump goes to the nearest the other way.
+            noun: Name of the kind of row.
+            wanted: The rows, visible or not, ascending.
+            step: 1 for the next row, -1 for the previous one, 0 for the first from the cursor on.
+            none: Notice if there is no such row.
+            says: Returns the text appended for a block.
+            link: Separator before that text.
+            tells: Show notices.
+            is_nearest_first: If no row is left in that direction, the first such jump goes to the nearest in the other
+                one.
 
         Returns:
-            Where it ended; None where there is no such row.
+            The row reached; None if there is no such row.
         """
         from inspector.ui.timeline.jumps import landing
 

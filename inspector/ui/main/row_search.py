@@ -1,4 +1,4 @@
-"""What the rows are searched for, and which of them match."""
+"""Search of the timeline's rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class RowsFound(NamedTuple):
-    """Rows match a query.
+    """Rows that match a query.
 
     Attributes:
-        rows: Those found so far, rising.
-        fraction: How much was looked at, 0 to 1.
-        of: Among which rows.
+        rows: Matches so far, ascending.
+        fraction: Searched fraction, 0 to 1.
+        of: The searched rows.
     """
 
     rows: NDArray[np.int32]
@@ -34,19 +34,19 @@ class RowsFound(NamedTuple):
 
 
 class RowSearch:
-    """Looks for rows in a thread.
+    """Searches rows in a thread.
 
     Attributes:
-        rows: Rows that match the query, rising; None without one.
-        is_filter: Other rows are hidden.
+        rows: Matching rows, ascending; None without a query.
+        is_filter: Hide the rows that do not match.
     """
 
     def __init__(self, jobs: Jobs, found: Callable[[str], None]) -> None:
-        """Search for nothing.
+        """Start without a query.
 
         Args:
             jobs: Runs the search.
-            found: Called when more of the rows were looked at, with what that came to in a few words.
+            found: Called with a short summary as matches are found.
         """
         self._jobs = jobs
         self._found = found
@@ -57,14 +57,14 @@ class RowSearch:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is searched for."""
+        """True without a query."""
         return self._search is None
 
     def search_for(self, text: str, *, is_filter: bool) -> None:
-        """Look for something else from the next search on; for nothing where the text is empty.
+        """Set the query of the next search; an empty text clears it.
 
         Raises:
-            QueryError: The text means nothing; what was searched for before still is.
+            QueryError: The text is no valid query; the previous query stays.
         """
         from inspector.ui.timeline.search import Query, Search
 
@@ -76,11 +76,10 @@ class RowSearch:
             self.rows = None
 
     def stop(self) -> None:
-        """Look no further."""
         self._jobs.stop("search")
 
     def look_through(self, view: TimelineView | None) -> None:
-        """Look through the rows, if anything is searched for."""
+        """Start searching the rows, if there is a query."""
         search = self._search
         if search is None or view is None:
             return
@@ -100,7 +99,7 @@ class RowSearch:
         self._jobs.run(work, self._take, group="search", description="search the rows")
 
     def look_again(self, view: TimelineView | None) -> None:
-        """Look again, if what is looked for depends on the plan or the call looked at."""
+        """Search again if the query depends on the plan or the selected call."""
         if self._search is not None and self._search.query.follows_plan:
             self.look_through(view)
 
@@ -110,23 +109,24 @@ class RowSearch:
         self._found(count if found.fraction >= 1 else f"{count}, {found.fraction * 100:.0f} %")
 
     def marked(self, view: TimelineView) -> TimelineView:
-        """What matches is marked, or is all that is shown."""
+        """Return the view with its matches marked, or with only the matches visible."""
         if self.rows is None:
             return view
         before, self._rows_of = self._rows_of, view.rows
         if before is not None and before is not view.rows:
-            # Until they are searched again, subagents unfolded or folded since have none; a file may be shorter now.
+            # Until the next search, subagents unfolded or folded since have no matches; the file may have become
+            # shorter.
             blocks = before.block[self.rows[before.is_block[self.rows]]]
             self.rows = view.rows.own[blocks[blocks < len(view.rows.own)]]
         return replace(view, visible=self.rows if self.is_filter else None, hits=self.rows)
 
 
 def words_of(view: TimelineView | None, tools: tuple[str, ...]) -> tuple[str, ...]:
-    """What a word of a query may be, the fixed ones first.
+    """Return completions for the words of a query, fixed ones first.
 
     Args:
-        view: What is shown; None before there is anything.
-        tools: The tools of the session.
+        view: The view shown; None before there is one.
+        tools: Tools of the session.
     """
     from inspector.ui.timeline.search import STATES, WHO
 

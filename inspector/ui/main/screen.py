@@ -1,4 +1,4 @@
-"""The main screen: what fills the context, what a plan makes of it, and what that saves."""
+"""The main screen: content of the context, effect of a plan, and savings."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ if TYPE_CHECKING:
     from inspector.ui.study import Leaving, StudyScreen
 
 OF_CALLS = ("compare", "tune")
-"""Studies of what plans make of the calls: without any, all would be nothing."""
+"""Analysis screens that need at least one call."""
 
 
 ABOUT_STRATEGIES = "strategy enable disable switch compaction prune cut save cheaper cost expensive"
-"""What somebody may look for to find a strategy of the plan."""
+"""Search terms under which the command palette finds a strategy of the plan."""
 
 
 class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
-    """One session: context chart, timeline, detail, plan and cost. Its panes do what they are asked for themselves."""
+    """The screen of one session: context chart, timeline, detail, plan and cost. Each pane handles its own actions."""
 
     ACTIONS = MAIN
     BINDINGS: ClassVar[list[BindingType]] = bindings(MAIN)
 
     class SettingChanged(Message):
-        """A setting has another value that should be kept."""
+        """Posted when a setting changed and should be saved."""
 
         def __init__(self, name: str, value: float) -> None:
             super().__init__()
@@ -71,7 +71,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.value = value
 
     class BesideWanted(Message):
-        """A session that belongs to this one should be opened beside it."""
+        """Posted when a related session should be opened in a new tab."""
 
         def __init__(self, path: Path) -> None:
             super().__init__()
@@ -96,14 +96,14 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         keeps_state: bool = True,
         process: ReadingProcess | None = None,
     ) -> None:
-        """Make the screen of a session.
+        """Initialize the screen of a session.
 
         Args:
             path: The session's file.
             settings: The user's settings.
-            plan: The plan to begin with; None for the one last used on the session, or one that fits it.
-            keeps_state: The session is opened as it was left, and how it is left is kept.
-            process: One that reads the file already.
+            plan: The initial plan; None for the one last used on the session, or one that fits it.
+            keeps_state: Restore the session's screen state and save it again.
+            process: A process that is already reading the file.
         """
         super().__init__()
         self.settings = settings
@@ -140,7 +140,6 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         )
 
     def compose(self) -> ComposeResult:
-        """The parts, from the top."""
         yield SessionTabs()
         yield SessionHeader()
         yield self.chart
@@ -153,7 +152,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         yield StatusBar()
 
     def on_mount(self) -> None:
-        """Say what is being opened, and open it once the first frame is drawn."""
+        """Show the file name and open the session after the first frame."""
         self._say_opening()
         after_frame(self, self.controller.open)
 
@@ -163,7 +162,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.timeline.say_instead(Word(f"opening {path.name}"))
 
     async def _make_rows(self) -> None:
-        """Make the widget that shows the rows, once; they can be gone through while the other parts are made."""
+        """Mount the rows, once; they can be used while the other panes are mounted."""
         if self.pane_focus.parts:
             return
         await self.timeline.begin()
@@ -172,7 +171,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.timeline.take_focus()
 
     async def _make_room(self) -> None:
-        """Make the widgets that show the rest of a session, once."""
+        """Mount the other panes, once."""
         if PLAN in self.pane_focus.parts:
             return
         for part in (self.chart, self.detail, self.plan):
@@ -186,7 +185,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         }
 
     def open_beside(self, path: Path) -> None:
-        """Ask for another session beside this one."""
+        """Request another session in a new tab."""
         self.post_message(self.BesideWanted(path))
 
     def open_another(self, path: Path) -> None:
@@ -197,16 +196,15 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.controller.open()
 
     def on_unmount(self) -> None:
-        """Keep what was changed last."""
         self.kept.save(is_last=True)
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """Say something in the last line for a while; a problem as a toast too, and no lesser notice takes its place.
+        """Show a notice in the status line for a while; problems also as a toast, not replaced by lesser notices.
 
         Args:
-            notice: What it is; may hold session text.
-            is_problem: It went wrong.
-            is_over: The problem told before it is one no longer.
+            notice: The text; may contain session text.
+            is_problem: The notice reports a problem.
+            is_over: The problem reported last is resolved.
         """
         if is_problem:
             self.notify(one_line(notice), severity="error", markup=False)
@@ -219,12 +217,12 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.tell(notice, is_problem=is_problem, is_over=is_over)
 
     def forget_notice(self) -> None:
-        """Say nothing any more."""
+        """Clear the notice."""
         super().forget_notice()
         self._tells_problem = False
 
     def _show_progress(self) -> None:
-        """In the status line; while nothing was read yet, where the rows will be."""
+        """Show progress in the status line, and in place of the rows while nothing has been read."""
         progress = self.controller.progress
         self.status.progress = None if progress is None else WorkProgress(*progress)
         if progress is not None and self.controller.session is None:
@@ -232,7 +230,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.timeline.say_instead(Word(f"{what} {self.controller.path.name}", fraction=fraction))
 
     def _show_state(self) -> None:
-        """In the first line; where there is no session, in place of the rows. The sessions of a folder are listed."""
+        """Update the header; without a session show the reason in place of the rows. A folder lists its sessions."""
         controller = self.controller
         if controller.is_unopened and controller.state == "waiting":
             lines = (f"{controller.reason}; it opens as soon as an agent writes it", "", "o lists sessions, q leaves")
@@ -258,7 +256,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._teach()
 
     def _show_standing(self) -> None:
-        """In the status line."""
+        """Update the counts in the status line."""
         view, session = self.timeline.view, self.controller.session
         if view is not None and session is not None:
             rows = self.timeline.timeline
@@ -266,7 +264,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.status.standing = Standing(rows.follow, *counts, *self.chart.moment)
 
     def _begin(self) -> None:
-        """There is a session: its keys are offered."""
+        """Enable the session's keys once there is a session."""
         self._show_standing()
         if self._says_unopened:
             self._says_unopened = False
@@ -275,7 +273,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
     def _show_outcome(self) -> None:
         self._show_heading()
-        # To find out what all keys do now takes a quarter of the frame that shows what the last one did.
+        # Evaluating which keys apply takes a quarter of the time of the frame that shows the last key's effect.
         after_frame(self, self._teach)
         if self._awaited_study is not None:
             name, over = self._awaited_study
@@ -287,29 +285,29 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self._teach()
 
     def _teach(self) -> None:
-        """Other keys come next where strategies are on, a call made is looked at, or the best plan is known."""
+        """Refresh the key hints if strategies, the selected call or the best plan changed which keys apply."""
         taught = (has_strategies(self), looks_back(self), has_past(self), has_best_with_none_on(self))
         if taught != self._taught:
             self._taught = taught
             self.refresh_bindings()
 
     def _keep_runs(self) -> None:
-        """Keep a number of runs a day that the user has changed."""
+        """Save the number of runs per day if the user changed it."""
         runs = self.controller.runs_per_day
         if runs != self.settings.runs:
             self.settings = self.settings.with_value("runs_per_day", runs.number)
             self.post_message(self.SettingChanged("runs_per_day", runs.number))
 
     async def action_do(self, name: str) -> None:
-        """Do what a key of that name does."""
+        """Run the action with that name."""
         await do(self, name)
 
     def action_show_all(self) -> None:
-        """Show every row, as a click on how many are hidden asks for."""
+        """Show every row; called by a click on the number of hidden rows."""
         self.timeline.show_all()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Keys that lead nowhere are not offered."""
+        """Disable keys without an effect."""
         if action != "do":
             return super().check_action(action, parameters)
         key = BOUND[str(parameters[0])]
@@ -320,48 +318,46 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return key.name != "session.open-parent" or self.related.parent is not None
 
     def on_key(self, event: events.Key) -> None:
-        """Call off a study that waits, as this key is for what is seen; say why a key does nothing."""
+        """Cancel a pending analysis screen, since the key is meant for the visible one; explain keys without effect."""
         self._awaited_study = None
         if self.controller.is_unopened and self._bindings.key_to_bindings.get(event.key):
             is_awaited = self.controller.state == "waiting"
             way_out = "it opens as soon as an agent writes it" if is_awaited else "o opens another one"
             self._says_unopened = True
-            # What was told before is forgotten at a key, after this.
+            # A key clears the previous notice only after this handler.
             self.call_next(self.tell, f"no session is open here: {way_out}")
 
     def on_resize(self) -> None:
-        """Where the chart has no frame, the one below it says what it would."""
+        """Update the timeline's title, which names the chart's marks where the chart has no frame."""
         after_frame(self, self.timeline.name_rows)
 
     def on_timeline_pane_detail_asked(self) -> None:
-        """The text of the row under the cursor is to be read."""
+        """Show the text of the row under the cursor."""
         self.pane_focus.give_to(DETAIL)
         if not self.pane_focus.zooms:
             self.zoom("detail-pane")
             self.tell("esc goes back to the rows")
 
     def on_timeline_highlighted(self) -> None:
-        """The cursor is on another block."""
         self.detail.show_block()
         self.chart.show_place()
         if self.related.are_there:
             self.refresh_bindings()
 
     def on_descendant_focus(self) -> None:
-        """Another part of the screen may have the focus."""
         self.pane_focus.note()
 
     def zoom(self, pane: str | None) -> None:
-        """Give a part the whole screen, or give it back."""
+        """Zoom a pane, or end the zoom."""
         if not self.pane_focus.zoom(pane):
             self.tell("the timeline, the detail and the chart can have the whole screen: go to one of them")
 
     def on_pane_title_clicked(self, event: Pane.TitleClicked) -> None:
-        """Give a part the whole screen, or give it back."""
+        """Zoom the clicked pane, or end the zoom."""
         self.zoom(event.pane.id)
 
     def leave(self) -> None:
-        """Stop what can be stopped, or go back to the rows."""
+        """Stop running work if there is any, otherwise return to the rows."""
         self._awaited_study = None
         find_bar = self.timeline.find_bar
         if self.controller.counting.is_under_way:
@@ -380,11 +376,11 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.pane_focus.leave()
 
     def save_report(self) -> None:
-        """Save a report on what the screen shows, to send."""
+        """Save a report of the session as shown."""
         self.run_dialog(self._report_writer().save(), "save a report")
 
     def open_page(self) -> None:
-        """Open the page that was saved last in the browser."""
+        """Open the last saved page in the browser."""
         self._report_writer().open_page()
 
     def _report_writer(self) -> ReportWriter:
@@ -395,7 +391,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return self._reports
 
     def explain(self) -> None:
-        """Say how the figures the cursor is on are calculated."""
+        """Explain the figures under the cursor."""
         part = next((name for name in (CHART, PLAN, COST) if self.pane_focus.is_in(name)), TIMELINE)
         block = self.timeline.cursor_block if part == TIMELINE and self.timeline.is_open else -1
         if part == TIMELINE and self.timeline.boundary is not None:
@@ -403,7 +399,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         self.cost.explain(part if self.timeline.is_open else COST, block)
 
     def ask_call(self) -> None:
-        """Ask which call to look at."""
+        """Ask which call to select."""
         self.run_dialog(self._ask_call(), "ask for a call")
 
     async def _ask_call(self) -> None:
@@ -419,11 +415,11 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
             self.chart.go_to_call(int(answer) - 1)
 
     def study(self, name: str, over: StudyScreen | None = None) -> None:
-        """Open a screen that studies the session.
+        """Open an analysis screen of the session.
 
         Args:
             name: `compare`, `tune`, `composition`, `costs`, `misses`, `files` or `marks`.
-            over: The study it is opened from; None for the session.
+            over: The analysis screen it is opened from; None for the main screen.
         """
         outcome, asking = self.controller.outcome, over or self
         self._awaited_study = None
@@ -441,7 +437,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
                 over.open_above(study)
 
     def _study_of(self, name: str) -> StudyScreen:
-        """A study. Each needs numpy and every strategy, so it is imported late."""
+        """Build an analysis screen. Each needs numpy and all strategies, so the import is late."""
         match name:
             case "compare":
                 from inspector.ui.compare.screen import CompareScreen
@@ -477,13 +473,13 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
         return TuneScreen(self.controller, (here.entry, "") if isinstance(here, StrategyToggle) else None)
 
     def _study_left(self, leaving: Leaving | None) -> None:
-        """A study was left, for something that is done here."""
+        """Go to the block chosen in an analysis screen."""
         if leaving is not None and leaving.block is not None and self.timeline.is_open:
             self.timeline.timeline.focus()
             self.timeline.timeline.move_to_block(leaving.block, boundary=leaving.is_boundary)
 
     def commands(self) -> Iterator[PaletteCommand]:
-        """What the command palette offers here besides what keys do; only what applies now."""
+        """Yield palette commands that have no key and apply now."""
         from inspector.ui.help.commands import PaletteCommand
 
         plans = self.controller.plans
@@ -500,7 +496,7 @@ class InspectScreen(SessionScreen[None], AnsweredScreen[None]):
 
 
 def problem_with_call(count: int, text: str) -> str:
-    """What is wrong with a call's number; empty when nothing is."""
+    """Return the problem with a call number; empty if it is valid."""
     if text.isdecimal() and 1 <= int(text) <= count + 1:
         return ""
     return f"a number from 1 to {count + 1}"

@@ -1,4 +1,4 @@
-"""The main screen as what an open session runs in: its threads, its frames, and the widgets it is shown with."""
+"""The main screen as host of an open session: its threads, frames and widgets."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class ScreenHost(ScreenJobs):
         make_room: Callable[[], Awaitable[None]],
         tell: Callable[[str, bool, bool], None],
     ) -> None:
-        """Make a host.
+        """Initialize the host.
 
         Args:
-            screen: Whose threads, timers and frames are used.
-            make_rows: Makes the widgets that show rows, once.
-            make_room: Makes the others that show a session, once.
-            tell: Tells the user something: what, whether it went wrong, and whether what was told before is over.
+            screen: Provides threads, timers and frames.
+            make_rows: Mounts the rows, once.
+            make_room: Mounts the other panes, once.
+            tell: Shows a notice; arguments are the text, `is_problem` and `is_over`.
         """
         super().__init__(screen)
         self._make_rows = make_rows
@@ -41,43 +41,43 @@ class ScreenHost(ScreenJobs):
         self._tell = tell
 
     def tell(self, notice: str, *, is_problem: bool = False, is_over: bool = False) -> None:
-        """Tell the user something; may hold session text."""
+        """Show a notice; it may contain session text."""
         self._tell(notice, is_problem, is_over)
 
     async def make_rows(self) -> None:
-        """Make what shows rows, before there are any."""
+        """Mount the rows' widget."""
         await self._make_rows()
 
     async def make_room(self) -> None:
-        """Make what shows the rest of a session, before it is shown."""
+        """Mount the other panes."""
         await self._make_room()
 
     def later(self, seconds: float, do: Callable[[], Any]) -> Timer:
-        """Do something after a while."""
+        """Call a function after a delay."""
         return self._screen.set_timer(seconds, do)
 
     def after_frame(self, do: Callable[[], Any]) -> None:
-        """Do something once everything that is to be shown is on the screen."""
+        """Call a function after the next complete frame."""
         after_frame(self._screen, do)
 
     def hold_frame(self) -> None:
-        """Paint nothing until the next `one_frame`, or for a few frames at most."""
+        """Suspend painting until the next `one_frame`, for a few frames at most."""
         hold_painting(self._screen)
 
     def one_frame(self) -> AbstractAsyncContextManager[None]:
-        """Paint together what is changed within, and what was held back."""
+        """Paint all changes made within the context in one frame, including changes held back."""
         return in_one_frame(self._screen)
 
     async def take_newest_move(self) -> None:
-        """Follow the mouse to where it is before anything else."""
+        """Process the newest mouse move before anything else."""
         await take_newest_move(self._screen)
 
     def warm_up(self) -> None:
-        """Import what will show rows."""
-        import inspector.ui.timeline.widget  # noqa: F401  imported for the screen
+        """Import the modules that show rows."""
+        import inspector.ui.timeline.widget  # noqa: F401  preloaded for the screen
 
     def warm_up_rest(self) -> None:
-        """Import what will show the rest of a session."""
+        """Import the modules that show the rest of a session."""
         import inspector.report.hook_trims
         import inspector.ui.chart.view
         import inspector.ui.chart.widget
@@ -86,4 +86,4 @@ class ScreenHost(ScreenJobs):
         import inspector.ui.detail.content
         import inspector.ui.detail.trim
         import inspector.ui.detail.widget
-        import inspector.ui.plan.panel  # noqa: F401  imported for the screen
+        import inspector.ui.plan.panel  # noqa: F401  preloaded for the screen

@@ -1,4 +1,4 @@
-"""The parts of the main screen that show something of the open session, and what they do when something fails."""
+"""Base classes for the main screen's panes, with failure handling."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class FailingPart(Widget):
-    """A part of the main screen that fails alone: it says so in place of what it shows, until it is tried again.
+    """A pane that fails alone: it shows a failure notice in place of its content until the user retries.
 
-    Having failed, it is as it was before there was a session: it has no widgets, and is told of no changes.
+    A failed pane is in the same state as before a session was opened: it has no widgets and receives no changes.
 
     Attributes:
-        has_failed: It says so.
+        has_failed: The failure notice is shown.
     """
 
     has_failed = False
@@ -36,53 +36,53 @@ class FailingPart(Widget):
     _wanted: Mapping[Change, Callable[[], object]] = {}
 
     def listen(self, controller: SessionController, wanted: Mapping[Change, Callable[[], object]]) -> None:
-        """Have something called after each change of a kind; a failure there is this part's alone.
+        """Register callbacks for changes; a failure in one affects only this pane.
 
         Args:
             controller: The open session.
-            wanted: What is called. Trying again after a failure calls all of it, in the order of the changes.
+            wanted: Callbacks by change. A retry after a failure calls all of them, in the order of the changes.
         """
         self._wanted = wanted
         controller.changes.listen({change: partial(self._attempt, do) for change, do in wanted.items()})
 
     def _attempt(self, do: Callable[[], object]) -> None:
-        # What is being made anew is shown everything once it is there; until then it cannot show anything.
+        # A pane that is being rebuilt shows everything once it is mounted and cannot show anything before that.
         if not (self.has_failed or self._is_opening_again):
             try:
                 do()
-            except Exception as error:  # noqa: BLE001  whatever it is, the others are still to be told of the change
+            except Exception as error:  # noqa: BLE001  the other listeners must still receive the change
                 self.fail(error)
 
     async def _dispatch_message(self, message: Message) -> None:
         await outliving(super()._dispatch_message(message))
 
     async def open(self) -> None:
-        """Make the widgets that need a session."""
+        """Mount the widgets that need a session."""
 
     def close(self) -> None:
-        """Forget them."""
+        """Drop the widgets."""
 
     async def begin(self) -> None:
-        """Make the widgets that need a session, or say that this has failed."""
+        """Mount the widgets that need a session, or show a failure notice."""
         try:
             await self.open()
-        except Exception as error:  # noqa: BLE001  whatever it is, the other parts are still to be opened
-            # A session that was closed meanwhile has no place for them any more.
+        except Exception as error:  # noqa: BLE001  the other panes must still be opened
+            # After the session is closed the widgets have no parent to mount in.
             if self.is_attached:
                 self.fail(error)
 
     @property
     def target(self) -> Widget:
-        """What takes the focus where the part is asked to."""
+        """The widget that takes the pane's focus."""
         return self
 
     def take_focus(self) -> None:
-        """Take the focus at once, so that a key pressed next comes here too."""
+        """Take the focus immediately, so that the next key press arrives here."""
         notice = next(iter(self.query(FailureNotice)), None)
         self.screen.set_focus(notice or self.target)
 
     def fail(self, error: Exception) -> None:
-        """Note a failure and tell of it in place of what is shown."""
+        """Log a failure and show a notice in place of the content."""
         if self.has_failed:
             return
         self.has_failed = True
@@ -97,23 +97,23 @@ class FailingPart(Widget):
         self.call_later(self._tell_of, failure, had_focus)
 
     async def _tell_of(self, failure: Failure, had_focus: bool) -> None:
-        """Say that something failed, in place of everything else."""
+        """Replace the content by a failure notice."""
         await self._clear()
         await self.mount(FailureNotice(failure))
         if had_focus:
             self.take_focus()
-        # What was to be painted when drawing failed is not known any more.
+        # A failure while drawing loses track of the regions to paint.
         self.screen.refresh(layout=True)
 
     async def _clear(self) -> None:
-        """Take all widgets away."""
+        """Remove all widgets."""
         await self.remove_children()
-        for ended in tuple(self.children):  # what failed before it was mounted cannot be told to go
+        for ended in tuple(self.children):  # a widget that failed before it was mounted cannot be removed normally
             self._nodes._remove(ended)  # noqa: SLF001  there is no public way
 
     @on(FailureNotice.RetryAsked)
     async def _retry(self, event: FailureNotice.RetryAsked) -> None:
-        """Make the widgets anew, and show everything as if all of it had changed."""
+        """Rebuild the widgets and run all change callbacks."""
         event.stop()
         had_focus = self.has_focus_within
         await self._clear()
@@ -129,14 +129,14 @@ class FailingPart(Widget):
 
 
 class SessionPane(Pane, FailingPart):
-    """Owns what can be done there. Its widgets need numpy, so they are made when there is something to show."""
+    """A framed pane with its own actions. Its widgets need numpy, so they are built once there is something to show."""
 
     def __init__(self, title: str, *children: Widget, id: str, controller: SessionController) -> None:  # noqa: A002  Textual's own name
-        """Make a frame.
+        """Initialize the frame.
 
         Args:
-            title: What is in it.
-            children: What is in it at first.
+            title: Title in the border.
+            children: Initial children.
             id: Widget id.
             controller: The open session.
         """
@@ -144,14 +144,14 @@ class SessionPane(Pane, FailingPart):
         self.controller = controller
 
     def tell(self, notice: str, *, is_problem: bool = False) -> None:
-        """Say something in the last line for a while; may hold session text."""
+        """Show a notice in the status line for a while; it may contain session text."""
         self.controller.host.tell(notice, is_problem=is_problem)
 
     def run_dialog(self, dialog: Coroutine[Any, Any, None], description: str) -> None:
-        """Run what asks the user for something: one at a time, on the screen, which tells of failures.
+        """Run a dialog, one at a time; the screen reports failures.
 
         Args:
-            dialog: Opens a dialog and does what is answered.
-            description: What it is about, as an infinitive.
+            dialog: Opens the dialog and acts on the answer.
+            description: Infinitive phrase for error messages.
         """
         run_dialog(self.screen, dialog, description)

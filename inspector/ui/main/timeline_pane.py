@@ -1,4 +1,4 @@
-"""The rows of a session: in which order they stand, what is folded, found and pinned, and going to what matters."""
+"""The timeline pane: order, folding, search, pins and jumps of a session's rows."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ if TYPE_CHECKING:
 
 
 class TimelinePane(SessionPane):
-    """Decides what the timeline shows."""
+    """The pane that decides which rows the timeline shows."""
 
     class DetailAsked(Message):
-        """What the row under the cursor says is to be read: there is nothing to fold."""
+        """Posted to read the text of the row under the cursor, because there is nothing to fold."""
 
     def __init__(self, controller: SessionController, *, logarithmic: bool) -> None:
-        """Show a session's rows.
+        """Initialize the pane.
 
         Args:
             controller: The session.
-            logarithmic: Bars show ratios, not amounts, to begin with.
+            logarithmic: Start with bars on a logarithmic scale.
         """
         super().__init__("Timeline", Placeholder(), id="timeline-pane", controller=controller)
         self._logarithmic = logarithmic
         self.search = RowSearch(controller.host, self._rows_found)
         self.jumps = RowJumps(controller, self)
         self.find_bar: FindBar | None = None
-        """Made when it is first asked for."""
+        """Created on first use."""
         self._timeline: Timeline | None = None
         self._arrangement: Arrangement | None = None
         self._arranged: tuple[tuple[object, ...], TimelineView] | None = None
@@ -62,7 +62,7 @@ class TimelinePane(SessionPane):
         self._marks: tuple[str, ...] = ()
         self._removed: tuple[object, int, NDArray[np.bool_]] | None = None
         self._told: CacheAnswers | None = None
-        """What the rows tell of the prompt cache."""
+        """Cache answers shown in the rows."""
         self._begins_anew = False
         self._goes_to_found = False
         self._left: tuple[Path, int, bool] | None = None
@@ -80,7 +80,6 @@ class TimelinePane(SessionPane):
         )
 
     async def open(self) -> None:
-        """Make the widget that shows the rows."""
         from inspector.ui.timeline.widget import Timeline
 
         if not self.query(Placeholder):
@@ -90,7 +89,7 @@ class TimelinePane(SessionPane):
         await self.mount(self._timeline)
 
     def close(self) -> None:
-        """Forget it, and what the rows are searched for, but not which session's row the cursor was on."""
+        """Drop the widget and the search, but remember the cursor's row and the session it belongs to."""
         if self._timeline is not None:
             self._left = self.controller.path, self.row, self._timeline.follow
         self._timeline = self.find_bar = None
@@ -98,24 +97,23 @@ class TimelinePane(SessionPane):
 
     @property
     def target(self) -> Widget:
-        """The rows take the focus."""
         return self._timeline or self
 
     @property
     def is_open(self) -> bool:
-        """Whether there are rows."""
+        """True if there are rows."""
         return self._timeline is not None
 
     @property
     def timeline(self) -> Timeline:
-        """The widget that shows the rows; there is one once there is a session."""
+        """The widget with the rows; it exists once there is a session."""
         if self._timeline is None:
             raise AssertionError("no rows without a session")
         return self._timeline
 
     @property
     def view(self) -> TimelineView | None:
-        """What is shown; None before there is anything."""
+        """The rows shown; None before there are any."""
         return None if self._timeline is None else self._timeline.view
 
     @property
@@ -128,29 +126,29 @@ class TimelinePane(SessionPane):
 
     @property
     def cursor_block(self) -> int:
-        """The block under the cursor; of a boundary's row, the first one after it; -1 for none."""
+        """The block under the cursor; on a boundary row, the first block after it; -1 for none."""
         return -1 if self._timeline is None else self._timeline.cursor_block
 
     @property
     def boundary(self) -> Boundary | None:
-        """The compaction whose row is under the cursor, or where else a context begins; None on any other row."""
+        """The compaction or other start of a context under the cursor; None on other rows."""
         view, row = self.view, self.row
         place = -1 if view is None or row < 0 else int(view.rows.boundary[row])
         return None if view is None or place < 0 else view.rows.boundaries[place]
 
     @property
     def own_block(self) -> int:
-        """The same, and -1 for a row of a subagent with a file of its own."""
+        """Like `cursor_block`, but -1 on the row of a subagent with its own file."""
         view, row = self.view, self.row
         return -1 if view is None or row < 0 or view.rows.inner_of(row) is not None else self.cursor_block
 
     def focus_rows(self) -> None:
-        """The focus to the rows, at once."""
+        """Focus the rows immediately."""
         if self._timeline is not None:
             self.screen.set_focus(self._timeline)
 
     def say_instead(self, word: Word | None) -> None:
-        """Say something in place of the rows; None to show the rows."""
+        """Show a text in place of the rows; None shows the rows."""
         if self.has_failed:
             return
         placeholder = self.query_one(Placeholder)
@@ -184,7 +182,7 @@ class TimelinePane(SessionPane):
         self.search.look_again(self.view)
 
     def _name_figures(self) -> None:
-        """Say in the frame what the rows' tokens are, and whose the cache misses are that rows tell of."""
+        """Show in the frame how the rows' tokens were counted and that cache misses are under the plan."""
         from inspector.ui.miss_marks import WITH_PLAN
         from inspector.ui.timeline.arrangement import Order
         from inspector.ui.timeline.tokens import LOCAL_ESTIMATE
@@ -201,7 +199,6 @@ class TimelinePane(SessionPane):
         subtitle(self, fitting(phrases, self.size.width) or phrases[0])
 
     def on_resize(self) -> None:
-        """There is room for more, or for less."""
         self.name_rows()
         self._name_figures()
 
@@ -223,7 +220,7 @@ class TimelinePane(SessionPane):
         self.search.look_through(self.view)
 
     def _begin(self) -> None:
-        """Begin at the end, and stay there where the session is being written; made anew, at the row it was at."""
+        """Start at the end and follow a session that is being written; after a rebuild, return to the previous row."""
         left, self._left = self._left, None
         if self._timeline is not None:
             self._timeline.mark_all_seen()
@@ -236,7 +233,7 @@ class TimelinePane(SessionPane):
                 self._timeline.move_to_last()
 
     def show_rows(self) -> None:
-        """Rows and bars at the call looked at."""
+        """Update rows and bars for the selected call."""
         from inspector.ui.timeline.view import view_of
 
         rows, table = self.controller.rows, self.controller.table
@@ -249,7 +246,7 @@ class TimelinePane(SessionPane):
 
     @property
     def arrangement(self) -> Arrangement:
-        """How the rows are shown."""
+        """Order, folds and pins of the rows."""
         from inspector.ui.timeline.arrangement import Arrangement
 
         if self._arrangement is None:
@@ -257,14 +254,14 @@ class TimelinePane(SessionPane):
         return self._arrangement
 
     def _arranged_view(self, view: TimelineView) -> TimelineView:
-        """The rows of a view in the order asked for, what is folded folded."""
+        """Return the view with its rows ordered and folded."""
         from inspector.ui.timeline.arrangement import Order, arrange
 
         arrangement = self.arrangement
         carried = self._carried if arrangement.order is Order.CARRIED else None
         weight = view.tokens if carried is None else carried
         removed = self._removed_blocks() if arrangement.hides_removed else None
-        # A drag changes what is sent, not which rows there are.
+        # Dragging a limit changes the tokens sent, not the set of rows.
         shown_by = (arrangement.order, arrangement.folds, self.search.rows, self.search.is_filter, removed)
         about = (view.rows, weight, *shown_by)
         if self._arranged is not None and all(old is new for old, new in zip(self._arranged[0], about, strict=True)):
@@ -285,7 +282,7 @@ class TimelinePane(SessionPane):
         return view
 
     def _removed_blocks(self) -> NDArray[np.bool_] | None:
-        """Per block, whether it is no longer sent at the call looked at; the same array until anything changes."""
+        """Return per block if it is no longer sent at the selected call; the same array until that changes."""
         from inspector.ui.timeline.arrangement import removed_blocks
 
         history, call = self.controller.history, self.controller.call
@@ -297,7 +294,7 @@ class TimelinePane(SessionPane):
         return self._removed[2]
 
     def fold_removed(self) -> None:
-        """Fold away the rows that are no longer sent, those a compaction removed above all, or show them again."""
+        """Toggle folding of the rows that are no longer sent, mostly those removed by compactions."""
         removed = self._removed_blocks()
         if self.arrangement.hides_removed:
             self._arrange_by(hides_removed=False)
@@ -309,18 +306,18 @@ class TimelinePane(SessionPane):
             self.tell(f"{ON_SCREEN.plural(int(removed.sum()), 'row')} no longer sent folded away: _ shows them")
 
     def _arrange_by(self, **changes: Any) -> None:
-        """Arrange the rows in another way; the arguments are fields of `Arrangement`."""
+        """Change the arrangement; the arguments are fields of `Arrangement`."""
         self._arrangement = replace(self.arrangement, **changes)
         self.show_rows()
         self.controller.changes.publish(Change.SHOWN)
 
     def ask_rows(self, do: Callable[[Timeline], object]) -> None:
-        """Have the widget that shows the rows do something, if there is one yet."""
+        """Run a function on the rows' widget, if it exists."""
         if self._timeline is not None:
             do(self._timeline)
 
     def next_order(self) -> None:
-        """Order the rows as recorded, by size, or by token-calls."""
+        """Switch to the next order: as recorded, by size, by token-calls."""
         from inspector.ui.timeline.arrangement import Order
 
         order = self.arrangement.order.next
@@ -331,21 +328,20 @@ class TimelinePane(SessionPane):
             self._timeline.action_first()
 
     def order_by(self, order: Order) -> None:
-        """Show the rows in an order."""
         self._arrange_by(order=order)
         self.name_rows()
         self._name_figures()
         self._add_up_carried()
 
     def _add_up_carried(self) -> None:
-        """Add up the token-calls of rows, where they are ordered by them."""
+        """Compute the rows' token-calls in the background if the order needs them."""
         from inspector.ui.timeline.arrangement import Order
 
         outcome = self.controller.outcome
         if outcome is None or self.arrangement.order is not Order.CARRIED:
             return
 
-        def work(post: Post[NDArray[np.int64]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  done in a moment
+        def work(post: Post[NDArray[np.int64]], is_cancelled: IsCancelled) -> None:  # noqa: ARG001  short
             import numpy as np
 
             from inspector.replay.analysis.resend_cost import resend_cost
@@ -365,13 +361,13 @@ class TimelinePane(SessionPane):
                 self._timeline.action_first()
 
     def name_marks(self, marks: tuple[str, ...]) -> None:
-        """Take what the marks of the chart mean, which has no room for a legend on low screens."""
+        """Set the legend of the chart's marks, shown here because the chart has no room for it on low screens."""
         if marks != self._marks:
             self._marks = marks
             self.name_rows()
 
     def name_rows(self) -> None:
-        """Say in the frame the order of the rows, and of a chart without a frame its prompts and marks."""
+        """Show the row order in the title, and for a chart without a frame also its prompt and marks."""
         title, outcome, call = "Timeline", self.controller.outcome, self.controller.call
         if self._arrangement is not None and self._arrangement.order.name != "RECORDED":
             title = f"Timeline, {self._arrangement.order.value}"
@@ -381,7 +377,7 @@ class TimelinePane(SessionPane):
             known, prompt = prompts_known(outcome), prompt_at(outcome, call)
             above = f"above: {known}" if known and call is None else ""
             said = fitting([each for each in (title, prompt, above) if each], self.size.width)
-            # Where the plan beside leaves no room for both, the amounts tell more than what rows are called.
+            # If the plan pane leaves no room for both, the prompt's size is more useful than the title.
             title = said if prompt in said else fitting((prompt,), self.size.width) or title
             for place, mark in enumerate(self._marks):
                 longer = f"{title} {mark}" if place else f"{title} · {mark}"
@@ -391,7 +387,6 @@ class TimelinePane(SessionPane):
         entitle(self, title)
 
     def on_timeline_order_asked(self) -> None:
-        """Order the rows in another way."""
         self.next_order()
 
     def on_timeline_fold_asked(self, event: Timeline.FoldAsked) -> None:
@@ -431,7 +426,7 @@ class TimelinePane(SessionPane):
             self.controller.subagents.fold(started, counter, folded=folded)
 
     def show_all(self) -> None:
-        """Show every row: forget what they are filtered by, and unfold what is folded."""
+        """Clear the filter and unfold all rows."""
         from inspector.ui.timeline.arrangement import Folds
 
         if self.find_bar is not None and self.search.is_filter:
@@ -440,29 +435,29 @@ class TimelinePane(SessionPane):
             self._arrange_by(folds=Folds(), hides_removed=False)
 
     def on_timeline_pin_asked(self, event: Timeline.PinAsked) -> None:
-        """Pin or unpin a row, unless the session has become shorter since."""
+        """Toggle a row's pin, unless the session has become shorter since."""
         if self.view is not None and event.block < len(self.view.rows.history.kind):
             self._arrange_by(pins=self.arrangement.pins ^ {event.block})
 
     def on_timeline_follow_changed(self) -> None:
-        """Following was turned on or off; whoever follows looks at the present."""
+        """Return to the next prompt when following is switched on."""
         if self._timeline is not None and self._timeline.follow and self.controller.call is not None:
             self.controller.look_at(None)
         self.controller.changes.publish(Change.SHOWN)
 
     async def find(self, *, is_filter: bool) -> None:
-        """Ask what to search or filter the rows with."""
+        """Open the search or filter line."""
         if self._timeline is not None:
             (await self._open_find_bar()).open(is_filter=is_filter, words=self._words())
 
     async def filter_by(self, text: str) -> None:
-        """Show only what a query finds, the focus where it is."""
+        """Filter by a query without moving the focus."""
         if self._timeline is not None:
             (await self._open_find_bar()).put(text, words=self._words())
 
     @property
     def filter(self) -> str:
-        """The query that hides other rows; empty where none does."""
+        """The query used as a filter; empty if none."""
         is_filtered = self.find_bar is not None and self.search.is_filter and not self.search.is_idle
         return self.find_bar.text if self.find_bar is not None and is_filtered else ""
 
@@ -479,7 +474,7 @@ class TimelinePane(SessionPane):
         return words_of(self.view, history.tool_names if history is not None else ())
 
     def on_find_line_changed(self, event: FindBar.Changed) -> None:
-        """Look for something else."""
+        """Search for the changed query."""
         from inspector.ui.timeline.search import QueryError
 
         is_filter = self.find_bar is not None and self.find_bar.is_filter
@@ -492,7 +487,7 @@ class TimelinePane(SessionPane):
         self.jumps.goes = self._to_match
         if self.search.is_idle:
             self._say_found("")
-            # The line is closed, mostly: first the rows have its place again.
+            # The search line is usually closing: let the rows take its space first.
             self.call_after_refresh(self._show_all_found)
         else:
             self.search.look_through(self.view)
@@ -514,7 +509,7 @@ class TimelinePane(SessionPane):
             self.find_bar.say(text)
 
     def _to_match(self, step: int) -> None:
-        """To another matching row; see `RowJumps.to_match`."""
+        """Jump to another matching row; see `RowJumps.to_match`."""
         found = self.jumps.to_match(step, self.search.rows)
         if found is not None:
             self._say_found(f"{ON_SCREEN.whole(found.place)} of {ON_SCREEN.plural(found.total, 'row')}")
