@@ -1,1 +1,1 @@
-"""The timeline: which rows there are, what is shown of them, finding them, and the widget that draws them."""
+"""The timeline: its rows, their arrangement, search, and the widget that draws them."""

@@ -1,4 +1,4 @@
-"""In which order rows are shown, and which of them are folded away: messages to a row, subagents to their first."""
+"""Order and folding of rows: messages fold to one row, subagents to their first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Order(Enum):
-    """How rows follow one another; the value says it in a few words."""
+    """Row orders; the value is the text shown."""
 
     RECORDED = "as recorded"
     SIZE = "largest first"
@@ -33,19 +33,19 @@ class Order(Enum):
 
     @property
     def next(self) -> Order:
-        """The one after it, around the end."""
+        """The next order, wrapping around."""
         orders = list(Order)
         return orders[(orders.index(self) + 1) % len(orders)]
 
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """What is folded.
+    """Folded messages and subagents.
 
     Attributes:
-        all_messages: Messages are folded, those in `others` are not; otherwise only those in `others` are.
-        others: Messages that are not as most.
-        threads: Subagents folded to the row they begin at.
+        all_messages: Fold all messages except `others`; otherwise only `others` are folded.
+        others: Exceptions to `all_messages`.
+        threads: Subagents folded to their first row.
     """
 
     all_messages: bool = False
@@ -53,28 +53,25 @@ class Folds:
     threads: frozenset[int] = frozenset()
 
     def is_folded(self, message: int) -> bool:
-        """Whether a message is folded."""
         return (message in self.others) != self.all_messages
 
     def with_message(self, message: int, *, folded: bool) -> Folds:
-        """The same with one message folded, or not."""
         others = self.others | {message} if folded != self.all_messages else self.others - {message}
         return replace(self, others=others)
 
     def with_thread(self, thread: int, *, folded: bool) -> Folds:
-        """The same with one subagent folded, or not."""
         return replace(self, threads=self.threads | {thread} if folded else self.threads - {thread})
 
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """How rows are to be shown; equal only to itself.
+    """Arrangement of the rows; compared by identity.
 
     Attributes:
-        order: How they follow one another.
-        folds: What is folded.
-        pins: Blocks the user marked.
-        hides_removed: Rows that are no longer sent are folded away.
+        order: Row order.
+        folds: Folded messages and subagents.
+        pins: Pinned blocks.
+        hides_removed: Fold away rows that are no longer sent.
     """
 
     order: Order = Order.RECORDED
@@ -83,7 +80,7 @@ class Arrangement:
     hides_removed: bool = False
 
     def of_later(self, before: Session, after: Session) -> Arrangement:
-        """The same for another state of the session: a pin stays where its block says what it said."""
+        """Adapt to another state of the session: a pin stays if its block's text is unchanged."""
         if not self.pins:
             return self
         then, now = before.all_blocks, after.all_blocks
@@ -94,16 +91,16 @@ class Arrangement:
 
     @property
     def is_plain(self) -> bool:
-        """Every row is shown, as recorded."""
+        """True if every row is shown in recorded order."""
         return self.order is Order.RECORDED and self.folds == Folds()
 
 
 class Arranged(NamedTuple):
-    """What an arrangement comes to.
+    """Result of an arrangement.
 
     Attributes:
-        visible: Rows in the order they are shown, int32; None for all as recorded.
-        folded: Per message, whether it is shown as one row; None where none is.
+        visible: Visible rows in display order, int32; None for all as recorded.
+        folded: Per message, True if it is shown as one row; None if no message is.
     """
 
     visible: NDArray[np.int32] | None
@@ -111,20 +108,20 @@ class Arranged(NamedTuple):
 
 
 def removed_blocks(history: History, call: int) -> NDArray[np.bool_]:
-    """Per block, whether a call no longer sends it, bool: an earlier one did, or what stands around it is gone.
+    """Return a mask of the blocks a call no longer sends: sent by an earlier call, or surrounded by removed blocks.
 
-    Blocks of subagents are in prompts of their own, and are none of these.
+    Blocks of subagents belong to other prompts and are False.
 
     Args:
         history: The session's columns.
-        call: The call; the number of recorded calls for the next one.
+        call: The call; the number of recorded calls for the next prompt.
     """
     own = history.message_thread[history.message] == 0
     in_prompt = np.zeros(len(own), dtype=np.bool_)
     in_prompt[history.prompt(call)] = True
     removed: NDArray[np.bool_] = (history.enters < call) & own & ~in_prompt
     if removed.any():
-        # The answer that a compaction came upon was in no prompt, and is gone with what stands before it.
+        # A response cut short by a compaction was in no prompt, and is removed along with the blocks before it.
         last = int(np.flatnonzero(removed)[-1])
         kept_after = np.flatnonzero(in_prompt[last:])
         end = last + int(kept_after[0]) if len(kept_after) else last
@@ -139,14 +136,14 @@ def arrange(
     found: NDArray[np.int32] | None = None,
     removed: NDArray[np.bool_] | None = None,
 ) -> Arranged:
-    """Which rows to show, in which order.
+    """Return the rows to show, in order.
 
     Args:
-        rows: All of them.
-        arrangement: How.
-        weight: Per block, what the order goes by, the most first; may be shorter than the session while it grows.
-        found: The only rows to show, rising; None for all.
-        removed: Per block, whether its row is folded away with what stands below it; None where none is.
+        rows: All rows.
+        arrangement: Their arrangement.
+        weight: Sort weight per block, descending; may be shorter than the session while it grows.
+        found: Only these rows, ascending; None for all.
+        removed: Per block, True to hide its row and the rows below it; None to hide none.
     """
     if arrangement.is_plain and removed is None:
         return Arranged(found, None)
@@ -161,7 +158,7 @@ def arrange(
 
 
 def folded_messages(rows: Rows, folds: Folds) -> NDArray[np.bool_] | None:
-    """Per message, whether it is folded; None where none is. One of a single block never is."""
+    """Return a mask of folded messages; None if no message is folded. A message with a single block never is."""
     if not folds.all_messages and not folds.others:
         return None
     first = rows.history.message_first_block
@@ -174,12 +171,12 @@ def folded_messages(rows: Rows, folds: Folds) -> NDArray[np.bool_] | None:
 def _folded_away(
     rows: Rows, shown: NDArray[np.int32], folded: NDArray[np.bool_] | None, threads: frozenset[int]
 ) -> NDArray[np.bool_]:
-    """Per row to be shown, whether another stands for it."""
+    """Return a mask of the rows to show that are folded into another row."""
     away = np.zeros(len(shown), dtype=np.bool_)
     others = np.flatnonzero(~rows.is_boundary[shown])
     message = rows.history.message[rows.block[shown[others]]]
     if folded is not None:
-        # What stands below a call goes with its message, of which there is always a row before.
+        # Rows below a call fold with its message, which always has an earlier row.
         away[others] = folded[message] & (np.diff(message, prepend=-1) == 0)
     if threads:
         away[others] |= np.isin(rows.history.message_thread[message], list(threads))
@@ -189,7 +186,7 @@ def _folded_away(
 def _sorted(
     rows: Rows, shown: NDArray[np.int32], weight: Weight, folded: NDArray[np.bool_] | None
 ) -> NDArray[np.int32]:
-    """Rows of blocks, the heaviest first, equal ones as recorded; a folded message weighs what its blocks do."""
+    """Return rows of blocks by descending weight, stable; a folded message weighs as much as its blocks together."""
     own_rows = shown[rows.is_block[shown]]
     blocks = rows.block[own_rows]
     padded = np.zeros(len(rows.history.kind), dtype=np.int64)
@@ -207,13 +204,13 @@ _LETTERS = {Role.SYSTEM: "S", Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "R
 
 
 def blocks_of_message(history: History, block: int) -> tuple[int, int]:
-    """The first block of a block's message, and the one after its last."""
+    """Return the first block of a block's message, and the end (exclusive)."""
     message = int(history.message[block])
     return int(history.message_first_block[message]), int(history.message_first_block[message + 1])
 
 
 def folded_row(rows: Rows, row: Row) -> Row:
-    """What a row says that stands for its message: whose it is, the tools in it, whether a result failed."""
+    """Build the row of a folded message: its role, its tools, and the error flag of any failed result."""
     history = rows.history
     first, end = blocks_of_message(history, row.block)
     message = history.session.messages[row.message - 1]
@@ -230,14 +227,14 @@ def folded_row(rows: Rows, row: Row) -> Row:
 
 
 def folded_preview(rows: Rows, row: Row) -> str:
-    """How many blocks a message has, and what the first of them that says something says; safe to show."""
+    """Preview a folded message: its number of blocks and the first non-empty block preview; safe to show."""
     first, end = blocks_of_message(rows.history, row.block)
     said = next((text for block in range(first, end) if (text := rows.preview(rows.index_of(block)))), "")
     return f"{ON_SCREEN.plural(end - first, 'block')} · {said}" if said else ON_SCREEN.plural(end - first, "block")
 
 
 def folded_amount(state: ContextAmounts, first: int, end: int) -> BlockAmount:
-    """What a message's blocks come to together; cut where any of them is not sent whole."""
+    """Sum the amounts of a message's blocks; the action is CUT if any block is not sent whole."""
     inside = state.in_prompt[first:end]
     recorded = int(state.recorded[first:end].sum())
     if not inside.any():

@@ -1,4 +1,4 @@
-"""Boundaries of the timeline: compactions, rewinds and subagents between two messages."""
+"""Boundaries between messages: compactions, rewinds and subagents."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
 LONGEST_TOOL = 32
-"""Cells of a tool's name."""
+"""Maximum width of a tool's name in cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class Boundary:
-    """A place where the context is not what it was.
+    """A place where the context changes.
 
     Attributes:
-        history: The session it is in.
+        history: The session's history.
         block: The first block after it.
-        is_compaction: The agent compacted here, wholly or in part.
-        cause: What is said of it where no compaction was recorded.
+        is_compaction: A full or partial compaction.
+        cause: Label if no compaction was recorded.
         compaction: The recorded compaction, None for none.
         cleared: Partial compactions right before a full one, with no call between them.
     """
@@ -48,8 +48,8 @@ class Boundary:
 
     @cached_property
     def effect(self) -> CompactionEffect | None:
-        """What it took out of the prompt; None where no call was made before it, or none after it yet."""
-        # Most sessions begin without one: the first rows wait for what nothing of them asks for.
+        """The change of the prompt; None without a call before the boundary or after it."""
+        # Most sessions begin without a compaction: do not delay the first rows by this import.
         from inspector.replay.analysis.compaction_effect import CompactionEffect, calls_around
 
         around = calls_around(self.history, self.block)
@@ -57,7 +57,7 @@ class Boundary:
 
     @cached_property
     def label(self) -> str:
-        """What happened, safe to show: `compaction, prompt 155,012 → 12,400 tokens, removed 214 blocks, kept 3`."""
+        """Label, safe to show: `compaction, prompt 155,012 → 12,400 tokens, removed 214 blocks, kept 3`."""
         happened = () if self.effect is None else _happened(self.history, self.effect)
         if self.compaction is None:
             return ", ".join((self.cause, *happened))
@@ -65,7 +65,7 @@ class Boundary:
 
 
 def boundaries_of(history: History) -> tuple[Boundary, ...]:
-    """Every boundary of a session, in order of their blocks. One that nothing follows yet is left out."""
+    """Return all boundaries of a session in block order, except one that no block follows yet."""
     session = history.session
     found: dict[int, tuple[bool, str, Compaction | None]] = {}
     by_message: dict[int, list[Compaction]] = {}
@@ -97,7 +97,7 @@ def boundaries_of(history: History) -> tuple[Boundary, ...]:
 
 
 def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
-    """The prompts reported before and after, and how much of the first one went and stayed."""
+    """Describe the reported prompts before and after, and the numbers of blocks removed and kept."""
     parts = []
     before, after = (history.session.calls[call].usage for call in (effect.before, effect.after))
     if before is not None and after is not None and before.prompt and after.prompt:
@@ -111,20 +111,20 @@ def _happened(history: History, effect: CompactionEffect) -> tuple[str, ...]:
 PROMPT = "prompt"
 SUMMARY_IS_NOT_THERE = "the file does not hold the summary"
 LISTED = 8
-"""Kinds of what was removed that are told one by one."""
+"""Maximum number of kinds of removed blocks listed separately."""
 
 
 def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None = None) -> tuple[str, ...]:
-    """What was removed from the prompt where a context begins, by kind and tool, and what was kept; a safe line each.
+    """Describe the blocks removed from the prompt at a boundary, by kind and tool, and those kept; one safe line each.
 
     Args:
-        boundary: Where it begins.
-        table: Tokens; may be of a shorter session, which says nothing yet.
-        baseline: The session replayed with nothing cut, for tokens on the scale of its prompts; may be of a shorter
-            one. Without it they are a local estimate.
+        boundary: The boundary.
+        table: Token counts; if they are of a shorter session, nothing is returned.
+        baseline: Replay without a plan, for token counts on the scale of its prompts; may be of a shorter session.
+            Without it, token counts are local estimates.
 
     Returns:
-        A heading and what stands below it; nothing where nothing was removed.
+        A heading and its details; empty if nothing was removed.
     """
     history, effect = boundary.history, boundary.effect
     if effect is None or not len(effect.removed) or len(table.tokens) < len(history.kind):
@@ -149,7 +149,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
     new = SUMMARY_IS_NOT_THERE if lacks_summary else f"new {added}"
     stayed = f"kept {kept}{again} · {new}"
     shrunk = "" if sizes is None else _shrunk(sizes)
-    # What the prompts differ by is another amount than what was removed: both are named where either is told.
+    # The difference of the prompts is not the amount removed: if either is shown, both are named.
     heading = (
         (f"removed {removed}, {tokens} · {shrunk}", stayed) if shrunk else (f"removed {removed}, {tokens} · {stayed}",)
     )
@@ -165,7 +165,7 @@ def effect_lines(boundary: Boundary, table: TokenTable, baseline: Replay | None 
 
 
 def _shrunk(sizes: CompactionSizes) -> str:
-    """What the prompts differ by, `prompt 104,352 less (reported)`; empty where they were not reported."""
+    """Describe the difference of the prompts, `prompt 104,352 less (reported)`; empty if they were not reported."""
     if sizes.prompts is None:
         return ""
     less = sizes.prompts[0] - sizes.prompts[1]
@@ -173,7 +173,7 @@ def _shrunk(sizes: CompactionSizes) -> str:
 
 
 def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...]:
-    """How what was removed and what is new lead from the one prompt to the other, and what is left to explain."""
+    """Derive the prompt after from the prompt before, the blocks removed and added, and an unexplained rest."""
     if sizes.prompts is None or sizes.rest is None:
         return ()
     before, after = (ON_SCREEN.whole(prompt) for prompt in sizes.prompts)
@@ -195,7 +195,7 @@ def _sum_lines(sizes: CompactionSizes, *, lacks_summary: bool) -> tuple[str, ...
 
 
 def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
-    """The size the agent itself noted, where it is not that of the prompt before it."""
+    """Return the size noted by the agent if it differs from the prompt before."""
     compaction, effect = boundary.compaction, boundary.effect
     if compaction is None or effect is None or not compaction.tokens_before:
         return ()
@@ -207,7 +207,7 @@ def _noted_lines(boundary: Boundary) -> tuple[str, ...]:
 
 
 def aftermath_lines(found: CompactionAftermath) -> tuple[str, ...]:
-    """What the model did after a compaction, beside what it does elsewhere; a safe line each."""
+    """Compare the calls after a compaction with calls elsewhere in the session; one safe line each."""
     after, other = found.after, found.elsewhere
     until = "until it edited a file or finished a step" if found.reached else "and no file edited, no step finished"
     calls, reads = ON_SCREEN.plural(after.calls, "call"), ON_SCREEN.plural(round(after.reads), "read")
@@ -228,7 +228,7 @@ def _work(done: WorkStretch, found: CompactionAftermath) -> str:
 
 
 def _told_beside(call: SideCall) -> str:
-    """A request that was made there beside the conversation."""
+    """Describe a side request made at the compaction."""
     name = one_line(call.purpose)
     if call.usage is None:
         return f"beside the conversation: {name}"
@@ -246,7 +246,7 @@ def _part_name(part: RemovedPart) -> str:
 
 
 def _aligned(rows: list[tuple[str, int, int]], how: HowKnown) -> list[str]:
-    """Names, blocks and tokens in columns."""
+    """Align names, block counts and token counts in columns."""
     names = max(cell_width(name) for name, _, _ in rows)
     blocks = max(len(ON_SCREEN.plural(count, "block")) for _, count, _ in rows)
     tokens = max(len(_tokens(amount, how)) for _, _, amount in rows)
@@ -262,7 +262,7 @@ def _tokens(tokens: int, how: HowKnown) -> str:
 
 
 def cleared_line(compaction: Compaction) -> str:
-    """What a partial compaction did, with no call between it and the full one after it; a safe sentence."""
+    """Describe a partial compaction without a call between it and the full one after it; a safe sentence."""
     saved = compaction.tokens_saved
     amount = "" if saved is None else f", {ON_SCREEN.whole(saved)} tokens by its own count"
     return f"Right before it the agent cleared {_results(compaction)}{amount}; no call was made in between."
@@ -277,14 +277,14 @@ def _results(compaction: Compaction) -> str:
 
 
 def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> str:
-    """What is known of a recorded compaction, in one line that is safe to show.
+    """Describe a recorded compaction in one line that is safe to show.
 
     Args:
-        compaction: What the agent recorded.
-        happened: What the prompts around it show. Where it tells their sizes, those the agent says are left out.
+        compaction: The recorded compaction.
+        happened: Facts from the prompts around it. If these include prompt sizes, the agent's own are omitted.
     """
     parts = [_cleared(compaction) if compaction.is_partial else "compaction", *happened]
-    # Where there is no room for all of it, what it did is worth more than what set it off.
+    # If space is short, the effect is more important than the trigger.
     trigger = (one_line(compaction.trigger, 40),) if compaction.trigger else ()
     if happened and happened[0].startswith(PROMPT):
         return ", ".join((*parts, *trigger))
@@ -298,7 +298,7 @@ def compaction_label(compaction: Compaction, happened: tuple[str, ...] = ()) -> 
 
 
 def _first_message(context: Context, compacted: dict[int, Compaction]) -> int | None:
-    """The message before which a context's boundary stands."""
+    """Return the message after a context's boundary."""
     members, carried = context.members, context.carried
     if context.cause is ContextCause.COMPACTION:
         for message in members[: carried + 1]:

@@ -1,6 +1,6 @@
-"""The columns of the timeline: each says what it is called, how wide it is, and what stands in it. Knows no screen.
+"""Columns of the timeline: name, width and cell content. Independent of the screen.
 
-To add one, write its cell and put it in `COLUMNS` where it is to stand.
+To add a column, write its cell function and add it to `COLUMNS` in display order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.view import TimelineView
 
 Piece = tuple[str, str]
-"""A safe text and the component class it is drawn in; an empty class for the row's own."""
+"""Safe text and its component class; an empty class uses the row's style."""
 
 CURSOR: Final = "▶"
 PIN: Final = "•"
@@ -32,11 +32,11 @@ PINNED_CURSOR: Final = "◆"
 FOLDED: Final = "▸"
 UNFOLDED: Final = "▾"
 HIT: Final = "*"
-"""Stands where a matching row has no number."""
+"""Shown in a matching row without a number."""
 INNER: Final = "  "
-"""Before the tools of a subagent's session."""
+"""Indent of tools in a subagent's session."""
 ESTIMATED: Final = ABOUT
-"""Before tokens that were not counted yet."""
+"""Prefix of token counts that are still estimated."""
 
 ROLE_CLASSES: Final = {
     "S": "timeline--system",
@@ -49,24 +49,24 @@ ROLE_CLASSES: Final = {
 OUTSIDE: Final = "timeline--outside"
 
 LEAST_BAR = 5
-"""Cells a bar needs: columns that may leave do so until it has them."""
+"""Minimum bar width in cells: removable columns are dropped until it fits."""
 LONGEST_BAR = 48
-"""Where nothing stands right of it."""
+"""Maximum bar width if no column follows."""
 LEAST_WHAT = 12
 LEAST_PREVIEW = 8
-"""Cells of what a row holds, where something else is said before it."""
+"""Minimum width of the preview after a reason, in cells."""
 WIDE_WHAT = 20
-"""From here on two blanks stand before it."""
+"""Minimum column width for a gap of two blanks."""
 
 
 class Space(NamedTuple):
-    """What the widths of columns are worked out from.
+    """Inputs of the column widths.
 
     Attributes:
-        width: Cells there are in all.
-        number: The highest message number to be shown.
-        tokens: The highest number of tokens to be shown.
-        carried: Rows are ordered by token-calls, which are to be seen.
+        width: Total width in cells.
+        number: Highest message number.
+        tokens: Highest token count.
+        carried: Show the token-calls by which the rows are ordered.
     """
 
     width: int
@@ -76,15 +76,15 @@ class Space(NamedTuple):
 
 
 class CellOfRow(NamedTuple):
-    """What a cell is drawn from.
+    """Inputs of a cell.
 
     Attributes:
-        view: What is shown.
+        view: The view shown.
         row: The row of a block.
         amount: Its tokens.
-        faint: The class of all its cells where the prompt does not hold it, otherwise empty.
-        selected: The cursor is on it.
-        logarithmic: Bars in ratios.
+        faint: Class of all cells if the block is not in the prompt, otherwise empty.
+        selected: The cursor is on the row.
+        logarithmic: Bars on a logarithmic scale.
     """
 
     view: TimelineView
@@ -96,16 +96,16 @@ class CellOfRow(NamedTuple):
 
     @property
     def role_class(self) -> str:
-        """The component class of what is coloured by who says it."""
+        """Component class of cells colored by role."""
         return self.faint or ROLE_CLASSES[self.row.letter]
 
 
 class HeadOfColumn(NamedTuple):
-    """What a column's name is written from.
+    """Inputs of a column header.
 
     Attributes:
-        view: What is shown, None before there is anything.
-        logarithmic: Bars in ratios.
+        view: The view shown, None before there is one.
+        logarithmic: Bars on a logarithmic scale.
     """
 
     view: TimelineView | None
@@ -114,15 +114,15 @@ class HeadOfColumn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimelineColumn:
-    """One column. Its width holds the blank that keeps it apart; head and cell fill it exactly or are cut and filled.
+    """One column. Its width includes the separating blank; header and cell must fill the width exactly.
 
     Attributes:
-        name: What it is asked for by.
-        width: Cells it takes, 0 to be left out; None for the two that share what is left.
-        head: Its name, written in so many cells.
-        cell: Its part of a row, in so many cells.
-        leaves: Columns leave in this order where the bar would get too short; 0 for those that stay.
-        key: What it shows besides the row, its amount and its marks; needed for a row to be drawn again.
+        name: Identifier.
+        width: Width in cells, 0 to hide the column; None for the two columns that share the remaining width.
+        head: Renders the header at a width.
+        cell: Renders a cell at a width.
+        leaves: Order in which columns are dropped if the bar gets too short; 0 for never.
+        key: Data shown in addition to the row, its amount and its marks; part of the cache key of a drawn row.
     """
 
     name: str
@@ -135,26 +135,26 @@ class TimelineColumn:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are shown, from left to right.
+    """The visible columns, left to right.
 
     Attributes:
-        shown: Each with its cells.
+        shown: Columns with their widths in cells.
     """
 
     shown: tuple[tuple[TimelineColumn, int], ...]
 
     @cached_property
     def widths(self) -> dict[str, int]:
-        """The cells of every column that is shown, by its name."""
+        """Widths of the visible columns in cells, by name."""
         return {column.name: width for column, width in self.shown}
 
     @cached_property
     def keys(self) -> tuple[Callable[[TimelineView, int], Hashable], ...]:
-        """What the columns shown depend on besides the row itself."""
+        """Cache key functions of the visible columns."""
         return tuple(column.key for column, _ in self.shown if column.key is not None)
 
     def start(self, name: str) -> int:
-        """The first cell of a column; of the whole row's end where it is not shown."""
+        """Return the first cell of a column, or the row's width if it is hidden."""
         start = 0
         for column, width in self.shown:
             if column.name == name:
@@ -163,7 +163,7 @@ class Columns:
         return start
 
     def at(self, cell: int) -> str:
-        """The name of the column a cell belongs to; empty right of all of them."""
+        """Return the name of the column at a cell; empty to the right of all columns."""
         for column, width in self.shown:
             if 0 <= cell < width:
                 return column.name
@@ -172,11 +172,11 @@ class Columns:
 
 
 def columns_for(space: Space, columns: tuple[TimelineColumn, ...] | None = None) -> Columns:
-    """The columns of a timeline.
+    """Choose the visible columns and their widths.
 
     Args:
-        space: The cells there are, and the largest numbers.
-        columns: All there are, from left to right; `COLUMNS` where not given.
+        space: Available width and largest numbers.
+        columns: All columns, left to right; `COLUMNS` by default.
     """
     columns = COLUMNS if columns is None else columns
     widths = {column.name: column.width(space) for column in columns if column.width is not None}
@@ -256,7 +256,7 @@ def _bar(cell: CellOfRow, width: int) -> list[Piece]:
 def _bar_head(head: HeadOfColumn, width: int) -> str:
     planned = head.view is not None and head.view.state is not None
     names = ("█ sent ░ cut ╌ out", "█ sent ░ cut", "sent") if planned else ("█ size", "size")
-    # Bars that show ratios say so, whatever else there is no room for.
+    # Logarithmic bars are always labelled, even if that replaces other text.
     scale = " log" if head.logarithmic else ""
     label = next((name for name in names if cell_width(name + scale) < width), names[-1]) + scale
     return " " + fit_cells(label, width - 1, ellipsis="")
@@ -290,7 +290,7 @@ def _change(cell: CellOfRow, width: int) -> list[Piece]:
 
 
 def _what(cell: CellOfRow, width: int) -> list[Piece]:
-    """Why the call missed the cache, why the row is not sent whole, and what it holds, as far as there is room."""
+    """Render the reason of a cache miss, the reason of a cut and the preview, as space allows."""
     blanks = "  " if width > WIDE_WHAT else " "
     width -= len(blanks)
     view, row = cell.view, cell.row
@@ -314,9 +314,9 @@ def _what(cell: CellOfRow, width: int) -> list[Piece]:
 
 
 def _beside_preview(reason: str, action: str, preview: str, width: int) -> str:
-    """Why a row is not sent whole: the most of it that leaves room for what the row holds.
+    """Return the longest form of a reason that leaves room for the preview.
 
-    Without the strategy's name where that takes too much, and only what is done to the row where the rest does, too.
+    Drops the strategy's name first, then everything except the action.
     """
     most = max(width - 3 - LEAST_PREVIEW, LEAST_PREVIEW)
     if not preview:
@@ -327,7 +327,7 @@ def _beside_preview(reason: str, action: str, preview: str, width: int) -> str:
 
 
 def _miss_told(view: TimelineView, row: int, width: int) -> str:
-    """What is said of the cache miss of a row's call: the longest with the cause that leaves room, else that fits."""
+    """Return the longest note on the row's cache miss that leaves room for a preview, or else that fits."""
     notes = _notes(view, row)
     roomy = [note for note in notes[:-1] if cell_width(note) + 3 + LEAST_PREVIEW <= width]
     return next(iter(roomy or [note for note in notes if cell_width(note) <= width] or notes[-1:]), "")
@@ -385,4 +385,4 @@ COLUMNS: Final[tuple[TimelineColumn, ...]] = (
     TimelineColumn("change", lambda space: _tokens_width(space) + 1, _named("change", right=True), _change, leaves=2),
     TimelineColumn("what", None, lambda _, width: ("  " if width > WIDE_WHAT else " ") + "what", _what, key=_notes),
 )
-"""All columns, from left to right. Those called `bar` and `what` share the cells that the others leave."""
+"""All columns, left to right. `bar` and `what` share the width left by the others."""

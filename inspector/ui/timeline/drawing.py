@@ -1,4 +1,4 @@
-"""One row of the timeline as pieces of text, each with the name of its style. Knows no colours and no screen."""
+"""Timeline rows as pieces of text with style names. Independent of colors and the screen."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.view import TimelineView
 
 MARK_OF_HEADING: Final = range(3, 6)
-"""Cells of a row that says what begins there, around the mark that folds it."""
+"""Cells around the fold mark in a heading row."""
 
 
 def row_pieces(
     view: TimelineView, index: int, columns: Columns, width: int, *, selected: bool, logarithmic: bool
 ) -> list[Piece]:
-    """The pieces of one row, from left to right.
+    """Render one row, left to right.
 
     Args:
-        view: What is shown.
+        view: The view shown.
         index: The row.
-        columns: The columns with their widths.
-        width: Cells of the row.
-        selected: The cursor is on it.
-        logarithmic: Bars in ratios.
+        columns: Visible columns with their widths.
+        width: Width of the row in cells.
+        selected: The cursor is on the row.
+        logarithmic: Bars on a logarithmic scale.
     """
     row = view.row(index)
     if (label := _label(view, row)) is not None:
@@ -42,13 +42,13 @@ def row_pieces(
 
 
 def header_pieces(view: TimelineView | None, columns: Columns, *, logarithmic: bool) -> list[Piece]:
-    """The pieces of the header, over the columns they name."""
+    """Render the header line."""
     head = HeadOfColumn(view, logarithmic)
     return [("".join(column.head(head, cells) for column, cells in columns.shown), "timeline--header")]
 
 
 def rule(label: str, width: int) -> str:
-    """A line across the row that says what begins here; of a long label what fits, up to a comma."""
+    """Return a horizontal rule with a label; a label that is too long is cut at a comma."""
     room = max(width - 6, 0)
     text = label
     while cell_width(text) > room and ", " in text:
@@ -59,7 +59,7 @@ def rule(label: str, width: int) -> str:
 
 
 def _label(view: TimelineView, row: Row) -> str | None:
-    """What a row says that has no block: what begins there, and whether it can be folded; None for any other."""
+    """Return the label of a row without a block, including its fold mark; None for other rows."""
     if row.heading:
         return f"{'┆ ' * row.depth}{UNFOLDED if row.is_unfolded else FOLDED} {row.heading}"
     if row.boundary is None:

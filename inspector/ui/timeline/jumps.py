@@ -1,4 +1,4 @@
-"""Places worth going to and how one gets to the next of them, and what lies where on the scrollbar."""
+"""Jump targets, the search for the next one, and marks on the scrollbar."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MOST_RISES = 20
 
 
 class Jump(NamedTuple):
-    """A place to go to.
+    """A jump target.
 
     Attributes:
-        block: The block to look at.
-        text: What happened there.
+        block: Block to move to.
+        text: Description of the event.
     """
 
     block: int
@@ -37,16 +37,16 @@ class Jump(NamedTuple):
 
 
 class Landing(NamedTuple):
-    """Where a jump ends.
+    """Result of a jump.
 
     Attributes:
-        position: Where among the rows shown.
-        row: The row that was wanted.
-        place: Which of them it is, from 1, in the order of the rows shown.
-        total: How many of them there are to go through.
-        hidden: How many more there are that are not among the rows shown.
-        is_near: None is among the rows shown, and the position is that of the row nearest to it.
-        is_around: It was gone around the end, after another such jump.
+        position: Position among the visible rows.
+        row: The target row.
+        place: Number of the target, from 1, in display order.
+        total: Number of targets.
+        hidden: Number of further targets in hidden rows.
+        is_near: All targets are hidden; the position is the nearest visible row.
+        is_around: The jump wrapped around, after an earlier one of its kind.
     """
 
     position: int
@@ -58,7 +58,7 @@ class Landing(NamedTuple):
     is_around: bool = False
 
     def sentence(self, noun: str) -> str:
-        """Where one is, in a few words: `failure 3/17`."""
+        """Describe the position in a few words: `failure 3/17`."""
         parts = [f"{noun} {ON_SCREEN.whole(self.place)}/{ON_SCREEN.whole(self.total)}"]
         if self.is_around and self.total > 1:
             parts.append("again from the top" if self.place == 1 else "again from the bottom")
@@ -78,20 +78,21 @@ def landing(
     *,
     is_nearest_first: bool = False,
 ) -> Landing | None:
-    """Where a jump ends that begins at the cursor: at the next row shown, around the end.
+    """Find the next visible target from the cursor, wrapping around.
 
-    Where none of them is among the rows shown, it goes through all of them, to the row shown nearest to each.
+    If all targets are hidden, visits each of them at the nearest visible row.
 
     Args:
-        view: What is shown, in any order.
-        wanted: The rows to go through, rising.
+        view: The view shown, in any order.
+        wanted: The target rows, ascending.
         step: 1 for the next one below, -1 for the one above, 0 for the first from the cursor on.
-        cursor: The position of the cursor.
-        before: Where the last such jump ended; two that are near the same row are told apart by it.
-        is_nearest_first: Where there is none that way, the first such jump goes to the nearest the other way.
+        cursor: Position of the cursor.
+        before: Result of the previous jump; distinguishes hidden targets that share a nearest row.
+        is_nearest_first: If no target is left in that direction, the first such jump goes to the nearest in the other
+            one.
 
     Returns:
-        The place; None where there is none, or nothing is shown at all.
+        The target; None without targets or visible rows.
     """
     if not len(wanted) or not view.count or cursor < 0:
         return None
@@ -114,13 +115,13 @@ def landing(
 
 
 def _next_of(values: NDArray[np.integer[Any]], here: int, step: int) -> tuple[int, bool]:
-    """Which of some rising values is the next one, and whether that is around the end."""
+    """Return the index of the next of some ascending values, and True if it wraps around."""
     found = int(np.searchsorted(values, here, side="right" if step > 0 else "left")) - (step < 0)
     return found % len(values), not 0 <= found < len(values)
 
 
 def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
-    """The largest blocks that entered at the calls whose prompts, as recorded, grew most; in order of their blocks."""
+    """Return the largest new block of each call with the most growth of the recorded prompt, in block order."""
     history = outcome.replay.history
     prompts = outcome.baseline.ledger.prompt_tokens
     grown = prompts - prompts_before(history, prompts)
@@ -137,14 +138,14 @@ def rises_of(outcome: Outcome) -> tuple[Jump, ...]:
 
 
 def misses_of(misses: Mapping[int, CacheMiss]) -> tuple[Jump, ...]:
-    """The cache misses that did not have to be, by the blocks at which their calls are shown; in order of these."""
+    """Return avoidable cache misses as jump targets, in block order."""
     return tuple(
         Jump(block, f"{miss.cause.label}, {costs(miss)}") for block, miss in sorted(misses.items(), key=itemgetter(0))
     )
 
 
 def place_of_call(history: History, call: int) -> int:
-    """The first block of a call's answer; where the answer holds none, the last block the call sent."""
+    """Return the first block of a call's response, or the last block it sent if the response is empty."""
     response = history.session.calls[call].response
     first, end = (int(history.message_first_block[message]) for message in (response, response + 1))
     prompt = history.prompt(call)
@@ -152,7 +153,7 @@ def place_of_call(history: History, call: int) -> int:
 
 
 def prompts_before(history: History, prompts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per call, what the call before it of the same context sent; what it sends itself where it is the first."""
+    """Return per call the prompt of the previous call in the same context; the first call gets its own."""
     context = history.call_context[: len(prompts)]
     order = np.argsort(context, kind="stable")
     before = prompts.copy()
@@ -162,14 +163,14 @@ def prompts_before(history: History, prompts: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _largest_new(outcome: Outcome, call: int) -> int:
-    """The largest block that was in a call's prompt and in none before it, -1 where there is none."""
+    """Return the largest block that a call sends for the first time, -1 for none."""
     history = outcome.replay.history
     new = np.flatnonzero(history.enters == call)
     return int(new[np.argmax(outcome.replay.table.tokens[new])]) if len(new) else -1
 
 
 class Mark(NamedTuple):
-    """A glyph in the scrollbar and the component class it is drawn in."""
+    """A scrollbar glyph and its component class."""
 
     glyph: str
     style: str
@@ -186,15 +187,15 @@ Marks = tuple[Mark | None, ...]
 
 
 def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks]:
-    """Per cell of the scrollbar, what is most worth knowing of the rows there.
+    """Return the most important mark per cell of the scrollbar, in two lanes.
 
     Args:
-        view: What is shown.
-        height: Cells.
-        header: Lines above the rows; they scroll with the bar, as it sees it.
+        view: The view shown.
+        height: Height in cells.
+        header: Header lines; the scrollbar counts them as rows.
 
     Returns:
-        What the plan and the agent did to the context; and beside it failures, what is searched for, and pins.
+        A lane with changes by the plan and boundaries, and a lane with failures, matches and pins.
     """
     lines = max(view.count + header, height)
 
@@ -202,7 +203,7 @@ def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks
 
     def lane(*kinds: tuple[NDArray[np.int32], Mark]) -> Marks:
         marks: list[Mark | None] = [None] * height
-        # What comes later covers what was there.
+        # Later marks replace earlier ones.
         for positions, mark in kinds:
             for cell in cells_of(positions + header, lines, height).tolist():
                 marks[cell] = mark
@@ -215,7 +216,7 @@ def marks_of(view: TimelineView, height: int, header: int) -> tuple[Marks, Marks
 
 
 def _dense(positions: NDArray[np.int32], header: int, line_count: int, height: int) -> NDArray[np.int32]:
-    """The positions, without those in cells that hold no more than others: a mark in nearly every cell says nothing."""
+    """Keep positions in cells with more than the average count, because marks in nearly every cell are useless."""
     if 2 * len(cells_of(positions + header, line_count, height)) <= height:
         return positions
     cells = (positions + header).astype(np.int64) * height // line_count
@@ -225,7 +226,7 @@ def _dense(positions: NDArray[np.int32], header: int, line_count: int, height: i
 
 
 def cells_of(lines: NDArray[np.int32], line_count: int, height: int) -> NDArray[np.int64]:
-    """The cells some of `line_count` lines fall into, each once, rising."""
+    """Return the distinct cells covered by some of `line_count` lines, ascending."""
     if not height or not line_count:
         return np.zeros(0, dtype=np.int64)
     return np.flatnonzero(np.bincount(lines.astype(np.int64) * height // line_count, minlength=height))

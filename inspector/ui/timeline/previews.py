@@ -1,4 +1,4 @@
-"""One safe line that says what a block holds: the beginning of a text, what a call does, what a result says."""
+"""One-line previews of blocks: the start of a text, a summary of a call or of a result."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from inspector.session.model import Block, Media
 
 NOT_RECORDED: Final = "thinking not recorded"
-"""What is said of a thinking of which the file holds neither a text nor what stands for it."""
+"""Preview of thinking without text or signature in the file."""
 
 
 def preview(block: Block, working_directory: str = "") -> str:
-    """The line, safe to show; empty where the block has nothing to say.
+    """Return a one-line preview, safe to show; empty if there is nothing to show.
 
     Args:
-        block: What to preview; only what the session keeps of it is looked at.
-        working_directory: Left out at the beginning of paths.
+        block: The block; only its cached preview is used.
+        working_directory: Prefix removed from paths.
     """
     if block.kind is BlockKind.TOOL_CALL:
         return one_line(call_summary(block.preview, working_directory))
@@ -36,7 +36,7 @@ def preview(block: Block, working_directory: str = "") -> str:
 
 
 def media_label(media: Media) -> str:
-    """An image or document in a few words, not yet safe: its type, its pixels or pages, its detail, its size."""
+    """Describe an image or document, not yet safe to show: type, pixels or pages, detail, size."""
     parts = [media.media_type or "media"]
     if media.width and media.height:
         parts.append(f"{media.width} by {media.height}")

@@ -1,6 +1,6 @@
-"""The rows of the timeline: one a block, one where a context begins, one for every subagent with a file of its own.
+"""Rows of the timeline: one per block, per boundary and per subagent with its own file.
 
-Columns of numbers, words when looked at.
+Stored as numeric columns; texts are built on access.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
     Key = tuple[tuple[str, int], ...]
-    """What a subagent is known by while sessions grow; see `SubagentRow.key`."""
+    """Stable identity of a subagent in a growing session; see `SubagentRow.key`."""
 
 _LETTER_OF_KIND: Final = {
     BlockKind.SYSTEM_TEXT: "S",
@@ -45,17 +45,17 @@ _LETTER_OF_KIND: Final = {
 _LETTER_OF_ROLE: Final = {Role.SYSTEM: "S", Role.USER: "U", Role.ASSISTANT: "A", Role.TOOL: "R", Role.OTHER: "·"}
 BOUNDARY_LETTER: Final = "─"
 LONGEST_TITLE: Final = 36
-"""Characters of a subagent's."""
+"""Maximum length of a subagent's title, in characters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subagent:
-    """What was read of a subagent's session; it may be growing.
+    """A subagent's session as read so far; it may be growing.
 
     Attributes:
         session: The session.
-        rows: Its rows; among them those of subagents it started itself, where they are unfolded.
-        table: Its tokens, estimated at first.
+        rows: Its rows, including rows of its own subagents that are unfolded.
+        table: Its token counts, estimated at first.
     """
 
     session: Session
@@ -64,11 +64,11 @@ class Subagent:
 
     @property
     def tokens(self) -> int:
-        """Tokens of all its blocks, each once."""
+        """Total tokens of all blocks, each counted once."""
         return int(self.table.tokens.sum(dtype=np.int64))
 
     def amount(self, row: int) -> BlockAmount:
-        """What one of its rows comes to: nothing of it is in a prompt of the session that started it."""
+        """Return the amount of one of its rows; no row is in a prompt of the parent session."""
         block = int(self.rows.block[row])
         if not self.rows.is_block[row] or block >= len(self.table.tokens):
             return BlockAmount(0, 0, False, Action.WHOLE)
@@ -78,13 +78,13 @@ class Subagent:
 
 @dataclass(frozen=True, slots=True)
 class SubagentRow:
-    """A row that stands for a subagent, below the call that started it.
+    """Heading row of a subagent, below the call that started it.
 
     Attributes:
         block: The call.
-        link: Leads to the subagent's session.
-        key: What it is known by while the session grows: the call, and which of the call's subagents it is. Of a
-            subagent's subagent, what that one is known by comes before it.
+        link: Link to the subagent's session.
+        key: Stable identity in a growing session: the call's id and the subagent's index within the call. For nested
+            subagents the parent's key is the prefix.
     """
 
     block: int
@@ -92,11 +92,11 @@ class SubagentRow:
     key: Key
 
     def label(self, subagent: Subagent | None, problem: str = "") -> str:
-        """What the row says, safe to show.
+        """Return the row's text, safe to show.
 
         Args:
-            subagent: What was read of it; None before it was opened.
-            problem: Why it cannot be opened; empty where nothing is wrong.
+            subagent: The subagent as read so far; None before it was opened.
+            problem: Error that prevents opening it; empty for none.
         """
         parts = [f"subagent: {one_line(self.link.title or self.link.identifier, LONGEST_TITLE)}"]
         if subagent is not None:
@@ -111,7 +111,7 @@ class SubagentRow:
 
 
 def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
-    """The subagents of a session whose calls are in it, in order of these calls."""
+    """Return the subagents started by calls of a session, in order of these calls."""
     started: dict[str, list[SessionLink]] = {}
     for link in history.session.links:
         if link.kind is LinkKind.SUBAGENT and link.tool_call_id:
@@ -130,22 +130,22 @@ def subagent_rows(history: History) -> tuple[SubagentRow, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one row says, amounts left out. All texts are safe to show.
+    """Content of one row without amounts. All texts are safe to show.
 
     Attributes:
-        index: Its place among all rows.
+        index: Index among all rows.
         block: Its block; for a boundary, the first block after it.
-        boundary: What begins here, for a boundary's row; None for a block's.
-        message: The number of its message, counted from 1.
+        boundary: The boundary of a boundary row, otherwise None.
+        message: Message number, counted from 1.
         starts_message: It is the first block of its message.
-        letter: Who speaks: S system, U user, A assistant, T thinking, R tool result, · anything else.
-        tool: The tool of a call or result; empty for other blocks.
-        thread: 0 for the main conversation, a number of its own for every subagent.
+        letter: Role: S system, U user, A assistant, T thinking, R tool result, · anything else.
+        tool: Tool of a call or result; empty for other blocks.
+        thread: 0 for the main conversation, otherwise the number of the subagent.
         is_error: A tool result that reports failure.
         time: Seconds since the epoch, or None.
-        heading: What a row says that stands for a subagent; empty for any other.
-        is_unfolded: It stands for a subagent whose rows are below it.
-        depth: 0 for a row of this session, 1 for one of its subagent's session, 2 for one of that one's, …
+        heading: Text of a subagent's heading row; empty for other rows.
+        is_unfolded: Heading row of an unfolded subagent.
+        depth: 0 for a row of this session, 1 for a row of a subagent's session, 2 for a nested one, and so on.
     """
 
     index: int
@@ -164,18 +164,18 @@ class Row:
 
     @property
     def is_inner(self) -> bool:
-        """It is a row of a subagent's session, not of this one."""
+        """True for a row of a subagent's session."""
         return self.depth > 0
 
 
 class RowPlace(NamedTuple):
-    """What a row is known by among other rows of the session.
+    """Stable identity of a row in a growing session.
 
     Attributes:
         block: Its block.
-        kind: 0 for a block's row, 1 for a boundary's, 2 for one that stands for a subagent or is of one.
-        subagent: Which subagent; -1 for none.
-        inner: What it is known by in the subagent's session; None for a row of this session.
+        kind: 0 for a block, 1 for a boundary, 2 for a subagent's heading or inner row.
+        subagent: Index of the subagent; -1 for none.
+        inner: Identity within the subagent's session; None for a row of this session.
     """
 
     block: int
@@ -185,10 +185,10 @@ class RowPlace(NamedTuple):
 
 
 class _Stand(NamedTuple):
-    """A row that is of no block.
+    """A row without a block.
 
     Attributes:
-        place: The block above whose row it stands; the number of blocks below the last one.
+        place: Block below the row; the number of blocks for a row after the last one.
         block, boundary, subagent: As in `Rows`.
     """
 
@@ -200,21 +200,20 @@ class _Stand(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """All rows of a session in order. Equal only to itself: comparing columns would cost more than drawing them.
+    """All rows of a session in order. Compared by identity: comparing columns would cost more than drawing them.
 
     Attributes:
-        history: What the rows are of.
-        block: Per row, its block; for a boundary the first block after it, for a subagent's the call that started it,
-            int32. Never falls.
-        boundary: Per row, index into `boundaries`, -1 for any other row, int32.
-        boundaries: Where contexts begin.
-        message_time: Per message, seconds since the epoch, NaN where unknown, float64.
-        subagent: Per row, index into `subagent_rows` of the one it stands for or is of, -1 for any other row, int32.
-        inner: Per row of an unfolded subagent, the row of that session, -1 for any other row, int32.
-        subagent_rows: What stands for subagents.
-        opened: The subagents whose rows are among these, by index into `subagent_rows`.
-        told: What keeps other subagents from being shown, by index into `subagent_rows`.
-        growing: Where the columns are, and those of the session's other states.
+        history: History of the session.
+        block: Per row, its block; the first block after a boundary, the starting call for a subagent, int32. Ascending.
+        boundary: Per row, index into `boundaries`, -1 for other rows, int32.
+        boundaries: Boundaries of the contexts.
+        message_time: Per message, seconds since the epoch, NaN if unknown, float64.
+        subagent: Per row, index into `subagent_rows` for heading and inner rows, -1 for other rows, int32.
+        inner: Per row, row index within an unfolded subagent's session, -1 for other rows, int32.
+        subagent_rows: Heading rows of subagents.
+        opened: Unfolded subagents, by index into `subagent_rows`.
+        told: Errors of subagents that cannot be opened, by index into `subagent_rows`.
+        growing: Storage of the columns, shared with other states of the session.
     """
 
     history: History
@@ -231,7 +230,7 @@ class Rows:
 
     @classmethod
     def of(cls, history: History, previous: Rows | None = None) -> Rows:
-        """The rows of `history`, built from those of an earlier state of the session where they are given."""
+        """Build the rows of `history`, reusing those of an earlier state of the session."""
         if previous is not None and previous.opened:
             previous = None
         messages = history.session.messages
@@ -273,7 +272,6 @@ class Rows:
         return len(self.block)
 
     def row(self, index: int) -> Row:
-        """One row."""
         if self.subagent[index] >= 0:
             return self._subagent_row(index)
         history = self.history
@@ -296,7 +294,7 @@ class Rows:
         )
 
     def _subagent_row(self, index: int) -> Row:
-        """A row that stands for a subagent, or one of its session's."""
+        """Build a subagent's heading row or inner row."""
         place, inner, block = int(self.subagent[index]), int(self.inner[index]), int(self.block[index])
         subagent = self.opened.get(place)
         if subagent is not None and inner >= 0:
@@ -311,18 +309,18 @@ class Rows:
         )
 
     def tool_label(self, name: str) -> str:
-        """A tool's name, safe to show."""
+        """Return a tool's name, safe to show."""
         return one_line(name, 200)
 
     def preview(self, index: int) -> str:
-        """What the row's block holds, in one safe line; read from what the session keeps, never from the file."""
+        """Return the block's one-line preview, from memory; the file is not read."""
         if self.subagent[index] >= 0:
             subagent = self.opened.get(int(self.subagent[index]))
             return "" if subagent is None or self.inner[index] < 0 else subagent.rows.preview(int(self.inner[index]))
         return preview(self._block_at(index), self.history.session.working_directory)
 
     def content_at(self, index: int) -> Hashable:
-        """Equal for two rows of blocks of this session only where their previews are."""
+        """Return a key that is equal for two blocks of this session only if their previews are equal."""
         block = self._block_at(index)
         return block.kind, block.digest, block.signature_characters, block.media, self.history.session.working_directory
 
@@ -332,11 +330,11 @@ class Rows:
         return self.history.session.messages[message].blocks[position]
 
     def index_of(self, block: int, *, boundary: bool = False) -> int:
-        """The row of a block, or of the last boundary before it; the nearest where there is none.
+        """Return the row of a block, or the last boundary before it; the nearest row if there is none.
 
         Args:
             block: Index of the block.
-            boundary: Look for the boundary's row.
+            boundary: Return the boundary's row.
         """
         if not len(self.block):
             return -1
@@ -345,17 +343,17 @@ class Rows:
 
     @cached_property
     def own(self) -> NDArray[np.int32]:
-        """Per block, its row."""
+        """Row of each block."""
         return np.flatnonzero(self.is_block).astype(np.int32)
 
     @cached_property
     def is_block(self) -> NDArray[np.bool_]:
-        """Per row, whether it is that of a block of this session."""
+        """Mask of rows with a block of this session."""
         return (self.boundary < 0) & (self.subagent < 0)
 
     @cached_property
     def is_subagent(self) -> NDArray[np.bool_]:
-        """Per row, whether it stands for a subagent with a file of its own."""
+        """Mask of heading rows of subagents with their own file."""
         stands = (self.subagent >= 0) & (self.inner < 0)
         for place, subagent in self.opened.items():
             of_it = (self.subagent == place) & (self.inner >= 0)
@@ -364,17 +362,17 @@ class Rows:
 
     @cached_property
     def inner_count(self) -> int:
-        """Rows of subagents' sessions."""
+        """Number of rows in subagents' sessions."""
         return int((self.inner >= 0).sum())
 
     def inner_of(self, index: int) -> tuple[Subagent, int] | None:
-        """The innermost subagent a row is of, and which row of its session; None for a row of this session."""
+        """Return the innermost subagent of a row and the row within its session; None for a row of this session."""
         inner = int(self.inner[index])
         subagent = self.opened.get(int(self.subagent[index])) if inner >= 0 else None
         return None if subagent is None else subagent.rows.inner_of(inner) or (subagent, inner)
 
     def place_of(self, index: int) -> RowPlace:
-        """What a row is known by among other rows of the session: its block, and what else it stands for."""
+        """Return a row's stable identity."""
         kind = 1 if self.boundary[index] >= 0 else 2 if self.subagent[index] >= 0 else 0
         place, inner = int(self.subagent[index]), int(self.inner[index])
         subagent = self.opened.get(place) if inner >= 0 else None
@@ -382,7 +380,7 @@ class Rows:
         return RowPlace(int(self.block[index]), kind, place, within)
 
     def index_at(self, place: RowPlace) -> int:
-        """The row that `place_of` said something of, or the nearest that stands for it."""
+        """Return the row with an identity, or the nearest one that contains it."""
         if place.kind == 2:
             subagent, within = self.opened.get(place.subagent), place.inner
             inner = -1 if subagent is None or within is None else subagent.rows.index_at(within)
@@ -393,12 +391,12 @@ class Rows:
 
     @cached_property
     def is_boundary(self) -> NDArray[np.bool_]:
-        """Per row, whether a context begins there."""
+        """Mask of boundary rows."""
         return self.boundary >= 0
 
     @cached_property
     def is_error(self) -> NDArray[np.bool_]:
-        """Per row, whether it is a tool result that reports failure."""
+        """Mask of rows with a failed tool result."""
         failed: NDArray[np.bool_] = self.history.is_error[self.block] & self.is_block
         for place, subagent in self.opened.items():
             of_it = (self.subagent == place) & (self.inner >= 0)
@@ -407,18 +405,18 @@ class Rows:
 
     @cached_property
     def thread(self) -> NDArray[np.int32]:
-        """Per row, the thread of its message."""
+        """Thread of each row's message."""
         return self.history.message_thread[self.history.message[self.block]]
 
     @cached_property
     def start_time(self) -> float | None:
-        """The earliest time any message has, or None."""
+        """Earliest message time, or None."""
         known = self.message_time[~np.isnan(self.message_time)]
         return float(known.min()) if len(known) else None
 
     @cached_property
     def largest_message(self) -> int:
-        """The highest message number on any row."""
+        """Highest message number, including subagents."""
         inner = (subagent.rows.largest_message for subagent in self.opened.values())
         return max(len(self.history.session.messages), *inner, 0)
 
@@ -428,14 +426,14 @@ class Rows:
 
 
 def _stands(boundaries: Sequence[Boundary], subagents: Sequence[SubagentRow]) -> list[_Stand]:
-    """The rows that are of no block, from the top: a subagent below its call, above what may begin after the call."""
+    """Return the rows without a block in order: a subagent below its call and above a boundary after the call."""
     below = [_Stand(row.block + 1, row.block, -1, place) for place, row in enumerate(subagents)]
     above = [_Stand(boundary.block, boundary.block, place, -1) for place, boundary in enumerate(boundaries)]
     return sorted(below + above, key=lambda stand: stand.place)
 
 
 def _unchanged_rows(stands: Sequence[_Stand], block_count: int, previous: Rows) -> tuple[int, int]:
-    """The first block whose row, or what stands above it, may not be as it was before; and that row."""
+    """Return the first block where rows may have changed since `previous`, and its row."""
     before = _stands(previous.boundaries, previous.subagent_rows)
     same = next((place for place, (now, then) in enumerate(zip(stands, before, strict=False)) if now != then), None)
     same = min(len(stands), len(before)) if same is None else same

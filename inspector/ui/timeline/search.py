@@ -1,15 +1,15 @@
-"""Finding rows: by what they say, whose they are, and what the plan does to them.
+"""Search of rows by text, role, tool, and effect of the plan.
 
-A query is words, all of which must hold:
+A query consists of words, all of which must match:
 
-    router            the block's text holds it, in any case
-    "two words"       … holds this phrase
-    tool:bash         the tool's name holds it
-    who:user          what the block is: system, user, assistant, thinking, call, result
-    tier:data         a result of this tier of the plan, or what this part of a strategy cut; by:tiered: what that
-                      strategy cut
-    is:changed        the plan does not send it whole; is:cut, is:replaced, is:removed say how; is:whole: it does
-    is:error          a failed result; is:out: not in the prompt looked at; is:pinned
+    router            the block's text contains it, ignoring case
+    "two words"       the block's text contains the phrase
+    tool:bash         the tool's name contains it
+    who:user          kind of block: system, user, assistant, thinking, call, result
+    tier:data         results in this tier of the plan, or cut by this part of a strategy
+    by:tiered         blocks cut by this strategy
+    is:changed        not sent whole by the plan; is:cut, is:replaced, is:removed, is:whole for one action
+    is:error          failed results; is:out: not in the selected call's prompt; is:pinned
     tokens>1000       more tokens than that, as recorded
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from inspector.ui.timeline.view import TimelineView
 
 OWN: Key = ()
-"""Stands for the session itself beside its subagents."""
+"""Key of the session itself, as opposed to its subagents."""
 SECONDS_BETWEEN_PARTS = 0.15
 
 WHO = {
@@ -56,23 +56,23 @@ _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 
 
 class QueryError(InspectorError, ValueError):
-    """A query that means nothing; the message says what is allowed."""
+    """An invalid query; the message lists the allowed values."""
 
     advice = "the search line's help lists what can be asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for.
+    """A parsed query. All texts are in lower case and match as substrings.
 
     Attributes:
-        words: Texts that a block's own must hold, in lower case.
-        tools: What the tool's name must hold, in lower case.
-        kinds: What the block may be; empty for anything.
-        states: Of `STATES`, all that must hold.
-        tiers: What its tier, or the part of a strategy that changed it, must hold in its name, in lower case.
-        strategies: What the strategy that changed it must hold in its name, in lower case.
-        above: Tokens it must have more of; -1 for any.
+        words: Texts the block must contain.
+        tools: Texts the tool's name must contain.
+        kinds: Allowed kinds of block; empty for any.
+        states: Required values of `STATES`.
+        tiers: Texts that the name of its tier, or of the part of a strategy that changed it, must contain.
+        strategies: Texts that the name of the strategy that changed it must contain.
+        above: Exclusive lower limit of its tokens; -1 for none.
     """
 
     words: tuple[str, ...] = ()
@@ -85,10 +85,10 @@ class Query:
 
     @classmethod
     def parse(cls, text: str) -> Query:
-        """Read a query.
+        """Parse a query.
 
         Raises:
-            QueryError: A word of it means nothing.
+            QueryError: A word is invalid.
         """
         words: list[str] = []
         named: dict[str, list[str]] = {"tool": [], "tier": [], "by": []}
@@ -116,12 +116,12 @@ class Query:
 
     @property
     def follows_plan(self) -> bool:
-        """Whether what matches depends on what the plan does, or on the call looked at."""
+        """True if matches depend on the plan or the selected call."""
         return bool(self.tiers or self.strategies or set(self.states) - {"error", "pinned"})
 
     @property
     def is_empty(self) -> bool:
-        """Whether everything matches."""
+        """True if everything matches."""
         return self == Query()
 
 
@@ -134,11 +134,11 @@ def _kinds(value: str) -> tuple[BlockKind, ...]:
 
 @dataclass
 class Search:
-    """A query at work on a session that may grow: no text is read twice.
+    """A running query on a session that may grow: no text is read twice.
 
     Attributes:
-        query: What is looked for.
-        known: Whether the texts looked at hold the words, by digest.
+        query: The query.
+        known: True for texts that contain all words, by digest.
     """
 
     query: Query
@@ -147,12 +147,12 @@ class Search:
     def rows(
         self, view: TimelineView, is_cancelled: Callable[[], bool], progress: Callable[[float], None]
     ) -> Iterator[NDArray[np.int32]]:
-        """The rows that match, rising: what was found so far now and then, at last all of them.
+        """Yield the matching rows, ascending: partial results at intervals, then the complete result.
 
         Args:
-            view: Where to look, whether shown or not.
-            is_cancelled: True ends the search.
-            progress: Told how much has been looked at, 0 to 1.
+            view: The rows to search, visible or not.
+            is_cancelled: Return True to stop the search.
+            progress: Called with the searched fraction, 0 to 1.
         """
         candidates: dict[Key, tuple[History, NDArray[np.bool_]]] = {OWN: (view.rows.history, self._candidates(view))}
         if not self.query.follows_plan and "pinned" not in self.query.states:
@@ -191,14 +191,14 @@ class Search:
         return held
 
     def _candidates(self, view: TimelineView) -> NDArray[np.bool_]:
-        """Per block of the session, whether everything but the words holds."""
+        """Return a mask of the session's blocks that match everything except the words."""
         matching = self._fitting(view.rows.history, view.tokens)
         if "pinned" in self.query.states:
             matching &= np.isin(np.arange(len(matching)), list(view.pins))
         return matching & _decided(self.query, view, len(matching))
 
     def _fitting(self, history: History, tokens: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Per block, whether what was recorded of it but its words holds."""
+        """Return a mask of blocks that match the recorded properties, except the words."""
         query = self.query
         count = len(history.kind)
         matching = np.ones(count, dtype=np.bool_)
@@ -216,7 +216,7 @@ class Search:
 
 
 def _decided(query: Query, view: TimelineView, count: int) -> NDArray[np.bool_]:
-    """Per block, whether the plan does with it what is asked for."""
+    """Return a mask of blocks where the plan's action, tier and strategy match."""
     matching = np.ones(count, dtype=np.bool_)
     in_prompt, action = np.ones(count, dtype=np.bool_), np.zeros(count, dtype=np.uint8)
     state = view.state
@@ -247,7 +247,7 @@ def _decided(query: Query, view: TimelineView, count: int) -> NDArray[np.bool_]:
 
 
 def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
-    """Per block, whether it is the result of a tool in such a tier, cut or not."""
+    """Return a mask of tool results in a matching tier, cut or not."""
     history = view.rows.history
     found = np.zeros(len(history.kind), dtype=np.bool_)
     for tiers in view.tiers():
@@ -258,12 +258,12 @@ def _in_tier(query: Query, view: TimelineView) -> NDArray[np.bool_]:
 
 
 def _rows_of(view: TimelineView, found: Mapping[Key, NDArray[np.bool_]]) -> NDArray[np.int32]:
-    """The rows of blocks that match, of the session (`OWN`) and of subagents by what they are known by."""
+    """Return the rows of matching blocks, given masks for the session (`OWN`) and for subagents by key."""
     return np.flatnonzero(_matching(view.rows, found, OWN)).astype(np.int32)
 
 
 def _matching(rows: Rows, found: Mapping[Key, NDArray[np.bool_]], within: Key) -> NDArray[np.bool_]:
-    """Per row of a session, those of its subagents among them, whether its block matches."""
+    """Return a mask of matching rows of a session, including its subagents' rows."""
     matching: NDArray[np.bool_] = found[within][rows.block] & rows.is_block
     for place, subagent in rows.opened.items():
         key = within + rows.subagent_rows[place].key

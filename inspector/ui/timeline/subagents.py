@@ -1,4 +1,4 @@
-"""Rows of subagents among those of the session that started them, and which subagent a row is of."""
+"""Subagents' rows within the rows of the session that started them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class SubagentPlace(NamedTuple):
-    """A subagent as a row leads to it.
+    """A subagent as reached from a row.
 
     Attributes:
-        key: What it is known by.
-        link: Leads to its session.
+        key: Stable identity.
+        link: Link to its session.
         session: The session that started it.
     """
 
@@ -31,7 +31,7 @@ class SubagentPlace(NamedTuple):
 
 
 def started_at(rows: Rows, index: int) -> SubagentPlace | None:
-    """The subagent that a row stands for, or is of: the innermost; None for a row of the session itself."""
+    """Return the innermost subagent of a heading or inner row; None for a row of the session itself."""
     place, inner = int(rows.subagent[index]), int(rows.inner[index])
     if place < 0:
         return None
@@ -43,7 +43,7 @@ def started_at(rows: Rows, index: int) -> SubagentPlace | None:
 
 
 def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]]:
-    """Every subagent whose rows are among these, those of subagents' subagents too, and what each is known by."""
+    """Yield every unfolded subagent with its key, including nested ones."""
     for place, subagent in rows.opened.items():
         key = within + rows.subagent_rows[place].key
         yield key, subagent
@@ -51,13 +51,13 @@ def opened_within(rows: Rows, within: Key = ()) -> Iterator[tuple[Key, Subagent]
 
 
 def unfolded(rows: Rows, opened: Mapping[Key, Subagent], problems: Mapping[Key, str], within: Key = ()) -> Rows:
-    """Rows with those of some subagents below the rows that stand for them, and so on inwards.
+    """Insert subagents' rows below their heading rows, recursively.
 
     Args:
-        rows: Rows without any of them.
-        opened: What was read of the subagents to be shown, by what they are known by.
-        problems: Why others are not shown, by what they are known by.
-        within: What the subagent is known by whose rows these are; empty for those of the session itself.
+        rows: Rows without subagents' rows.
+        opened: Unfolded subagents by key.
+        problems: Errors of subagents that cannot be opened, by key.
+        within: Key of the subagent that `rows` belongs to; empty for the session itself.
     """
     keys = [within + row.key for row in rows.subagent_rows]
     shown = [

@@ -1,4 +1,4 @@
-"""Tokens of every row, counted or still estimated, and what they come to in the prompt looked at."""
+"""Token counts of rows, counted or still estimated, and amounts in the selected prompt."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 LOCAL_ESTIMATE: Final = "local estimate"
-"""What a row's tokens are called where others are near: those of prompts are reported, or fitted to what is."""
+"""Label of row tokens, in contrast to prompts, which are reported or fitted to reported values."""
 
 
 class RowTokens(NamedTuple):
-    """What is known of the tokens of every block.
+    """Token counts of all blocks.
 
     Attributes:
         tokens: Per block, int32.
-        uncounted: Per block, whether that is an estimate from its characters.
+        uncounted: Per block, True if the count is estimated from characters.
     """
 
     tokens: NDArray[np.int32]
@@ -32,28 +32,28 @@ class RowTokens(NamedTuple):
 
 
 def row_tokens(table: TokenTable, characters: NDArray[np.int32]) -> RowTokens:
-    """The tokens of a session's blocks.
+    """Return the token counts of a session's blocks.
 
     Args:
-        table: What was counted; of an earlier state of the session, it may be.
-        characters: Per block of the session as it is now, the length of its text.
+        table: Counts, possibly of an earlier state of the session.
+        characters: Text length per block of the current session.
     """
     uncounted = np.ones(len(characters), dtype=np.bool_)
     known = min(len(table.tokens), len(characters))
     if table.counter.is_exact_tokenizer:
         uncounted[:known] = ~table.block_columns.counted()[:known]
     if known == len(characters):
-        # The same array as before, by which it is seen that the order of the rows still holds.
+        # The identical array, by which the view detects that the row order is still valid.
         return RowTokens(table.tokens, uncounted)
     return RowTokens(np.concatenate([table.tokens, estimated(characters[known:]).astype(np.int32)]), uncounted)
 
 
 class ContextAmounts(Protocol):
-    """One call's prompt under a plan, as columns a block: what a replay says of it."""
+    """One call's prompt under a plan, as columns per block."""
 
     @property
     def in_prompt(self) -> NDArray[np.bool_]:
-        """Whether the prompt holds the block."""
+        """True if the prompt contains the block."""
         ...
 
     @property
@@ -68,19 +68,19 @@ class ContextAmounts(Protocol):
 
     @property
     def action(self) -> NDArray[np.uint8]:
-        """What was done to it, `Action`."""
+        """Applied `Action`."""
         ...
 
 
 class BlockAmount(NamedTuple):
-    """One block's part of the prompt.
+    """A block's share of the prompt.
 
     Attributes:
         recorded: Tokens of the whole block.
         sent: Tokens sent, 0 outside the prompt.
-        in_prompt: The prompt holds it, or would if the plan had not removed it.
-        action: What was done to it.
-        is_estimated: Not all of it was counted yet.
+        in_prompt: In the prompt, or removed from it by the plan.
+        action: Applied action.
+        is_estimated: Not all of it has been counted yet.
     """
 
     recorded: int
@@ -91,5 +91,5 @@ class BlockAmount(NamedTuple):
 
     @property
     def change(self) -> int:
-        """Tokens the plan added, negative for those it took away."""
+        """Tokens added by the plan, negative if removed."""
         return self.sent - self.recorded if self.in_prompt else 0

@@ -1,4 +1,4 @@
-"""Everything the timeline shows at one moment: rows, which of them, their tokens, and what a plan does to each."""
+"""State of the timeline: visible rows, their tokens, and the effect of the plan on each."""
 
 from __future__ import annotations
 
@@ -28,43 +28,43 @@ if TYPE_CHECKING:
     Decisions = tuple[NDArray[np.int64], tuple[tuple[str, str], ...]]
 
 
-def no_reason(block: int) -> str:  # noqa: ARG001  nothing is known of any block
-    """Stands for a plan that changes nothing."""
+def no_reason(block: int) -> str:  # noqa: ARG001  default without a plan
+    """Return no reason; default without a plan."""
     return ""
 
 
 def no_decisions() -> Decisions:
-    """Stands for a plan that decides nothing."""
+    """Return no decisions; default without a plan."""
     return np.zeros(0, dtype=np.int64), ()
 
 
 def no_tiers() -> Tiers:
-    """Stands for a plan without tiers."""
+    """Return no tiers; default for a plan without tiers."""
     return ()
 
 
 @dataclass(frozen=True, eq=False)
 class TimelineView:
-    """What is shown. A changed plan, call, filter or session is another view; a view is equal only to itself.
+    """State of the timeline, compared by identity; a changed plan, call, filter or session makes a new view.
 
     Attributes:
         rows: All rows of the session.
-        tokens: Tokens per block as recorded; may be shorter than the session while it grows.
-        state: The prompt looked at, or None before there is a replay; may be shorter than the session too.
-        reason: Why a block is not sent whole, in a few words.
-        known: How the tokens are known: `estimated`, `calibrated`, `exact`.
-        visible: Row indices that are shown, in that order, int32; None for all as recorded.
-        folded: Per message, whether one row stands for it; None where none is folded.
-        decisions: Tells per block which decision is in force, -1 for none, and of each decision the strategy and the
-            part of it that made it.
-        tiers: Tells of each strategy that sorts tools into tiers, for each tool of the session, its tier.
-        order: What the rows follow one another by.
-        carried: Per block, its token-calls; None where rows are not ordered by them.
-        hits: Rows that match what is searched for, rising, int32; None without a search.
-        pins: Blocks the user marked.
-        uncounted: Per block, whether its tokens are an estimate, not counted yet; None where all were counted.
-        folded_threads: Subagents in the session itself that are folded to the row they begin at.
-        misses: The calls that missed the prompt cache and did not have to, by the block they are shown at.
+        tokens: Recorded tokens per block; may be shorter than the session while it grows.
+        state: The selected prompt, or None before the first replay; may also be shorter than the session.
+        reason: Returns a short reason why a block is not sent whole.
+        known: Confidence of the tokens: `estimated`, `calibrated`, `exact`.
+        visible: Visible rows in display order, int32; None for all as recorded.
+        folded: Per message, True if it is shown as one row; None if no message is.
+        decisions: Returns the index of the active decision per block, -1 for none, and strategy and part of each
+            decision.
+        tiers: Returns for each strategy that sorts tools into tiers the tier of each tool of the session.
+        order: Row order.
+        carried: Token-calls per block; None unless the rows are ordered by them.
+        hits: Rows that match the search, ascending, int32; None without a search.
+        pins: Pinned blocks.
+        uncounted: Per block, True if its tokens are still estimated; None if all were counted.
+        folded_threads: Subagents within the session's file that are folded to their first row.
+        misses: Avoidable cache misses, by the block of the call's row.
     """
 
     rows: Rows
@@ -86,25 +86,25 @@ class TimelineView:
 
     @property
     def count(self) -> int:
-        """Rows shown."""
+        """Number of visible rows."""
         return len(self.rows) if self.visible is None else len(self.visible)
 
     @property
     def own_count(self) -> int:
-        """Rows of the session, shown or not, those of its subagents' sessions left out."""
+        """Number of the session's rows, visible or not, without rows of subagents' sessions."""
         return len(self.rows) - self.rows.inner_count
 
     @property
     def hidden(self) -> int:
-        """Rows not shown."""
+        """Number of hidden rows."""
         return len(self.rows) - self.count
 
     def row_at(self, position: int) -> int:
-        """The row shown at a position."""
+        """Return the row at a position."""
         return position if self.visible is None else int(self.visible[position])
 
     def position_of(self, row: int) -> int:
-        """Where a row is shown, or the one that stands for it, or the nearest; -1 when nothing is shown."""
+        """Return the position of a row, of the row it is folded into, or the nearest; -1 if no row is visible."""
         if self.visible is None:
             return min(row, len(self.rows) - 1)
         if not len(self.visible) or row < 0:
@@ -121,7 +121,7 @@ class TimelineView:
 
     @cached_property
     def _rising(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The rows shown, rising, and where each is shown."""
+        """Visible rows, ascending, and their positions."""
         visible = self.visible if self.visible is not None else np.arange(len(self.rows), dtype=np.int32)
         if self.order is Order.RECORDED:
             return visible, np.arange(len(visible))
@@ -129,7 +129,7 @@ class TimelineView:
         return visible[place], place
 
     def is_folded(self, row: int) -> bool:
-        """Whether a row is of a message that is shown as one."""
+        """Return True if the row belongs to a folded message."""
         folded = self.folded
         if folded is None or not self.rows.is_block[row]:
             return False
@@ -137,34 +137,33 @@ class TimelineView:
         return message < len(folded) and bool(folded[message])
 
     def can_fold(self, row: int) -> bool:
-        """Whether a row is of a message with other blocks."""
+        """Return True if the row belongs to a message with several blocks."""
         if not self.rows.is_block[row]:
             return False
         first, end = blocks_of_message(self.rows.history, int(self.rows.block[row]))
         return end - first > 1
 
     def is_pinned(self, row: int) -> bool:
-        """Whether a row's block was marked."""
         return bool(self.rows.is_block[row]) and int(self.rows.block[row]) in self.pins
 
     def is_hit(self, row: int) -> bool:
-        """Whether a row matches what is searched for."""
+        """Return True if the row matches the search."""
         if self.hits is None:
             return False
         place = int(np.searchsorted(self.hits, row))
         return place < len(self.hits) and int(self.hits[place]) == row
 
     def row(self, index: int) -> Row:
-        """What a row says; of a folded message, what all of it does."""
+        """Return a row, or the combined row of a folded message."""
         row = self.rows.row(index)
         return folded_row(self.rows, row) if self.is_folded(index) else row
 
     def preview(self, index: int) -> str:
-        """What a row's block holds, or how many a folded message has, in one safe line."""
+        """Return the one-line preview of a row or a folded message."""
         return folded_preview(self.rows, self.rows.row(index)) if self.is_folded(index) else self.rows.preview(index)
 
     def amount_at(self, index: int) -> BlockAmount:
-        """What a row's tokens come to: its block's, or those of all blocks of a folded message."""
+        """Return the tokens of a row's block, or the sum of a folded message."""
         if (inner := self.rows.inner_of(index)) is not None:
             return inner[0].amount(inner[1])
         block = int(self.rows.block[index])
@@ -185,7 +184,7 @@ class TimelineView:
         return folded_amount(self.state, first, end)
 
     def carried_at(self, index: int) -> int:
-        """Token-calls of a row's block, or of its folded message; 0 while unknown."""
+        """Return the token-calls of a row or folded message; 0 while unknown."""
         if self.carried is None or not self.rows.is_block[index]:
             return 0
         block = int(self.rows.block[index])
@@ -193,7 +192,7 @@ class TimelineView:
         return int(self.carried[first:end].sum())
 
     def miss_at(self, index: int) -> CacheMiss | None:
-        """The cache miss of the call a row's block, or its folded message, is the response of; None for none."""
+        """Return the cache miss of the call that produced the row or folded message; None for none."""
         if not self.misses or not self.rows.is_block[index]:
             return None
         block = int(self.rows.block[index])
@@ -203,7 +202,7 @@ class TimelineView:
         return next((self.misses[each] for each in blocks if each in self.misses), None)
 
     def reason_at(self, index: int) -> str:
-        """Why a row is not sent whole; of a folded message, why its first such block is not, and how many are not."""
+        """Return why a row is not sent whole; for a folded message, the first reason and the number of blocks."""
         block = int(self.rows.block[index])
         if not self.rows.is_block[index]:
             return ""
@@ -217,7 +216,7 @@ class TimelineView:
         return reason if len(changed) == 1 else f"{reason}, {len(changed)} blocks"
 
     def amount(self, block: int) -> BlockAmount:
-        """A block's part of the prompt; the block whole where nothing is known of it yet."""
+        """Return a block's share of the prompt; the whole block while nothing is computed."""
         if self.state is None or block >= len(self.state.sent):
             recorded = int(self.tokens[block]) if block < len(self.tokens) else 0
             return BlockAmount(recorded, recorded, True, Action.WHOLE)
@@ -228,9 +227,9 @@ class TimelineView:
 
     @cached_property
     def full_bar(self) -> int:
-        """Tokens that fill a bar's column: the largest tool result's, or the largest block's where there is none.
+        """Tokens of a full-width bar: the largest tool result, or the largest block without tool results.
 
-        It depends on what was recorded alone, so that bars keep their scale while a limit is dragged.
+        Depends only on recorded data, so that bars keep their scale while a limit is dragged.
         """
         history = self.rows.history
         results = history.results[history.results < len(self.tokens)]
@@ -244,7 +243,7 @@ class TimelineView:
 
     @cached_property
     def changed_positions(self) -> NDArray[np.int32]:
-        """Where blocks are shown that are in the prompt and not sent whole, rising."""
+        """Positions of blocks in the prompt that are not sent whole, ascending."""
         if self.state is None:
             return np.zeros(0, dtype=np.int32)
         changed = (self.state.action != Action.WHOLE) & self.state.in_prompt
@@ -254,17 +253,17 @@ class TimelineView:
 
     @cached_property
     def error_positions(self) -> NDArray[np.int32]:
-        """Where failed tool results are shown, rising."""
+        """Positions of failed tool results, ascending."""
         return self._positions(self.rows.is_error)
 
     @cached_property
     def boundary_positions(self) -> NDArray[np.int32]:
-        """Where a context begins, or a subagent, rising."""
+        """Positions of boundaries and subagents, ascending."""
         return self._positions(self.rows.is_boundary | self.rows.is_subagent)
 
     @cached_property
     def hit_positions(self) -> NDArray[np.int32]:
-        """Where rows are shown that match what is searched for, rising."""
+        """Positions of rows that match the search, ascending."""
         if self.hits is None:
             return np.zeros(0, dtype=np.int32)
         wanted = np.zeros(len(self.rows), dtype=np.bool_)
@@ -273,16 +272,16 @@ class TimelineView:
 
     @cached_property
     def pin_positions(self) -> NDArray[np.int32]:
-        """Where marked blocks are shown, rising."""
+        """Positions of pinned blocks, ascending."""
         return self.positions_of_blocks(np.array(sorted(self.pins), dtype=np.int32))
 
     def positions_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-        """Where some blocks, or the messages they are folded into, are shown, rising."""
+        """Return the positions of some blocks or of the messages they are folded into, ascending."""
         wanted = np.isin(self.rows.block, blocks) & self.rows.is_block
         return self._positions(wanted)
 
     def places_of(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-        """Where each of some rows is shown, or the one that stands for its folded message; -1 where neither is."""
+        """Return the position of each row, or of the row it is folded into; -1 if both are hidden."""
         place = np.full(len(self.rows), -1, dtype=np.int64)
         visible = np.arange(len(self.rows), dtype=np.int32) if self.visible is None else self.visible
         place[visible] = np.arange(len(visible))
@@ -293,7 +292,7 @@ class TimelineView:
         history, is_block = self.rows.history, self.rows.is_block
         first = np.full(len(history.session.messages), -1, dtype=np.int64)
         blocks = np.flatnonzero(is_block[visible])[::-1]
-        # Of several rows of a message the first is written last, and stays.
+        # Reversed, so that the first row of a message is written last.
         first[history.message[self.rows.block[visible[blocks]]]] = blocks
         message = history.message[self.rows.block[rows]]
         stands = (places < 0) & is_block[rows] & (message < len(folded))
@@ -302,14 +301,14 @@ class TimelineView:
 
     @property
     def changed_rows(self) -> NDArray[np.int32]:
-        """The rows of blocks that are in the prompt and not sent whole, shown or not, rising."""
+        """Rows of blocks in the prompt that are not sent whole, visible or not, ascending."""
         if self.state is None:
             return np.zeros(0, dtype=np.int32)
         changed = np.flatnonzero((self.state.action != Action.WHOLE) & self.state.in_prompt)
         return self.rows_of_blocks(changed)
 
     def rows_of_blocks(self, blocks: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-        """The rows of some blocks, shown or not, rising; blocks that are not there are passed over."""
+        """Return the rows of some blocks, visible or not, ascending; missing blocks are skipped."""
         own = self.rows.own
         return own[np.unique(blocks[(blocks >= 0) & (blocks < len(own))]).astype(np.int64)]
 
@@ -320,7 +319,7 @@ class TimelineView:
         return np.flatnonzero(shown).astype(np.int32)
 
     def _stands_for(self, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Per row, whether any row of its folded message is wanted."""
+        """Return a mask of rows that belong to a folded message with a wanted row."""
         rows, folded = self.rows, self.folded
         message = rows.history.message[rows.block]
         found = np.zeros(len(rows.history.session.messages), dtype=np.bool_)
@@ -332,12 +331,12 @@ class TimelineView:
 
 
 def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineView:
-    """All rows of a session as recorded, and what a plan does to them.
+    """Build a view of all rows with the effect of the plan.
 
     Args:
         rows: The rows.
-        table: Their tokens; may be of a shorter session.
-        outcome: The newest replay, at the call looked at; None before the first.
+        table: Their token counts; may be of a shorter session.
+        outcome: The latest replay, at the selected call; None before the first one.
     """
     tokens, uncounted = row_tokens(table, rows.history.characters)
     if outcome is None:
@@ -355,7 +354,7 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
 
 
 def decisions_of(outcome: Outcome) -> Decisions:
-    """Per block the decision in force at the call looked at, -1 for none; per decision its strategy and its part."""
+    """Return the active decision per block at the selected call (-1 for none), and each decision's strategy and part."""
     changes, entries = outcome.replay.edits, outcome.replay.plan.entries
     row = outcome.state.row
     if not len(changes.reason):
@@ -368,7 +367,7 @@ def decisions_of(outcome: Outcome) -> Decisions:
 
 
 def tiers_of(outcome: Outcome) -> Tiers:
-    """Per strategy of the plan, on or off, that sorts tools into tiers, for each tool of the session, its tier."""
+    """Return the tier of each tool, per strategy of the plan (on or off) that sorts tools into tiers."""
     names = outcome.replay.history.tool_names
     sorting = (getattr(entry.strategy, "tier_of", None) for entry in outcome.plan.entries)
     return tuple(tuple(tier_of(name) for name in names) for tier_of in sorting if callable(tier_of))

@@ -1,4 +1,4 @@
-"""The timeline: one row a block, its tokens as a bar, what the plan does to it, and a cursor."""
+"""The timeline widget: one row per block with a token bar, the effect of the plan, and a cursor."""
 
 from __future__ import annotations
 
@@ -68,14 +68,13 @@ Timeline {
 
 
 class ScrollMapRender(ScrollBarRender):
-    """Draws Textual's own bar, then a glyph in every cell something is marked at."""
+    """Scrollbar renderer that draws marks on top of Textual's own bar."""
 
     lanes_at: ClassVar[Callable[[int], Lanes]]
-    """The marks of both lanes for a bar of so many cells."""
+    """Returns the marks of both lanes for a bar height in cells."""
 
     @classmethod
     def render_bar(cls, size: int = 25, *args: Any, **named: Any) -> Segments:
-        """The bar with its marks."""
         bar = super().render_bar(size, *args, **named)
         left, right = cls.lanes_at(size)
         segments: list[Segment] = []
@@ -86,10 +85,10 @@ class ScrollMapRender(ScrollBarRender):
 
 
 def scroll_map(lanes_at: Callable[[int], Lanes]) -> type[ScrollBarRender]:
-    """A renderer for one scrollbar, two cells wide.
+    """Build a renderer for a scrollbar that is two cells wide.
 
     Args:
-        lanes_at: Gives the marks of both lanes for a bar of so many cells: a glyph of one cell and its style, or None.
+        lanes_at: Returns the marks of both lanes for a bar height in cells: one-cell glyph and style, or None.
     """
     return type("ScrollMap", (ScrollMapRender,), {"lanes_at": staticmethod(lanes_at)})
 
@@ -108,7 +107,7 @@ class Timeline(LineView):
     """A session, row by row. Set `view` to show something; everything else follows from it.
 
     The cursor stays on its block when the view changes. While `follow` is on it stays on the last row instead; moving
-    or scrolling away from the end turns it off, `End` turns it on.
+    or scrolling away from the end turns `follow` off, `End` turns it on.
     """
 
     DEFAULT_CSS = CSS
@@ -121,23 +120,22 @@ class Timeline(LineView):
     CURSOR_BLURRED = "timeline--cursor-blurred"
 
     view: var[TimelineView | None] = var(None)
-    """What is shown."""
     cursor: var[int] = var(-1)
-    """Position of the cursor among the rows shown; -1 when there are none."""
+    """Cursor position among the visible rows; -1 without rows."""
     follow: reactive[bool] = reactive(False, init=False, repaint=False)
-    """The cursor stays on the last row as rows are added."""
+    """Keep the cursor on the last row as rows are added."""
     logarithmic: reactive[bool] = reactive(False, init=False)
-    """Bars show ratios, not amounts."""
+    """Draw bars on a logarithmic scale."""
     new_rows: reactive[int] = reactive(0, repaint=False)
     """Rows added since following stopped; 0 while following."""
 
     @dataclass
     class Highlighted(Message):
-        """The cursor is on another block.
+        """Posted when the cursor moves to another block.
 
         Attributes:
-            timeline: Where.
-            block: Index of the block; for a boundary's row, of the first block after it.
+            timeline: The timeline.
+            block: Index of the block; on a boundary row, of the first block after it.
             row: Index of the row.
         """
 
@@ -147,20 +145,19 @@ class Timeline(LineView):
 
         @property
         def control(self) -> Timeline:
-            """The timeline it happened in."""
             return self.timeline
 
         def can_replace(self, message: Message) -> bool:
-            """Only the newest place of the cursor matters."""
+            """Return True, so that only the latest cursor position is delivered."""
             return isinstance(message, Timeline.Highlighted) and message.timeline is self.timeline
 
     @dataclass
     class FollowChanged(Message):
-        """Following was turned on or off.
+        """Posted when following is switched on or off.
 
         Attributes:
-            timeline: Where.
-            follow: It is on now.
+            timeline: The timeline.
+            follow: The new state.
         """
 
         timeline: Timeline
@@ -168,27 +165,26 @@ class Timeline(LineView):
 
         @property
         def control(self) -> Timeline:
-            """The timeline it happened in."""
             return self.timeline
 
     @dataclass
     class FoldAsked(Message):
-        """Rows are to be folded or unfolded.
+        """Posted to fold or unfold rows.
 
         Attributes:
-            row: Index of a row of the message or subagent; None for every message.
-            folded: Fold it, or unfold it; None for whichever it is not.
+            row: A row of the message or subagent; None for every message.
+            folded: True to fold, False to unfold, None to toggle.
         """
 
         row: int | None
         folded: bool | None = None
 
     class OrderAsked(Message):
-        """The rows should follow one another in another order."""
+        """Posted to change the row order."""
 
     @dataclass
     class PinAsked(Message):
-        """A block is to be marked, or not any more.
+        """Posted to toggle the pin of a block.
 
         Attributes:
             block: Index of the block.
@@ -205,11 +201,11 @@ class Timeline(LineView):
         self._map_of: tuple[TimelineView, int] | None = None
 
     def on_mount(self) -> None:
-        """Let the scrollbar show what lies where."""
+        """Install the scrollbar renderer."""
         self.vertical_scrollbar.renderer = scroll_map(self._lanes_at)  # type: ignore[misc]  # as Textual documents it
 
     def _map_out(self, view: TimelineView) -> None:
-        """Draw the scrollbar anew where it marks anything else."""
+        """Redraw the scrollbar if its marks changed."""
         if self._map_of is None:
             self.vertical_scrollbar.refresh()
             return
@@ -238,12 +234,12 @@ class Timeline(LineView):
         return int(self.view.rows.block[self.cursor_row]) if self.view is not None and self.cursor >= 0 else -1
 
     def move_to_block(self, block: int, *, boundary: bool = False) -> None:
-        """Put the cursor on a block's row, or on the boundary's before it, or the nearest shown."""
+        """Move the cursor to a block's row or the boundary before it, or to the nearest visible row."""
         if self.view is not None and self.view.count:
             self.move_to(self.view.position_of(self.view.rows.index_of(block, boundary=boundary)))
 
     def move_to(self, position: int) -> None:
-        """Put the cursor on a position among the rows shown. Anywhere but on the last, following stops."""
+        """Move the cursor to a position among the visible rows. Following stops unless it is the last one."""
         if self.view is None or not self.view.count:
             return
         position = min(max(position, 0), self.view.count - 1)
@@ -253,17 +249,17 @@ class Timeline(LineView):
         self.scroll_to_show(position)
 
     def move_to_last(self) -> None:
-        """Put the cursor on the last row shown, without following what is added."""
+        """Move the cursor to the last visible row without following new rows."""
         if self.view is not None:
             self.move_to(self.view.count - 1)
 
     def mark_all_seen(self) -> None:
-        """Count new rows from here."""
+        """Reset the count of new rows."""
         self._seen_rows = self.view.own_count if self.view is not None else 0
         self.new_rows = 0
 
     def watch_view(self, before: TimelineView | None, view: TimelineView | None) -> None:
-        """Show other rows or amounts, the cursor where it was."""
+        """Update rows and amounts, keeping the cursor's row."""
         if view is None:
             self._seen_rows = self.new_rows = 0
             self.show_lines(0)
@@ -299,21 +295,21 @@ class Timeline(LineView):
             self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
 
     def cursor_identity(self, view: TimelineView | None) -> tuple[int, int]:
-        """Block and row under the cursor in `view`, -1 and -1 for none."""
+        """Return block and row under the cursor in `view`, -1 and -1 for none."""
         if view is None or not 0 <= self.cursor < view.count:
             return -1, -1
         row = view.row_at(self.cursor)
         return int(view.rows.block[row]), row
 
     def watch_cursor(self, before: int, cursor: int) -> None:
-        """Draw two rows anew and tell where the cursor is."""
+        """Redraw both rows and post the new cursor position."""
         self.refresh_screen_line(before)
         self.refresh_screen_line(cursor)
         if cursor >= 0 and self.view is not None:
             self.post_message(self.Highlighted(self, self.cursor_block, self.cursor_row))
 
     def watch_follow(self, follow: bool) -> None:
-        """Go to the end, or begin to count what is new."""
+        """Move to the end, or start counting new rows."""
         self.mark_all_seen()
         if follow and self.view is not None and self.view.count:
             self.cursor = self.view.count - 1
@@ -321,7 +317,6 @@ class Timeline(LineView):
         self.post_message(self.FollowChanged(self, follow))
 
     def watch_logarithmic(self) -> None:
-        """Draw all bars anew."""
         self.forget_lines()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -331,7 +326,7 @@ class Timeline(LineView):
             self.follow = False
 
     def on_resize(self) -> None:
-        """Keep the cursor in sight."""
+        """Keep the cursor visible."""
         self._columns = None
         if self.view is None or self.cursor < 0:
             return
@@ -341,12 +336,12 @@ class Timeline(LineView):
             self.scroll_to_show(self.cursor)
 
     def watch_has_focus(self, has_focus: bool) -> None:
-        """Draw the cursor as the one that keys move, or as one that waits."""
+        """Redraw the cursor in its focused or unfocused style."""
         super().watch_has_focus(has_focus)
         self.restyle()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the row clicked; fold or pin it where its mark is. A column's name orders or scales."""
+        """Move the cursor to the clicked row or toggle its fold or pin; on the header, change order or scale."""
         line, place = self.line_at(event), event.get_content_offset(self)
         if line is None or place is None or self.view is None:
             return
@@ -362,25 +357,24 @@ class Timeline(LineView):
             self.action_pin()
 
     def action_cursor(self, step: int) -> None:
-        """Move the cursor by rows."""
+        """Move the cursor by a number of rows."""
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        """Move the cursor by pages."""
+        """Move the cursor by a number of pages."""
         self.move_to(self.cursor + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
-        """Move the cursor to the first row."""
         self.move_to(0)
 
     def action_last(self) -> None:
-        """Move the cursor to the last row, and stay there as rows are added."""
+        """Move the cursor to the last row and follow new rows."""
         self.follow = True
         if self.view is not None:
             self.move_to(self.view.count - 1)
 
     def action_fold(self, folded: int | None = None) -> None:
-        """Fold the message or subagent under the cursor (1), unfold it (0), or whichever it is not."""
+        """Fold the message or subagent under the cursor (1), unfold it (0), or toggle it (None)."""
         if self.view is not None and self.cursor >= 0:
             self.post_message(self.FoldAsked(self.cursor_row, None if folded is None else bool(folded)))
 
@@ -389,16 +383,16 @@ class Timeline(LineView):
         self.post_message(self.FoldAsked(None))
 
     def action_pin(self) -> None:
-        """Mark the row under the cursor, or not any more; those of subagents' sessions cannot be marked."""
+        """Toggle the pin of the row under the cursor; rows of subagents' sessions cannot be pinned."""
         if self.view is not None and self.cursor >= 0 and self.view.rows.subagent[self.cursor_row] < 0:
             self.post_message(self.PinAsked(self.cursor_block))
 
     def action_scale(self) -> None:
-        """Switch bars between linear and logarithmic."""
+        """Switch the bars between linear and logarithmic scale."""
         self.logarithmic = not self.logarithmic
 
     def line_key(self, line: int) -> Hashable:
-        """All that a row is drawn from: where a session grows or a limit is moved, most rows are as they were."""
+        """Return everything a row is drawn from; most rows stay the same when a session grows or a limit moves."""
         view = self.view
         if view is None:
             return line
@@ -414,7 +408,6 @@ class Timeline(LineView):
         return marks, scale, view.rows.row(row), view.rows.content_at(row), amount, reason, more
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One row."""
         if self.view is None:
             raise AssertionError("no rows without a view")
         selected = line == self.cursor
@@ -425,7 +418,6 @@ class Timeline(LineView):
         return row_pieces(view, row, columns, width, selected=selected, logarithmic=self.logarithmic)
 
     def draw_header(self, width: int) -> Strip:
-        """The names of the columns."""
         pieces = header_pieces(self.view, self._columns_for(width), logarithmic=self.logarithmic)
         return self.strip_of_pieces(pieces, width, selected=False)
 
