@@ -1,1 +1,1 @@
-"""What was found, as text, JSON and pages."""
+"""Reports on sessions, as text, JSON and pages."""

@@ -1,6 +1,6 @@
-"""Two sets of real sessions compared, as data: what `inspector compare --before A --after B --format json` prints.
+"""Comparison of two sets of real sessions as data: `inspector compare --before A --after B --format json`.
 
-`docs/before-after-report.schema.json` is made from these types.
+`docs/before-after-report.schema.json` is generated from these types.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT_NAMED = "a model that is not named"
 
 
 class BeforeAfterReport(Struct, frozen=True, kw_only=True):
-    """What two sets of sessions cost, a call and a session, and how sure it is that they differ."""
+    """Cost per call and per session of two sets of sessions, and the confidence that they differ."""
 
     schema: Annotated[Literal[1], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
@@ -129,7 +129,7 @@ class OtherModelFacts(Struct, frozen=True, kw_only=True):
 
 
 class MixFacts(Struct, frozen=True, kw_only=True):
-    """What the sets are made of, in one respect."""
+    """Composition of both sets in one respect."""
 
     what: Annotated[Literal["models", "agents", "versions", "subagents"], about("In which respect.")]
     of: Annotated[Literal["calls", "sessions"], about("What the shares are of.")]
@@ -146,16 +146,16 @@ class MixShare(Struct, frozen=True, kw_only=True):
 
 
 class ComparedFigure(NamedTuple):
-    """What is compared.
+    """A figure to compare.
 
     Attributes:
-        name: Its name in the JSON.
-        label: What people are told it is.
-        column: The figure of `SessionPart` that it is made of.
-        by: What that is divided by; empty for a figure of the whole session.
-        statistic: What is made of many sessions.
-        unit: What it is counted in.
-        times: What it is multiplied by: 100 for one in 100 calls.
+        name: JSON name.
+        label: Display label.
+        column: Figure of `SessionPart` to sum (the numerator).
+        by: Figure of the denominator; empty for a figure of the whole session.
+        statistic: How sessions are combined.
+        unit: Unit of the figure.
+        times: Factor, such as 100 for "in 100 calls".
     """
 
     name: str
@@ -183,23 +183,23 @@ MEASURES = (
     ComparedFigure("compactions_per_session", "compactions, mean", "compactions", statistic=Statistic.MEAN),
     ComparedFigure("rereads_per_session", "re-reads, mean", "rereads", statistic=Statistic.MEAN),
 )
-"""What is compared, in the order it is told; the first is what the answer is about."""
+"""Compared figures, in display order; the first one decides the answer."""
 
 DIFFERS = 0.1
-"""From how large a share on sets differ in what they are made of, and lengths of sessions differ."""
+"""Share from which compositions, and lengths of sessions, count as different."""
 
 MOST_NAMED = 3
-"""Kinds that a sentence names."""
+"""Maximum number of kinds named in a sentence."""
 
 NOT_NAMED_VERSION = "a version that is not named"
 
 SUBAGENTS = {True: "sessions that started others, whose calls are not in these figures", False: "sessions alone"}
 
 Summed = tuple[SetSession, Mapping[str, float]]
-"""A session, and the sums of those of its calls that are compared."""
+"""A session, and the sums over its compared calls."""
 
 KNOWN_AS = {"misses": "cache_read_tokens"}
-"""Figures that are known as another one is; counts of what the file shows are exact."""
+"""Figures that have the certainty of another figure; counts taken from the file are exact."""
 
 
 def before_after_report(
@@ -215,13 +215,13 @@ def before_after_report(
     """Compare two sets of sessions.
 
     Args:
-        sessions: The sessions of both, each with the calls that count with it.
-        paths: What was named as each.
-        at: The time that divides them; empty where they were named.
-        effect: The size of a difference that should be told, a share of before.
-        left_out: Sessions that are in neither set, and why.
-        unread: What could not be read.
-        warnings: What else to know, each in a sentence.
+        sessions: The sessions of both sets, each with the calls that are counted for it.
+        paths: The paths given for each set.
+        at: The time that divides the sets; empty when they were given by path.
+        effect: The size of difference to detect, as a share of before.
+        left_out: Sessions in neither set, with the reason.
+        unread: Files that could not be read.
+        warnings: Further warnings, one sentence each.
     """
     sessions = sorted(sessions, key=lambda each: (SETS.index(each.set), each.path))
     before, after = ([each for each in sessions if each.set == name] for name in SETS)
@@ -311,7 +311,6 @@ def _other_model(name: SetName, sessions: Sequence[SetSession], model: str) -> O
 def _group(
     before: Sequence[SetSession], after: Sequence[SetSession], model: str | None, effect: float
 ) -> ComparedGroupFacts:
-    """All calls of both sets, or those of one model."""
     sets = []
     for sessions in (before, after):
         found = [(each, [part for part in each.parts if model in (None, part.model)]) for each in sessions]
@@ -328,7 +327,7 @@ def _group(
 
 
 def _sums(parts: Sequence[SessionPart]) -> dict[str, float]:
-    """The figures of some of a session's calls together; NaN for dollars without a price."""
+    """Sum the figures of some of a session's calls; NaN for dollars without a price."""
     names = quantities(SessionPart)
     nan = float("nan")
     values = ({name: getattr(part, name) for name in names} for part in parts)
@@ -344,7 +343,7 @@ def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: 
     digits = DOLLAR_DIGITS if measure.unit == "$" else SHARE_DIGITS
     hows = [_known([each for each, _ in mine], columns) for mine in sets]
     least = [any(measure.column in each.figures.at_least for each, _ in mine) for mine in sets]
-    # How much more there is to a figure that is a least is not known, so neither is what two of them differ by.
+    # The distance between a lower bound and the true value is unknown, so their difference is an estimate too.
     both = weakest(*hows, *([HowKnown.ESTIMATED] if any(least) else []))
     is_refused = found.told is Told.TOO_FEW
     values = {
@@ -377,7 +376,7 @@ def _measure(measure: ComparedFigure, sets: Sequence[Sequence[Summed]], effect: 
 
 
 def _table(found: Sequence[Summed], columns: Sequence[str], times: int) -> NDArray[np.float64]:
-    """A row a session; the first column is multiplied."""
+    """Build one row per session; the first column is multiplied by `times`."""
     table = np.array([[sums[name] for name in columns] for _, sums in found], dtype=np.float64)
     table = table.reshape(-1, len(columns))
     table[:, 0] *= times
@@ -393,7 +392,7 @@ def _count(value: float) -> int | None:
 
 
 def _known(sessions: Sequence[SetSession], columns: Sequence[str]) -> HowKnown:
-    """How figures of sessions are known together; counts of what a file shows are exact."""
+    """Return the weakest certainty of the sessions' figures; counts taken from the file are exact."""
     names = [KNOWN_AS.get(column, column) for column in columns]
     hows = [HowKnown(each.figures.known[name]) for each in sessions for name in names if name in each.figures.known]
     return weakest(HowKnown.EXACT, *hows)
@@ -425,7 +424,7 @@ def _mix(
 
 
 def _differs(mixes: Sequence[MixFacts], overall: ComparedGroupFacts) -> list[str]:
-    """What tells the sets apart beside what was changed, in sentences."""
+    """Return differences between the sets other than the tested change, in sentences."""
     said = []
     for mix in mixes:
         if mix.differs < DIFFERS:

@@ -1,4 +1,4 @@
-"""Two sets of sessions compared, for people: the page, which Markdown and HTML share, and the text of a screen."""
+"""Comparison of two sets of sessions for people: page content for Markdown and HTML, and terminal text."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
 ABOUT = "What two sets of sessions cost, a call and a session, and how sure it is that they differ."
 
 TOTALS = ("calls", "cost_usd")
-"""What is told of a set: figures of `FigureSet`."""
+"""Main figures of a set: fields of `FigureSet`."""
 
 OTHER_TOTALS = ("prompt_tokens", "cache_read_tokens", "cache_write_tokens", "uncached_tokens", "output_tokens")
-"""What is folded away."""
+"""Figures of a set that are folded away."""
 
 COUNTS = ("misses", "compactions", "rereads")
-"""The same: figures of `SessionSetFacts`."""
+"""Counts of a set: fields of `SessionSetFacts`."""
 
 MOST_MODELS = 5
-"""Models that the sheet has a row for, the costliest first; the tables of all of them are folded away."""
+"""Maximum rows of models on the sheet, costliest first; tables of all models are folded away."""
 
 FEW_MODELS = 3
-"""The same of models that only one set has."""
+"""Maximum rows of models that only one set has."""
 
 ON_A_SCREEN = ("cost_per_session", "median_cost_of_session", "calls_per_session", "median_calls_of_session")
-"""What a screen tells of a session. The rest is told of a call as well, and the other forms have it."""
+"""Per-session measures on a terminal. The others also exist per call, and the other formats show them."""
 
 DIVISIONS = {"call": "Per call", "session": "Per session"}
 
 WHOLE_PERCENT = 999.5
-"""From here on percentages are written without decimals."""
+"""Percentages from here on are written without decimals."""
 
 TEXT_NAME_WIDTH = 26
 
 MOST_NAMED_FILES = 3
-"""Files that a screen or the sheet names, of those left out and of those given as a set."""
+"""Maximum number of files named, of those left out and of those given as a set."""
 
 MORE = "every figure, also by model and session: --format html, md, json or csv"
 
@@ -71,7 +71,7 @@ METHOD = (
 
 
 def before_after_content(report: BeforeAfterReport) -> PageContent:
-    """The whole page: one sheet of paper, and behind it what is folded away."""
+    """Build the page: a single printed sheet, followed by folded sections."""
     figures = FigureCells(report)
     return PageContent(
         title=_title(report),
@@ -96,16 +96,16 @@ def _title(report: BeforeAfterReport) -> str:
 
 
 def _date(time: str) -> str:
-    """A time as people read it: a day where it is its beginning."""
+    """Format a time as a date where it is midnight, else with the time of day."""
     day, _, rest = time.partition("T")
     return f"{day} (UTC)" if rest == "00:00:00Z" else f"{day} {rest.removesuffix('Z')} (UTC)"
 
 
 def _answers(report: BeforeAfterReport) -> list[str]:
-    """What can be said of the cost of a call and of a session, and what else it may come from."""
+    """Return the conclusions on cost per call and per session, and other possible causes."""
     session = next(each for each in report.overall.measures if each.name == "cost_per_session")
     if session.told == report.overall.measures[0].told == "too few":
-        return [report.answer]  # of too few it is said once
+        return [report.answer]  # with too few sessions both answers are the same
     answers = [report.answer, headline(session.told, session.answer, session.per)]
     respects = [each.partition(" differ")[0] for each in report.differs]
     if respects:
@@ -133,7 +133,7 @@ def _value(measure: MeasureFacts, steps: Sequence[Step], name: str) -> Cell:
 
 
 def _change(measure: MeasureFacts, steps: Sequence[Step]) -> Cell:
-    """The change as its interval is given: in percent of before, in points for a share, else as it is."""
+    """Format the change with its interval: in percent of before, in points for a share, otherwise in its unit."""
     name = "change" if measure.percent_low is None else "percent"
     value: float | None = getattr(measure, name)
     costs_more = measure.unit == "$" and measure.told == "more"
@@ -164,7 +164,7 @@ def _interval(measure: MeasureFacts) -> str:
 
 
 def _told(measure: MeasureFacts) -> str:
-    """What can be told, in a word or two."""
+    """Return the verdict in one or two words."""
     match measure.told:
         case "less" | "more" | "too few":
             return measure.told
@@ -190,7 +190,6 @@ def _cells(measure: MeasureFacts, steps: tuple[Step, ...]) -> tuple[Cell, ...]:
 
 
 def _tables(group: ComparedGroupFacts, steps: tuple[Step, ...]) -> list[Table]:
-    """What is a figure of a call, and what of a session."""
     found = []
     for per, title in DIVISIONS.items():
         rows = tuple(
@@ -210,7 +209,7 @@ def _compared(report: BeforeAfterReport) -> Section:
 
 
 def _about_told(report: BeforeAfterReport) -> str:
-    """What the last column means, as far as it is used; empty for words that explain themselves."""
+    """Explain the verdicts that are used; empty for words that explain themselves."""
     wanted = f"{report.effect_percent:g} %, of a share {report.effect_percent:g} points"
     said = {
         "none as large": f"None as large: no difference of {wanted}",
@@ -237,7 +236,7 @@ def _sets(report: BeforeAfterReport, figures: FigureCells) -> Section:
 
 
 def _few(paths: Sequence[str]) -> str:
-    """The first of some paths: a pattern may have named hundreds, which the table of sessions has."""
+    """Name the first few paths; a pattern may match hundreds, which are listed in the table of sessions."""
     more = len(paths) - MOST_NAMED_FILES
     return ", ".join(paths[:MOST_NAMED_FILES]) + (f", and {more:,} more" if more > 0 else "")
 
@@ -254,17 +253,17 @@ def _set(report: BeforeAfterReport, name: SetName) -> SessionSetFacts:
 
 
 def _moment(time: str) -> str:
-    """A time as people read it, to the minute, in UTC."""
+    """Format a time to the minute in UTC."""
     return time.replace("T", " ")[:16] or "not known"
 
 
 def _has_models(report: BeforeAfterReport) -> bool:
-    """Whether models say anything that all calls do not: there are several."""
+    """Return True if a table per model differs from the overall one: there are several models."""
     return len(report.models) + len(report.other_models) > 1
 
 
 def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
-    """What a call costs with each model; of one that only one set has its calls and cost."""
+    """Build the section of cost per call by model; a model of one set shows its calls and cost."""
     rows = tuple((name_cell(group.model or NOT_NAMED), *cells) for group, cells in _rows_by_model(report))
     parts: list[Part] = [Table("Cost of a call", ("model", *HEAD), rows[:MOST_MODELS], numbers=4)] if rows else []
     if report.other_models:
@@ -275,12 +274,11 @@ def _models(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
 
 
 def _more_models(more: int, which: str) -> list[Part]:
-    """That there are more than the sheet has rows for."""
     return [Line((Cell(f"And {more:,} more {which}, under every figure by model."),))] if more > 0 else []
 
 
 def _rows_by_model(report: BeforeAfterReport) -> list[tuple[ComparedGroupFacts, tuple[Cell, ...]]]:
-    """Models that both sets have, the costliest first, and what is told of the cost of their calls."""
+    """Return models that both sets have, costliest first, with the verdict on their cost per call."""
     groups = report.models if _has_models(report) else ()
     return [(group, _cells(group.measures[0], ("models", at, "measures", 0))) for at, group in enumerate(groups)]
 
@@ -300,7 +298,7 @@ def _other_models(report: BeforeAfterReport, figures: FigureCells, most: int | N
 
 
 def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
-    """What is there to look things up."""
+    """Build the folded reference sections."""
     found = []
     tables: list[Part] = []
     for at, group in enumerate(report.models if _has_models(report) else ()):
@@ -342,7 +340,6 @@ def _folded(report: BeforeAfterReport, figures: FigureCells) -> list[Section]:
 
 
 def _counts(group: ComparedGroupFacts) -> str:
-    """How many sessions and calls there are, of each set."""
     before = f"{IN_TEXT.plural(group.before_sessions, 'session')} ({IN_TEXT.plural(group.before_calls, 'call')}) before"
     return f"{before}, {group.after_sessions:,} ({group.after_calls:,}) after"
 
@@ -357,7 +354,7 @@ def _method(report: BeforeAfterReport) -> Section:
 
 
 def _missing(report: BeforeAfterReport) -> list[Section]:
-    """What is in neither set, and why."""
+    """Build the section on sessions in neither set, with reasons."""
     listed = (("Left out", report.left_out), ("What could not be read", report.unread))
     parts = tuple(
         Table(title, ("file", "why"), tuple((name_cell(each.path), word(each.problem)) for each in files), words=2)
@@ -368,7 +365,7 @@ def _missing(report: BeforeAfterReport) -> list[Section]:
 
 
 def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: bool = False) -> str:
-    """What matters most of it, that first, on a screen where one model is compared, in plain characters."""
+    """Format the most important figures for a terminal; only a single model gets its own table."""
     page = Page(width, color=color)
     page.line(_title(report), HEADING)
     for line in _answers(report):
@@ -394,7 +391,6 @@ def before_after_text(report: BeforeAfterReport, width: int = WIDTH, *, color: b
 
 
 def _on_a_screen(group: ComparedGroupFacts) -> ComparedGroupFacts:
-    """The measures that a screen has lines for."""
     shown = [each for each in group.measures if each.per == "call" or each.name in ON_A_SCREEN]
     return replace(group, measures=shown)
 
@@ -418,7 +414,7 @@ def _footer(page: Page, report: BeforeAfterReport) -> None:
 
 
 def _table(page: Page, head: Sequence[str], rows: Sequence[Sequence[Cell]], words: int = 1) -> None:
-    """A table of figures before and after; what can be told stands at the left, as the words do."""
+    """Write a table of figures before and after; the verdict is left-aligned like the words."""
     shown = [
         [Text(clip_cells(cell.shown, TEXT_NAME_WIDTH), LOSS if cell.is_loss else "") for cell in row] for row in rows
     ]

@@ -1,4 +1,4 @@
-"""How far figures of a replay can be believed, in words: one line that every report has."""
+"""Uncertainty of replayed figures, in words: one line for every report."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def _signed(share: float, decimals: int = 0) -> str:
 
 
 def turns_words() -> str:
-    """How the turns of a model may change: from so many percent to so many, each with its sign."""
+    """Return the range by which a model's turns may change, in percent with signs."""
     return f"{_signed(TURNS_OF_A_MODEL.low)} to {_signed(TURNS_OF_A_MODEL.high)}"
 
 
 HOLDS: Final = "savings hold on average, not always"
 
 BELIEF: Final = f"Answers stay as recorded: {HOLDS}"
-"""Fits a line of 80 columns with a margin of two on the left."""
+"""One line of 80 columns with a left margin of two."""
 
 EXPERIMENTS: Final = (
     f"In public experiments with {MASKING.pairs:,} pairs of the same task, with and without masked tool results, "
@@ -31,18 +31,18 @@ EXPERIMENTS: Final = (
     f"{MASKING.lost} tasks were lost and {MASKING.won} won. With a model that was not among them, turns may change by "
     f"{turns_words()}: docs/belief.md."
 )
-"""What the line rests on, for where there is room."""
+"""Evidence behind the line, for places with more room."""
 
 UNCERTAIN: Final = "other answers"
-"""What a saving is called that says how a model may answer otherwise than it was recorded."""
+"""Name of the range of a saving if the model answers differently from the recording."""
 
 
 def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSaving | None:
-    """What a plan saves where a model takes more turns with it, or fewer.
+    """Estimate a plan's saving if the model takes more or fewer turns with it.
 
     Args:
         saved: Dollars saved with the recorded answers; None without a price.
-        planned: What the plan costs with them; None without a price.
+        planned: Cost with the plan and the recorded answers; None without a price.
     """
     if saved is None or planned is None:
         return None
@@ -57,6 +57,6 @@ def uncertain_saving(saved: float | None, planned: float | None) -> UncertainSav
 
 
 def uncertain_words(found: UncertainSaving) -> str:
-    """The same in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
+    """Format the range in a few words: `~$1.20 to ~$8.30 saved, if turns change by` so many percent."""
     low, high = (IN_TEXT.dollars(each) for each in (found.low_usd, found.high_usd))
     return f"{ABOUT}{low} to {ABOUT}{high} saved, if turns change by {turns_words()}"

@@ -1,6 +1,6 @@
-"""What a report says of the prompt cache, as types: what it missed and why, and what another lifetime would have cost.
+"""Report types of the prompt cache: misses with causes, and the projected cost of another lifetime.
 
-They are part of the contract of `inspector.report.document`, and their figures of the catalogue.
+They belong to the contract of `inspector.report.document`, and their figures to the catalogue.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from inspector.report.catalogue import Count, How, Known, Unit, about, figure
 
 
 class CacheMissesFacts(Struct, frozen=True, kw_only=True):
-    """The cache misses of a session with nothing cut, and what else of its prompts was not read.
+    """The cache misses of a session with nothing cut, and all other prompt tokens that were not read.
 
     `unread_tokens` is the sum of `new_tokens`, `noise_tokens`, `uncompared_tokens` and the tokens of all `causes`, less
     `beyond_tokens`.
@@ -100,7 +100,7 @@ class MissCauseFacts(Struct, frozen=True, kw_only=True):
 
 
 class CacheMissFacts(Struct, frozen=True, kw_only=True):
-    """One call that read less from the prompt cache than it could have."""
+    """A call that read clearly less from the prompt cache than it could have."""
 
     call: Annotated[Count, figure("call", Unit.CALL, "Counted from 1.")]
     time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
@@ -132,7 +132,7 @@ class CacheMissFacts(Struct, frozen=True, kw_only=True):
 
 
 class MissEvidenceFacts(Struct, frozen=True, kw_only=True):
-    """What a session shows of one miss."""
+    """Evidence for the cause of one miss."""
 
     text: Annotated[str, about("All of it in a line: times, models, rules, what the provider said.")]
     previous_call: Annotated[
@@ -166,11 +166,11 @@ MISSES_COST_LESS = figure(
     "What these cost beyond reading; negative where more.",
     opposite="misses cost more",
 )
-"""Figures of another lifetime of the cache, of one session and of many."""
+"""Figures of another cache lifetime, for one session and for many."""
 
 
 class LifetimeFacts(Struct, frozen=True, kw_only=True):
-    """The session with everything cached for an hour instead of five minutes, or the reverse: a projection."""
+    """Projection: the session with a 1-hour cache in place of a 5-minute cache, or the reverse."""
 
     seconds: Annotated[int, about("How long everything is kept: 300 or 3600.")]
     recorded_usd: Annotated[
@@ -202,7 +202,7 @@ class LifetimeFacts(Struct, frozen=True, kw_only=True):
 
 
 class NextCallCostFacts(Struct, frozen=True, kw_only=True):
-    """The main conversation's next prompt, priced several ways, without what will be added. About a call to come."""
+    """Projected cost of the main conversation's next prompt, in several cases, without the text to be added."""
 
     prompt_tokens: Annotated[int | None, figure("next prompt", Unit.TOKENS, "Tokens of the prompt.")]
     cached_tokens: Annotated[
@@ -240,7 +240,7 @@ class NextCallCostFacts(Struct, frozen=True, kw_only=True):
 
 
 class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
-    """The main conversation, had it gone to another model from some call on. About calls that were not made."""
+    """Projected cost of the main conversation on another model from some call on."""
 
     model: Annotated[str, about("The other model.")]
     call: Annotated[Count, figure("first call", Unit.CALL, "Its first call, counted from 1.")]
@@ -271,7 +271,7 @@ class ModelSwitchFacts(Struct, frozen=True, kw_only=True):
 
 
 class HourFacts(Struct, frozen=True, kw_only=True):
-    """What the calls of an hour cost."""
+    """Cost of the calls of one hour."""
 
     hour: Annotated[str, about("When it begins, ISO 8601 in UTC; empty for calls without a time.")]
     calls: Annotated[Count, figure("calls", Unit.CALLS, "Calls answered in it.")]
@@ -284,7 +284,7 @@ class HourFacts(Struct, frozen=True, kw_only=True):
 
 
 class CacheMarksFacts(Struct, frozen=True, kw_only=True):
-    """What the cache control marks of one rule, or of the requests, would hold over the calls it covers: a projection.
+    """Projected cache use under the breakpoints of one rule, or of the requests, over the calls it covers.
 
     Read, written and neither add up to these calls' prompts.
     """

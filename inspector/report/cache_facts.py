@@ -1,4 +1,4 @@
-"""From the cache misses of a replay, and what follows from them, to the types of a report."""
+"""Conversion of a replay's cache misses, and their projections, to report types."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECOND_DIGITS = 3
 
 
 def cache_misses_facts(found: CacheMisses) -> CacheMissesFacts:
-    """What a session's prompt cache missed, why, and what another lifetime and the next call would cost."""
+    """Convert a session's cache misses, with the projections of another lifetime and the next call."""
     replay, total = found.replay, found.total
     known, cost = replay.figures.cache_read_tokens.known, replay.figures.cost_usd
     extra = total.extra_usd
@@ -83,12 +83,12 @@ def _cause_facts(row: CauseTotal, known: HowKnown) -> MissCauseFacts:
 
 
 def miss_facts(miss: CacheMiss, history: History, known: HowKnown) -> CacheMissFacts:
-    """One miss.
+    """Convert one miss.
 
     Args:
         miss: The miss.
-        history: Of its session.
-        known: How what prompts read from the cache is known.
+        history: History of its session.
+        known: Certainty of the cache reads.
     """
     call, said = history.session.calls[miss.call], miss.reported
     return measured(
@@ -127,7 +127,6 @@ def _evidence_facts(miss: CacheMiss, history: History) -> MissEvidenceFacts:
 
 
 def lifetime_facts(change: LifetimeChange) -> LifetimeFacts:
-    """The session with the other lifetime."""
     return measured(
         LifetimeFacts,
         change,
@@ -153,7 +152,6 @@ def _next_call_facts(following: NextCallCost) -> NextCallCostFacts:
 
 
 def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
-    """The session with another model from some call on."""
     return measured(
         ModelSwitchFacts,
         switch,
@@ -168,7 +166,7 @@ def model_switch_facts(switch: ModelSwitch) -> ModelSwitchFacts:
 
 
 def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
-    """What recorded marks and those of every rule would hold; none where no provider takes marks."""
+    """Convert recorded breakpoints and those of every rule; empty if no provider uses breakpoints."""
 
     def projected(tokens: NDArray[np.int64]) -> Figure:
         return Figure(int(tokens.sum()), HowKnown.PROJECTED)
@@ -190,7 +188,7 @@ def cache_marks_facts(found: CacheMarks) -> list[CacheMarksFacts]:
 
 
 def hour_facts(found: CacheMisses) -> list[HourFacts]:
-    """What the calls of every hour cost and missed, in order; those without a time last."""
+    """Sum cost and misses per hour, in order; calls without a time come last."""
     replay = found.replay
     known = replay.figures.cost_usd.known
     calls: dict[str, list[int]] = {}

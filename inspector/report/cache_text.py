@@ -1,6 +1,6 @@
-"""What a report says of the prompt cache in sentences: every form of it says the same.
+"""Sentences on the prompt cache, shared by all report formats.
 
-The sentences hold names of the session: whoever shows them makes them safe.
+The sentences contain names from the session; callers must sanitize them before display.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from inspector.report.folder_misses import FolderLifetimeFacts
 
 DEAREST = 3
-"""So many misses are named in a text."""
+"""Misses listed in a text."""
 
 NOTHING_PREVENTS = "nothing known"
 
@@ -31,24 +31,24 @@ HOUR = 3600
 
 
 def dearest(found: CacheMissesFacts, most: int) -> list[CacheMissFacts]:
-    """The misses that did not have to be, the costliest first; by tokens where there is no price."""
+    """Return avoidable misses, costliest first; by tokens without a price."""
     misses = [miss for miss in found.misses if not miss.expected]
     misses.sort(key=lambda miss: (-(miss.extra_usd or 0.0), -(miss.tokens or 0), miss.call))
     return misses[:most]
 
 
 def dollars(value: float | None, known: Mapping[str, How], name: str) -> str:
-    """Money with the mark of how it is known."""
+    """Format money with the mark of its certainty."""
     return IN_TEXT.marked(IN_TEXT.dollars(value), known.get(name, ""))
 
 
 def bill_share(found: CacheMissesFacts) -> str:
-    """What part of the bill misses are, with the mark of how it is known."""
+    """Format the misses' share of the bill, with the mark of its certainty."""
     return IN_TEXT.marked(IN_TEXT.share(found.share), found.known.get("share", ""))
 
 
 def misses_text(found: CacheMissesFacts) -> str:
-    """How many cache misses there were, of how many tokens, and what part of the bill; not what they cost."""
+    """Describe the number of misses, their tokens and their share of the bill, but not their cost."""
     label = quantity(CacheMissesFacts, "tokens").label
     tokens = IN_TEXT.marked(IN_TEXT.whole(found.tokens), found.known.get("tokens", ""))
     share = "" if found.share is None else f"{bill_share(found)} of the bill; "
@@ -61,7 +61,7 @@ def misses_text(found: CacheMissesFacts) -> str:
 
 
 def no_misses_text(report: Report) -> str:
-    """Why there is no cache miss to tell of."""
+    """Explain why there are no cache misses to show."""
     if not report.session.calls:
         return "there is no call"
     if not (report.baseline.cache_read_tokens or report.baseline.cache_write_tokens):
@@ -70,14 +70,14 @@ def no_misses_text(report: Report) -> str:
 
 
 def miss_text(miss: CacheMissFacts) -> str:
-    """Why a call missed, and what shows it."""
+    """Describe the cause of a miss, and the evidence for it."""
     shown = miss.evidence.text
     cause = MissCause(miss.cause)
     return f"{cause.short}: {shown}" if shown else cause.label
 
 
 def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
-    """The same of several; words that were said of an earlier one of the same cause are not said again."""
+    """Describe several misses; text already used for an earlier miss of the same cause is not repeated."""
     said: set[tuple[str, str]] = set()
     texts = []
     for miss in misses:
@@ -90,7 +90,7 @@ def miss_texts(misses: Sequence[CacheMissFacts]) -> list[str]:
 
 
 def preventions(misses: Sequence[CacheMissFacts]) -> list[str]:
-    """What would have prevented some misses, a sentence each with their calls, those that nothing would last."""
+    """Describe how some misses could have been prevented, a sentence each with its calls; unpreventable ones last."""
     found: dict[str, list[int]] = {}
     for miss in sorted(misses, key=lambda miss: not miss.prevention):
         found.setdefault(miss.prevention or NOTHING_PREVENTS, []).append(miss.call)
@@ -103,12 +103,12 @@ def _calls(calls: Sequence[int]) -> str:
 
 
 def lifetime_label(found: FolderLifetimeFacts | LifetimeFacts) -> str:
-    """The other lifetime, in two words."""
+    """Return a two-word label of the other lifetime."""
     return "1-hour cache" if found.seconds == HOUR else "5-minute cache"
 
 
 def lifetime_text(found: LifetimeFacts) -> str:
-    """What another lifetime would have saved or cost, and why."""
+    """Describe the saving or extra cost of another lifetime, and its reasons."""
     saved = found.saved_usd
     if saved is None:
         return "there is no price to tell what it would have saved"
@@ -132,7 +132,7 @@ SWITCH_LABEL = "other model"
 
 
 def switch_text(found: ModelSwitchFacts) -> str:
-    """What another model from some call on would have saved or cost, and why. Begins with its name."""
+    """Describe the saving or extra cost of another model from some call on. Begins with the model's name."""
     saved = found.saved_usd
     since = "throughout" if found.call == 1 else f"from call {found.call:,} on"
     now = dollars(found.usd, found.known, "usd")
@@ -156,7 +156,10 @@ def switch_text(found: ModelSwitchFacts) -> str:
 
 
 def when_text(session: SessionFacts) -> str:
-    """When a session was, and how long: `2026-07-23 19:32 to 22:07 UTC (2 h 35 min)`; empty where no call says."""
+    """Format start, end and length of a session; empty if no call has a time.
+
+    Example: `2026-07-23 19:32 to 22:07 UTC (2 h 35 min)`.
+    """
     begun, ended = session.started, session.ended
     if not begun or not ended:
         return ""
@@ -167,7 +170,7 @@ def when_text(session: SessionFacts) -> str:
 
 
 def dearest_hour(report: Report) -> tuple[str, str] | None:
-    """The hour that cost most, in dollars and in words; None where there is one alone, or no price."""
+    """Return the costliest hour, in dollars and in words; None if there is only one hour, or no price."""
     hours = [each for each in report.hours if each.hour and each.usd is not None]
     if len(hours) < 2:
         return None
@@ -181,7 +184,7 @@ def dearest_hour(report: Report) -> tuple[str, str] | None:
 
 
 def next_call_text(found: NextCallCostFacts) -> str:
-    """What the next call's prompt would cost, warm and cold."""
+    """Describe the cost of the next call's prompt with a warm and a cold cache."""
     warm, cold = (dollars(getattr(found, name), found.known, name) for name in ("warm_usd", "cold_usd"))
     when = f" (from {found.expires.replace('T', ' ')[:16]} UTC)" if found.expires else ""
     if found.cold_usd is None:
@@ -191,7 +194,7 @@ def next_call_text(found: NextCallCostFacts) -> str:
 
 
 def accounting_text(found: CacheMissesFacts) -> str:
-    """Where every token that was not read belongs."""
+    """Break down all prompt tokens that were not read from the cache."""
     parts = [
         (sum(each.tokens or 0 for each in found.causes if not each.expected), "in cache misses"),
         (
@@ -210,9 +213,9 @@ def accounting_text(found: CacheMissesFacts) -> str:
 
 
 CAUSE_COLUMNS = ("calls", "tokens", "usd", "extra_usd")
-"""What tables say of every cause: figures of `MissCauseFacts`."""
+"""Table columns of a cause: figures of `MissCauseFacts`."""
 
 
 def cause_name(row: MissCauseFacts) -> str:
-    """A cause as a table names it; of one that had to be, that it is so."""
+    """Return a cause's name in tables, with `(expected)` for an unavoidable one."""
     return f"{row.short} (expected)" if row.expected else row.short

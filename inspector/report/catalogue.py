@@ -1,9 +1,9 @@
-"""The one catalogue of figures: of each its name in JSON, its label, its unit, its format and its help.
+"""The catalogue of figures: JSON name, label, unit, format and help of each.
 
-A figure is a field of one of the types below. Its annotation makes its entry: a label, a unit, a sentence of help. From
-that entry come the field of the JSON report with its place in the JSON Schema, the rows and titles of tables in text,
-Markdown, HTML and CSV, the rows and columns of the screen's tables, and the list in `docs/figures.md`. A total that is
-added to `FigureSet`, and worked out under the same name in `inspector.replay`, arrives in all of them.
+A figure is a field of one of the types below, and its annotation is its entry: a label, a unit, a sentence of help. The
+entry defines the JSON field and its JSON Schema, the rows and titles of tables in text, Markdown, HTML and CSV, the
+rows and columns of the screen's tables, and the list in `docs/figures.md`. A total that is added to `FigureSet`, and
+computed under the same name in `inspector.replay`, appears in all of them.
 
 The types belong to the contract of `inspector.report.document`.
 """
@@ -43,17 +43,17 @@ HOW_KNOWN: Final[dict[str, str]] = {
     "projected": "about calls that did not happen",
     "exact": "reported by the provider, or counted in the file",
 }
-"""What the ways of knowing a figure mean."""
+"""Meaning of each certainty of a figure."""
 
 LEAST: Final = "at least"
-"""Of a figure that is more than it says: nothing tells the rest."""
+"""Marks a lower bound."""
 
 
 def legend(known: Iterable[str]) -> str:
-    """What the marks before numbers mean, those that are used, in one line; empty where none is.
+    """Explain the marks before numbers that are used, in one line; empty if there are none.
 
     Args:
-        known: How figures are known, and `LEAST` for those that are.
+        known: Certainties of the figures, and `LEAST` for lower bounds.
     """
     used = set(known)
     hows = [how for how in HOW_KNOWN if how in used & INEXACT]
@@ -65,7 +65,7 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class Unit(StrEnum):
-    """What a figure is counted in: it decides how the figure is written and rounded."""
+    """Unit of a figure, which decides its format and rounding."""
 
     TOKENS = "tokens"
     DOLLARS = "$"
@@ -76,13 +76,13 @@ class Unit(StrEnum):
     CALL = "call"
     """The number of a call, counted from 1."""
     COUNT = ""
-    """How many of what the label says."""
+    """A count of the things that the label names."""
     FREE = "number"
-    """As somebody asked for it."""
+    """A number in the form the user gave."""
 
 
 class Output(Flag):
-    """Where a total is shown beside the JSON."""
+    """Outputs of a total in addition to JSON."""
 
     TEXT = auto()
     PAGE = auto()
@@ -101,21 +101,21 @@ class Quantity:
     """A figure's entry.
 
     Attributes:
-        label: What it is called.
-        unit: What it is counted in.
-        help: What it is, in a sentence.
-        name: What the JSON calls it.
-        short: What it is called where a column is narrow.
-        part_of: The total that it is a part of, by name; empty for none.
-        as_part: What it is called in a line below that total.
-        explained: What explanations call it; `name` where not given.
-        source: The attribute it is read from, of what `inspector.replay` worked out; `name` where not given.
-        saves: A negative one is a loss, and shown so.
-        opposite: What a negative one is called where the label alone would contradict its sign; empty for the label.
-        missing: What is written where there is none; as the unit has it where not given.
-        hides_zero: Nothing is written for none.
-        combined: What makes one of many sessions' figures: `sum`, or `max`.
-        shown: Where it is shown, for totals.
+        label: Display label.
+        unit: Unit.
+        help: One sentence of help.
+        name: JSON name.
+        short: Label for a narrow column.
+        part_of: Name of the total that it is a part of; empty for none.
+        as_part: Label in a line below that total.
+        explained: Name in explanations; defaults to `name`.
+        source: Attribute of the `inspector.replay` result to read; defaults to `name`.
+        saves: A negative value is a loss, and shown as one.
+        opposite: Label of a negative value if `label` would contradict its sign; empty to use `label`.
+        missing: Text for a missing value; defaults to the unit's.
+        hides_zero: Zero is written as an empty text.
+        combined: How figures of several sessions are combined: `sum` or `max`.
+        shown: Outputs of a total.
     """
 
     label: str
@@ -136,11 +136,11 @@ class Quantity:
 
     @property
     def short_label(self) -> str:
-        """What it is called where a column is narrow."""
+        """Label for a narrow column."""
         return self.short or self.label
 
     def written(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> str:
-        """The figure as people read it."""
+        """Format the figure for people."""
         if value is None and self.missing:
             return self.missing
         if value == 0 and self.hides_zero:
@@ -158,13 +158,13 @@ class Quantity:
                 return numbers.whole(value)
 
     def named(self, value: float | None, numbers: NumberFormat = IN_TEXT) -> tuple[str, str]:
-        """The label and the figure as people read them: by `opposite`, and without a sign, where it is negative."""
+        """Return label and formatted figure; a negative one with `opposite` is written without its sign."""
         if self.opposite and value is not None and value < 0:
             return self.opposite, self.written(-value, numbers)
         return self.label, self.written(value, numbers)
 
     def rounded(self, value: float | None) -> float | None:
-        """The figure as it is passed on as data: whole, or with as many digits as anybody needs."""
+        """Round the figure for data output."""
         if value is None:
             return None
         match self.unit:
@@ -178,30 +178,30 @@ class Quantity:
                 return round(value)
 
     def is_loss(self, value: float | None) -> bool:
-        """It says that something costs more."""
+        """Return True if the value is an extra cost."""
         return self.saves and value is not None and value < 0
 
 
 def about(text: str) -> Meta:
-    """A field that is no figure: what the JSON Schema says of it."""
+    """Describe a field that is not a figure, for the JSON Schema."""
     return Meta(description=text)
 
 
 def figure(label: str, unit: Unit, text: str, **attributes: Any) -> Meta:
-    """A field that is a figure.
+    """Describe a field that is a figure.
 
     Args:
-        label: What people are told it is.
-        unit: What it is counted in.
-        text: What it is, in a sentence: what the JSON Schema says of it; empty where the label says all.
-        attributes: Further ones of `Quantity`.
+        label: Display label.
+        unit: Unit.
+        text: One sentence for help and JSON Schema; empty if the label suffices.
+        attributes: Further attributes of `Quantity`.
     """
     return Meta(description=text or None, extra={"quantity": Quantity(label, unit, text, **attributes)})
 
 
 @cache
 def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
-    """The figures of a type by name, in the order of its fields."""
+    """Return a type's figures by name, in field order."""
     found = {}
     for name, hint in get_type_hints(kind, include_extras=True).items():
         for meta in get_args(hint)[1:] if get_origin(hint) is Annotated else ():
@@ -213,7 +213,7 @@ def quantities(kind: type[Struct]) -> Mapping[str, Quantity]:
 
 @cache
 def quantity(kind: type[Struct], path: str) -> Quantity:
-    """The figure at the end of a path of fields, as in `saved.usd`."""
+    """Return the figure at the end of a path of fields such as `saved.usd`."""
     *above, name = path.split(".")
     for step in above:
         kind = _struct_of(get_type_hints(kind)[step])
@@ -221,18 +221,18 @@ def quantity(kind: type[Struct], path: str) -> Quantity:
 
 
 def _struct_of(hint: Any) -> type[Struct]:
-    """The type that a field holds, itself or a list of it, or null."""
+    """Return the struct type of a field, which may be a list of it or optional."""
     found: type[Struct] = next((each for each in get_args(hint) if each is not NoneType), hint)
     return found
 
 
 def totals_shown(output: Output) -> list[Quantity]:
-    """The totals over all calls that an output shows, in the catalogue's order."""
+    """Return the totals over all calls that an output shows, in catalogue order."""
     return [each for each in quantities(FigureSet).values() if output in each.shown]
 
 
 def parts_of(total: str) -> list[Quantity]:
-    """What a total is made of, each part followed by its own."""
+    """Return the parts of a total, each followed by its own parts."""
     kinds = (CostParts, FigureSet, OutcomeFacts)
     parts = [each for kind in kinds for each in quantities(kind).values() if each.part_of == total]
     return [found for each in parts for found in (each, *parts_of(each.name))]
@@ -298,7 +298,7 @@ class FigureSet(Struct, frozen=True, kw_only=True):
 
 
 class Saving(Struct, frozen=True, kw_only=True):
-    """What a plan saves against the baseline. Negative where it costs more."""
+    """Savings of a plan against the baseline. Negative if it costs more."""
 
     tokens: Annotated[
         int | None,
@@ -333,7 +333,7 @@ class Saving(Struct, frozen=True, kw_only=True):
 
 
 class CostParts(Struct, frozen=True, kw_only=True):
-    """What the cost is made of, and of the largest prompt what no text of the session stands for."""
+    """Components of the cost, and the tokens of the newest prompt that are not in the file."""
 
     cache_read_usd: Annotated[
         float | None,
@@ -376,7 +376,7 @@ class CostParts(Struct, frozen=True, kw_only=True):
 
 
 class ModelCostFacts(Struct, frozen=True, kw_only=True):
-    """What the calls of one model cost; all models together cost what the session did."""
+    """Cost of the calls of one model; all models add up to the session's cost."""
 
     model: Annotated[str, about("As recorded; empty where the file names none.")]
     priced_as: Annotated[str, about("The other name it has in the prices; empty where it has its own.")]
@@ -392,7 +392,7 @@ class ModelCostFacts(Struct, frozen=True, kw_only=True):
 
 
 class NeededLaterFacts(Struct, frozen=True, kw_only=True):
-    """Cut text that later calls of the session used, and what getting it back would have cost."""
+    """Cut text that later calls of the session used, and the projected cost of recovering it."""
 
     calls: Annotated[
         Count,
@@ -540,7 +540,7 @@ class PlanFacts(Struct, frozen=True, kw_only=True):
 
 
 class TierFacts(Struct, frozen=True, kw_only=True):
-    """What one part of a strategy (a tier, or all of it) did."""
+    """Effects of one part of a strategy (a tier, or all of it)."""
 
     strategy: Annotated[str, about("Name of the strategy.")]
     tier: Annotated[str, about("Name of the part; empty for the whole strategy.")]
@@ -612,7 +612,7 @@ class TierFacts(Struct, frozen=True, kw_only=True):
 
 
 class OutcomeFacts(Struct, frozen=True, kw_only=True):
-    """What a plan does to the prompt cache."""
+    """Effects of a plan on the prompt cache."""
 
     cache_read_share: Annotated[
         float | None,
@@ -665,7 +665,7 @@ class OutcomeFacts(Struct, frozen=True, kw_only=True):
 
 
 class CarriedFacts(Struct, frozen=True, kw_only=True):
-    """What blocks of one kind, or one tool's results, take up of the prompts."""
+    """Prompt tokens of one kind of block, or of one tool's results."""
 
     kind: Annotated[str, about("Kind of block; the last two rows are what no text of the session stands for.")]
     tool: Annotated[str, about("The tool, for tool results; empty for other kinds.")]
@@ -721,7 +721,7 @@ class CarriedFacts(Struct, frozen=True, kw_only=True):
 
 
 class CarriedBlockFacts(Struct, frozen=True, kw_only=True):
-    """One tool result and what resending it cost, without a plan."""
+    """One tool result and the cost of resending it, without a plan."""
 
     tool: Annotated[str, about("The tool.")]
     message: Annotated[Count, figure("message", Unit.COUNT, "Its message, counted from 1.", short="#")]
@@ -804,7 +804,7 @@ class CompactionFacts(Struct, frozen=True, kw_only=True):
 
 
 class ToolCutFacts(Struct, frozen=True, kw_only=True):
-    """What a plan cuts of one tool's results."""
+    """Cuts of a plan in one tool's results."""
 
     tool: Annotated[str, about("The tool; empty where it is not known.")]
     results: Annotated[Count, figure("results", Unit.COUNT, "How many of its results the plan changed at any call.")]
@@ -829,7 +829,7 @@ class ToolCutFacts(Struct, frozen=True, kw_only=True):
 
 
 class NoticeFacts(Struct, frozen=True, kw_only=True):
-    """What a described program would have printed."""
+    """A notice that a described program would have printed."""
 
     strategy: Annotated[str, about("Name of the strategy that stands for the program.")]
     call: Annotated[int, about("The call before which it acts, counted from 1.")]
@@ -837,7 +837,7 @@ class NoticeFacts(Struct, frozen=True, kw_only=True):
 
 
 class ProjectionFacts(Struct, frozen=True, kw_only=True):
-    """What the saving comes to at a number of runs a day. About runs that did not happen."""
+    """Projected saving at a number of runs per day. About runs that did not happen."""
 
     runs_per_day: Annotated[float, figure("runs a day", Unit.FREE, "How many runs like this one there are in a day.")]
     usd_per_day: Annotated[
@@ -876,7 +876,7 @@ class ProjectionFacts(Struct, frozen=True, kw_only=True):
 
 
 class NextCallsFacts(Struct, frozen=True, kw_only=True):
-    """The session going on as it went, for some calls more."""
+    """Projection of the session over a number of further calls."""
 
     calls: Annotated[Count, about("How many calls more.")]
     baseline_usd: Annotated[BandFacts, about("Dollars of all of them without the plan.")]
@@ -889,9 +889,9 @@ class NextCallsFacts(Struct, frozen=True, kw_only=True):
 
 
 class UncertainSaving(Struct, frozen=True, kw_only=True):
-    """A saving where a model takes more turns under a plan than it was recorded with, or fewer.
+    """A saving if the model takes more or fewer turns under a plan than recorded.
 
-    Bands of projections, and of draws of sessions, hold this in the same report.
+    Bands of projections, and of session samples, hold this in the same report.
     """
 
     turns_low_percent: Annotated[float, about("The fewest turns of the interval, as a change in percent.")]
@@ -904,7 +904,7 @@ class UncertainSaving(Struct, frozen=True, kw_only=True):
 
 
 class BandFacts(Struct, frozen=True, kw_only=True):
-    """A projected number and how far it may be off."""
+    """A projected number with its range."""
 
     low: Annotated[
         float, about("The 5th percentile of what was drawn; of a saving, with all that was needed fetched again.")
@@ -914,7 +914,7 @@ class BandFacts(Struct, frozen=True, kw_only=True):
 
 
 class ExplanationFacts(Struct, frozen=True, kw_only=True):
-    """How a figure is calculated."""
+    """Calculation of a figure."""
 
     value: Annotated[float | None, about("The figure.")]
     unit: Annotated[str, about("What it is counted in; `share` for a part of 1.")]
@@ -933,7 +933,7 @@ class InputFacts(Struct, frozen=True, kw_only=True):
 
 
 def markdown_list() -> str:
-    """The figures of totals and plans as the Markdown table of `docs/figures.md`."""
+    """Format the figures of totals and plans as the Markdown table of `docs/figures.md`."""
     lines = ["| figure | in the JSON | in | what it is |", "| --- | --- | --- | --- |"]
     for where, kind in (("figures", FigureSet), ("saved", Saving), ("", PlanFacts), ("outcome", OutcomeFacts)):
         for name, each in quantities(kind).items():

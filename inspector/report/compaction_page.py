@@ -1,4 +1,4 @@
-"""At which size to compact, for people: the best threshold, where compactions fired, what one does, and the curve."""
+"""Compaction thresholds for people: the best one, where compactions fired, their effect, and the cost curve."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ WHEN_TO_COMPACT = "When to compact"
 ABOUT_COMPACTION = "At which size the agent had best compact, where compactions fired, and what each of them does."
 
 POINTS_IN_TEXT = 6
-"""Thresholds of the curve that a screen has room for."""
+"""Thresholds of the curve that fit on a terminal."""
 
 LATE_IN_TEXT = 3
-"""Sessions that compacted late that a screen has room for."""
+"""Late-compacting sessions that fit on a terminal."""
 
 PROJECTION = (
     "Projected: compactions at other sizes did not happen. They are taken to leave what recorded ones left, at the "
@@ -53,12 +53,12 @@ OF_POINT = ("tokens", "cost_usd", "per_session_usd", "compactions", "summaries_u
 
 
 def compaction_sections(report: TuneReport, figures: FigureCells) -> list[Section]:
-    """Two of every group: what to set, and every session."""
+    """Build two sections per group: the threshold to set, and every session."""
     return [section for at in range(len(report.compaction)) for section in _sections(report, figures, at)]
 
 
 def compaction_lead(report: TuneReport, figures: FigureCells) -> list[Line]:
-    """What can be said of every group, in a line each."""
+    """Summarize every group in one line."""
     lines = []
     for at, group in enumerate(report.compaction):
         cost = figures.cell("compaction", at, "cost_usd")
@@ -101,7 +101,7 @@ def _sections(report: TuneReport, figures: FigureCells, at: int) -> list[Section
 
 
 def _point(group: CompactionGroup, figures: FigureCells, steps: tuple[Step, ...], index: int) -> list[Cell]:
-    """A threshold's figures; the best one's cost so that with what it saves it adds up to the cost as it was."""
+    """Format a threshold's figures; the best one's cost and saving add up to the recorded cost as written."""
     cells = [figures.cell(*steps, name) for name in OF_POINT]
     if group.threshold is not None and group.curve[index].is_chosen:
         at = OF_POINT.index("cost_usd")
@@ -134,7 +134,7 @@ def _facts(
 
 
 def compaction_text(page: Page, report: TuneReport, figures: FigureCells) -> None:
-    """Write every group, one screen each."""
+    """Write every group, about one screen each."""
     for at, group in enumerate(report.compaction):
         if at:
             page.line()
@@ -182,7 +182,7 @@ def _pairs(report: TuneReport, group: CompactionGroup, figures: FigureCells, at:
 
 
 def _curve(group: CompactionGroup) -> str:
-    """A few thresholds and what they cost."""
+    """Format some thresholds with their costs."""
     points = [point for point in group.curve if point.cost_usd is not None]
     against = None if group.threshold is None else group.threshold.against_usd
     costs = [IN_TEXT.cost_with_plan(against, each.cost_usd) if each.is_chosen else each.cost_usd for each in points]
@@ -203,7 +203,7 @@ def _fired(found: EffectiveFacts) -> str:
 
 
 def _configured(group: CompactionGroup) -> str:
-    """What was configured, where that is known."""
+    """Describe the configured threshold; empty if unknown."""
     if group.configured is None:
         return ""
     window = "" if group.window is None else f" in a window of {group.window:,}"
@@ -211,7 +211,7 @@ def _configured(group: CompactionGroup) -> str:
 
 
 def _late(group: CompactionGroup) -> list[str]:
-    """Sessions whose compactions fired well above what was configured, each in a few words."""
+    """Describe sessions whose compactions fired well above the configured threshold."""
     late = [row for row in group.rows if row.is_late and row.effective is not None]
     told = [
         f"set to {row.configured:,}, fired at {_fired(row.effective)}: {plain(row.path)}"

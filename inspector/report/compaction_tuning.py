@@ -1,4 +1,4 @@
-"""At which size to compact, as data: what `inspector tune --compaction --format json` prints."""
+"""Compaction thresholds as data: `inspector tune --compaction --format json`."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from inspector.report.export.target import Exported
 
 LATE = 1.1
-"""Compactions that fire at so many times what was configured are told apart."""
+"""Compactions that fire at this multiple of the configured threshold, or above, are reported as late."""
 
 WHOLE_WINDOWS = 1_000
-"""Windows of models are whole thousands of tokens."""
+"""Model windows are multiples of this number of tokens."""
 
 PROJECTED: Final[How] = HowKnown.PROJECTED.value
 
 
 class Configuration(Struct, frozen=True, kw_only=True):
-    """A plan, or a threshold, as another system's configuration."""
+    """A plan, or a threshold, in another system's configuration format."""
 
     target: Annotated[str, about("The system, by the name `inspector export` has for it.")]
     text: Annotated[str, about("The configuration; empty where it cannot say it.")]
@@ -44,13 +44,13 @@ class Configuration(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, target: str, exported: Exported, *, left_out: str = "") -> Configuration:
-        """What was written for a system, each note on what it lacks after the same words."""
+        """Convert an export; each note on an omission starts with `left_out`."""
         notes = [exported.where, *(f"{left_out}{each}" for each in exported.left_out)]
         return cls(target=target, text=exported.text, language=exported.language, notes=notes)
 
 
 class CompactionGroup(Struct, frozen=True, kw_only=True):
-    """When sessions of one kind of agent and one model, or of several with too few each, had best compact."""
+    """The best compaction threshold for sessions of one agent and model, or of several models with few sessions each."""
 
     name: Annotated[str, about("What sessions they are.")]
     agent: Annotated[str, about("The kind of agent.")]
@@ -75,7 +75,7 @@ class CompactionGroup(Struct, frozen=True, kw_only=True):
 
 
 class EffectiveFacts(Struct, frozen=True, kw_only=True):
-    """Tokens right before recorded compactions that nobody asked for."""
+    """Prompt sizes right before automatic compactions."""
 
     count: Annotated[Count, figure("compactions", Unit.COUNT, "How many there were.")]
     median: Annotated[int, figure("median", Unit.TOKENS, "Half of them fired at fewer.")]
@@ -84,7 +84,7 @@ class EffectiveFacts(Struct, frozen=True, kw_only=True):
 
 
 class CompactionTermsFacts(Struct, frozen=True, kw_only=True):
-    """What a compaction is taken to do: as recorded ones did."""
+    """Assumed effect of a compaction, taken from recorded ones."""
 
     kept: Annotated[int, figure("kept", Unit.TOKENS, "Left beyond a conversation's first prompt, at the median.")]
     cached: Annotated[int, figure("still cached", Unit.TOKENS, "Of the prompt after it, at the median.")]
@@ -95,7 +95,7 @@ class CompactionTermsFacts(Struct, frozen=True, kw_only=True):
 
 
 class ThresholdFacts(Struct, frozen=True, kw_only=True):
-    """The threshold that is best for a group."""
+    """The best threshold of a group."""
 
     tokens: Annotated[int, figure("compact at", Unit.TOKENS, "Tokens before which it is to fire.")]
     compactions: Annotated[Count, figure("compactions", Unit.COUNT, "How many there would be.")]
@@ -163,17 +163,17 @@ def compaction_group(
     target: str = "",
     model_uncertainty: bool = False,
 ) -> CompactionGroup:
-    """Write down at which size a group had best compact.
+    """Report the best compaction threshold of a group.
 
     Args:
         group: The sessions.
-        name: What they are called.
-        agent: What their kind of agent is called.
-        sessions: What each tells of compactions.
-        choice: What to make of it.
-        configured: At how many tokens the agent was told to compact; None for what it does untold.
-        target: The agent whose configuration is wanted; empty for their own.
-        model_uncertainty: Widen the band by how a model may answer otherwise.
+        name: Display name of the group.
+        agent: Display name of the agent.
+        sessions: Compactions of each session.
+        choice: The chosen threshold.
+        configured: Configured threshold in tokens; None for the agent's default.
+        target: The agent to write configuration for; empty for the sessions' own.
+        model_uncertainty: Widen the band by the uncertainty of the model's answers.
     """
     window = _usual([_window(group.agent, session) for session in sessions])
     untold = default_threshold(group.agent, window)
@@ -210,11 +210,11 @@ def compaction_group(
 
 
 def _window(agent: str, session: CompactedSession) -> int | None:
-    """The model's whole window."""
+    """Return the model's full window."""
     window = session.window
     if window is None or agent != "codex" or not session.window_is_recorded:
         return window
-    # Older versions record the whole of it.
+    # Older versions record the full window.
     whole = round(window / CODEX_SHOWN)
     return window if whole % WHOLE_WINDOWS else whole
 

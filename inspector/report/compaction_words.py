@@ -1,4 +1,4 @@
-"""What all compactions of a session came to together, in words: a report and the screen say the same."""
+"""Summary of all compactions of a session, in words shared by reports and the screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
-    """All of it in a sentence, without its full stop; what is not known is left out."""
+    """Return one sentence without its period; unknown figures are left out."""
     parts = []
     if found.removed_tokens is not None:
         how = found.known["removed_tokens"]
@@ -32,7 +32,7 @@ def compactions_words(found: CompactionTotalsFacts, numbers: NumberFormat) -> st
 
 
 def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) -> tuple[str, ...]:
-    """The same in phrases for little room, what matters most first: `all 6 removed 620k tokens`."""
+    """Return short phrases, most important first: `all 6 removed 620k tokens`."""
     which = "removed" if found.compactions == 1 else f"all {numbers.whole(found.compactions)} removed"
     if found.measured < found.compactions:
         which = f"{numbers.whole(found.measured)} of {numbers.whole(found.compactions)} removed"
@@ -48,7 +48,7 @@ def compactions_in_short(found: CompactionTotalsFacts, numbers: NumberFormat) ->
 
 
 def _which(found: CompactionTotalsFacts, numbers: NumberFormat) -> str:
-    """How many there are, and of how many it is known what they took out: those with calls around them."""
+    """Count the compactions, and those with a measured removal: they need calls on both sides."""
     if found.measured < found.compactions:
         return f"{numbers.whole(found.measured)} of {numbers.plural(found.compactions, 'compaction')}"
     return "the only compaction" if found.compactions == 1 else f"all {numbers.plural(found.compactions, 'compaction')}"

@@ -1,4 +1,4 @@
-"""Many plans on one session as text: one row each, what saves most first."""
+"""Comparison of many plans on one session as text: one row each, largest saving first."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 ON_REQUEST = {"peak": "figures.peak_prompt_tokens", "changed": "figures.cache_breaks", "applied": "first_firing"}
-"""Orders whose figure has a column only where rows are sorted by it: paths in `PlanFacts`."""
+"""Sort orders with a column of their own that only appears with that order: paths in `PlanFacts`."""
 
 
 def _net(plan: PlanFacts) -> float:
-    """What a plan saves after recoveries; without a price, if nothing was needed."""
+    """Return a plan's net saving after recoveries; without a price, its saving if no cut text was needed."""
     needed = plan.needed_later
     if plan.saved.usd is None:
         return -math.inf if needed is not None and needed.calls else plan.saved.percent or 0
@@ -48,16 +48,15 @@ ORDERS: dict[str, Callable[[PlanFacts], tuple[float, str]]] = {
     "risks": lambda plan: (sum((plan.hazards or {}).values()), plan.name),
     "name": lambda plan: (0, plan.name),
 }
-"""What rows can be sorted by; the best comes first."""
+"""Sort orders of rows; the best comes first."""
 
 
 def in_order(plans: Sequence[PlanFacts], sort: str) -> list[PlanFacts]:
-    """Plans sorted by one of `ORDERS`."""
     return sorted(plans, key=ORDERS[sort])
 
 
 def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, sort: str = "saved") -> str:
-    """The session, one row for what was recorded, one for the baseline and one for every plan."""
+    """Format the session: rows for the recording, the baseline and every plan."""
     page = Page(width, color=color)
     heading(page, report)
     page.line()
@@ -65,7 +64,7 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
     rows += [_figures("baseline", report.baseline, sort)]
     rows += [_plan(plan, report.baseline.cost_usd, sort) for plan in in_order(report.plans, sort)]
     plans = report.plans
-    # Where no price is known, savings are shares of the tokens.
+    # Without prices, savings are shares of the tokens.
     priced = all(plan.saved.usd is not None for plan in plans)
     head = [
         "",
@@ -88,7 +87,7 @@ def comparison_text(report: Report, width: int = WIDTH, *, color: bool = False, 
 
 
 def _applicable(report: Report) -> list[tuple[str, str]]:
-    """The plan that saves most net of those that the session's agent can apply, where it is known which those are."""
+    """Name the plan with the largest net saving that the session's agent can apply, if its abilities are documented."""
     answers = [(plan, answer_for(report.session.format, plan_of_facts(plan) or Plan())) for plan in report.plans]
     known = [each for each in answers if each[1].applied is not None]
     if not known:
@@ -102,7 +101,7 @@ def _applicable(report: Report) -> list[tuple[str, str]]:
 
 
 def _ahead(plans: Sequence[PlanFacts]) -> list[tuple[str, str]]:
-    """What the first plan comes to over many runs and over the next calls, where that was asked for."""
+    """Project the first plan over many runs and over the next calls, if requested."""
     if not plans:
         return []
     best, rows = plans[0], []

@@ -1,7 +1,7 @@
-"""Reports as sheets of CSV: one row a call or a block of a session, or one row a session of many.
+"""CSV reports: one row per call or block of a session, or one row per session of a set.
 
-The names of columns are those of the JSON report. What a spreadsheet would take for a formula is quoted with an
-apostrophe, as OWASP recommends against CSV injection; numbers are never touched, negative ones included.
+Column names are those of the JSON report. Text that a spreadsheet would evaluate as a formula is quoted with an
+apostrophe, as OWASP recommends against CSV injection; numbers, including negative ones, are unchanged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NEEDED = tuple(name for name in NeededLaterFacts.__struct_fields__ if name != "
 
 
 def calls_csv(report: Report) -> str:
-    """One row a call: as recorded, without a plan, and under every plan.
+    """Write one row per call: recorded, without a plan, and under every plan.
 
     Raises:
         ValueError: The report holds no ledger.
@@ -75,7 +75,7 @@ def calls_csv(report: Report) -> str:
 
 
 def blocks_csv(report: Report) -> str:
-    """One row a block: what resending it cost, and what every plan makes of it.
+    """Write one row per block: its resend cost, and its rendition under every plan.
 
     Raises:
         ValueError: The report holds no ledger.
@@ -93,7 +93,7 @@ def blocks_csv(report: Report) -> str:
 
 
 def folder_csv(report: FolderReport) -> str:
-    """A folder: one row a session."""
+    """Write one row per session of a folder."""
     plans = range(len(report.plans))
     head = ["path", "format", "id", "model", "messages", "calls"]
     head += [f"baseline_{name}" for name in _TOTALS]
@@ -117,7 +117,7 @@ def folder_csv(report: FolderReport) -> str:
 
 
 def tune_csv(report: TuneReport) -> str:
-    """What tuning found: one row a session, with the plan of its group."""
+    """Write one row per session, with the plan of its group."""
     figures = ("calls", "cost_usd", "net_usd", "needed", "left_out_usd", "best_usd")
     head = ["agent", "models", "verdict", "plan", "path", "model", *figures, "best"]
     rows: list[list[object]] = []
@@ -129,7 +129,7 @@ def tune_csv(report: TuneReport) -> str:
 
 
 def _compaction_csv(report: TuneReport) -> str:
-    """When to compact: one row a session, with the threshold of its group."""
+    """Write one row per session, with the compaction threshold of its group."""
     figures = ("calls", "cost_usd", "saved_usd", "compactions", "configured")
     fired = ("count", "median", "least", "most")
     head = ["agent", "models", "verdict", "compact_at", "path", "model", *figures, *(f"fired_{each}" for each in fired)]
@@ -145,7 +145,7 @@ def _compaction_csv(report: TuneReport) -> str:
 
 
 def before_after_csv(report: BeforeAfterReport) -> str:
-    """Two sets of sessions: one row for each session and model."""
+    """Write one row for each session and model of both sets."""
     own = ("set", "path", "agent", "version", "began", "subagents")
     part = ("model", *quantities(SessionPart))
     rows = [[*_values(each, own), *_values(one, part)] for each in report.sessions for one in each.parts]
@@ -153,16 +153,16 @@ def before_after_csv(report: BeforeAfterReport) -> str:
 
 
 def _sheet(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A sheet with a head, every cell safe in a spreadsheet."""
+    """Write a CSV sheet with a header; every cell is safe in a spreadsheet."""
     file = StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer = csv.writer(file, lineterminator="\r\n")  # required by RFC 4180
     writer.writerow(head)
     writer.writerows([cell_text(value) for value in row] for row in rows)
     return file.getvalue()
 
 
 def cell_text(value: object) -> str:
-    """A value as it stands in a cell: numbers in full, nothing for what is not known, texts safe in a spreadsheet."""
+    """Format a cell: numbers in full, empty for unknown values, text safe in a spreadsheet."""
     match value:
         case None:
             return ""

@@ -1,4 +1,4 @@
-"""What can be said of the difference between two sets of sessions, in words."""
+"""Conclusions on the difference between two sets of sessions, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def written(value: float | None, unit: str) -> str:
-    """A figure of `MeasureFacts`, or a difference of two, as people read it; a difference of shares in points."""
+    """Format a figure of `MeasureFacts`, or a difference of two; a difference of shares is in points."""
     match unit:
         case "$":
             return IN_TEXT.dollars(value)
@@ -28,12 +28,12 @@ def written(value: float | None, unit: str) -> str:
 
 
 def answer(found: SetDifference, unit: str, effect: float) -> str:
-    """What can be said of a difference, in words: `18.3 % less (8.0 to 27.1 %)`.
+    """Describe a difference: `18.3 % less (8.0 to 27.1 %)`.
 
     Args:
         found: The difference.
-        unit: What it is counted in, as `MeasureFacts` has it.
-        effect: The size of a difference that should be told, a share of before.
+        unit: Unit, as in `MeasureFacts`.
+        effect: The size of difference to detect, as a share of before.
     """
     wanted = f"{100 * effect:g} {'points' if unit == 'share' else '%'}"
     before, after = found.sessions
@@ -68,7 +68,7 @@ def _more_of_each(before: int, after: int) -> str:
 
 
 def _needed(found: SetDifference, wanted: str) -> str:
-    """How many more sessions would tell a difference of a size."""
+    """Describe how many more sessions would detect a difference of a given size."""
     if not isfinite(found.more):
         return f"no number of sessions would tell one of {wanted}"
     if not found.more:
@@ -78,14 +78,14 @@ def _needed(found: SetDifference, wanted: str) -> str:
 
 
 def _sizes(found: SetDifference, unit: str) -> tuple[float, float, float]:
-    """The lower end, the middle and the upper end: in percent of before, or as they are where that means nothing."""
+    """Return lower end, middle and upper end: in percent of before, or in the unit where percentages are meaningless."""
     if unit == "share" or isnan(found.share_low):
         return found.low, found.change, found.high
     return 100 * found.share_low, 100 * found.share, 100 * found.share_high
 
 
 def _size(value: float, unit: str, found: SetDifference, *, bare: bool = False) -> str:
-    """How large a difference is, whichever way it goes; bare of its unit where another one follows."""
+    """Format the size of a difference without its sign; `bare` omits the unit if another one follows."""
     if unit == "share":
         return f"{100 * abs(value):,.1f}{'' if bare else ' points'}"
     if isnan(found.share_low):
@@ -98,12 +98,12 @@ def _signed(value: float, unit: str, found: SetDifference) -> str:
 
 
 def headline(told: str, said: str, per: str) -> str:
-    """What can be said of the cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
+    """Describe the difference in cost, in a sentence: `after costs 18.3 % less per call (8.0 to 27.1 %)`.
 
     Args:
-        told: What can be said of it, a value of `Told`.
-        said: The same as `answer` says it.
-        per: What it is the cost of.
+        told: The verdict, a value of `Told`.
+        said: The description by `answer`.
+        per: The unit that has the cost, such as a call.
     """
     if told not in (Told.LESS, Told.MORE):
         return f"cost per {per}: {said}"

@@ -1,9 +1,8 @@
-"""The report as data: what `inspector report --format json` prints, as types.
+"""The report as data types: `inspector report --format json`.
 
-This is a contract with whoever reads it by program. `SCHEMA_VERSION` changes when a field changes its meaning, its
-type or its name, or goes away; new fields may come without a new version. `docs/report.schema.json` is made from these
-types and those of `inspector.report.catalogue`, which has the figures. A field that is null is not known, or not
-computed yet.
+This is a contract with programs that read it. `SCHEMA_VERSION` changes when a field's meaning, type or name changes, or
+when it is removed; new fields may appear without a new version. `docs/report.schema.json` is generated from these types
+and those of `inspector.report.catalogue`, which hold the figures. A null field is unknown, or not computed yet.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Struct, field
 
 from inspector.report.belief import BELIEF
-from inspector.report.cache_document import (  # noqa: TC001  the schema is made from them
+from inspector.report.cache_document import (  # noqa: TC001  needed at run time for the schema
     CacheMarksFacts,
     CacheMissesFacts,
     HourFacts,
@@ -41,7 +40,7 @@ SCHEMA_VERSION: Literal[2] = 2
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """What one session cost, and what each plan would make of it."""
+    """Cost of one session, and of the same session under each plan."""
 
     schema: Annotated[Literal[2], about("Version of this contract: `SCHEMA_VERSION`.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
@@ -107,7 +106,7 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 class SideCallFacts(Struct, frozen=True, kw_only=True):
-    """Requests of one purpose that are not the conversation's."""
+    """Requests of one purpose outside the conversation."""
 
     purpose: Annotated[str, about("What they were for: a condenser, a compaction, a title, a side question.")]
     calls: Annotated[Count, about("How many.")]
@@ -118,7 +117,7 @@ class SideCallFacts(Struct, frozen=True, kw_only=True):
 
 
 class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
-    """What all compactions of a session came to together, those of a few results alone left out."""
+    """Totals of all compactions of a session, except those that cleared only a few results."""
 
     compactions: Annotated[Count, about("How many the agent recorded.")]
     measured: Annotated[Count, about("How many of these have calls around them: what they took out is known.")]
@@ -139,7 +138,7 @@ class CompactionTotalsFacts(Struct, frozen=True, kw_only=True):
 
 
 class BestPlanFacts(Struct, frozen=True, kw_only=True):
-    """What came of trying every plan."""
+    """Result of trying every plan."""
 
     best: Annotated[
         SavingPlanFacts | None,
@@ -167,7 +166,7 @@ class SavingPlanFacts(Struct, frozen=True, kw_only=True):
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    """What was read."""
+    """The session that was read."""
 
     path: Annotated[str, about("The file or folder, with the home folder as `~`, secrets and the user's name masked.")]
     format: Annotated[str, about("Name of the format it was read as; `inspector formats` lists them.")]
@@ -199,7 +198,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
 
 class TokenFacts(Struct, frozen=True, kw_only=True):
-    """How tokens were counted."""
+    """Method of token counting."""
 
     method: Annotated[str, about("Name of the tokenizer's vocabulary, or `estimate` for counts from lengths.")]
     calibration: Annotated[CalibrationFacts | None, about("Null where the session reports too little usage.")]
@@ -210,7 +209,7 @@ class TokenFacts(Struct, frozen=True, kw_only=True):
 
 
 class CalibrationFacts(Struct, frozen=True, kw_only=True):
-    """How our token counts were fitted to the usage the provider reported for this session."""
+    """Calibration of local token counts to the usage the provider reported for this session."""
 
     ratio: Annotated[float, about("Provider's tokens for each of ours.")]
     overhead: Annotated[float, about("Tokens of the system prompt and the tools in every prompt, not recorded.")]
@@ -221,7 +220,7 @@ class CalibrationFacts(Struct, frozen=True, kw_only=True):
 
 
 class PriceFacts(Struct, frozen=True, kw_only=True):
-    """What calls were priced with. The currency is dollars."""
+    """Prices of the calls, in dollars."""
 
     source: Annotated[str, about("The price table or file and how recent it is.")]
     factor: Annotated[float, about("What every price was multiplied by.")]
@@ -254,7 +253,7 @@ class CallFacts(Struct, frozen=True, kw_only=True):
 
 
 class CallFigures(Struct, frozen=True, kw_only=True):
-    """One call as it was reported, or as a replay has it."""
+    """Figures of one call, reported or replayed."""
 
     prompt_tokens: Annotated[int, about("Tokens of the prompt.")]
     cache_read_tokens: Annotated[int, about("Those read from the prompt cache.")]
@@ -266,7 +265,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 class BaselineCall(CallFigures, frozen=True, kw_only=True):
-    """One call with an empty plan: what its cost is made of, and what it missed of the prompt cache."""
+    """One call with an empty plan: cost components, and its cache miss if there is one."""
 
     cache_read_usd: Annotated[float | None, about("Dollars of the tokens read from the cache; null without a price.")]
     cache_write_usd: Annotated[float | None, about("Dollars of the tokens written to it.")]
@@ -294,7 +293,7 @@ class PlannedCall(CallFigures, frozen=True, kw_only=True):
 
 
 class BlockFacts(Struct, frozen=True, kw_only=True):
-    """One block, and what resending it cost without a plan."""
+    """One block, and the cost of resending it without a plan."""
 
     block: Annotated[int, about("Counted from 1.")]
     message: Annotated[int, about("Its message, counted from 1.")]

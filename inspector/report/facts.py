@@ -1,4 +1,4 @@
-"""From replays to the types of a report: figures rounded, and apart from them how each is known."""
+"""Conversion of replays to report types: rounded figures, and the certainty of each."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Measured = TypeVar("Measured", bound=Struct)
 
 
 def plan_of_facts(facts: PlanFacts | SavingPlanFacts) -> Plan | None:
-    """The plan itself; None where it has no strategy, or was made by another version of the program."""
+    """Rebuild the plan; None if it has no strategy, or comes from another version of the program."""
     try:
         return Plan.from_specs(facts.strategies) if facts.strategies else None
     except PlanError:
@@ -76,13 +76,13 @@ def plan_of_facts(facts: PlanFacts | SavingPlanFacts) -> Plan | None:
 
 
 def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, options: ReportOptions) -> PlanFacts:
-    """A plan's part of a report.
+    """Report one plan.
 
     Args:
         planned: The session replayed under the plan.
         baseline: The session with nothing cut.
-        uses: What the session used again of earlier results; None not to say.
-        options: What to say beside the totals.
+        uses: Later uses of earlier results in the session; None to omit them.
+        options: Contents in addition to the totals.
     """
     found = compared(baseline, planned)
     outcome = plan_outcome(baseline, planned) if options.details or options.explain else None
@@ -106,12 +106,12 @@ def plan_facts(planned: Replay, baseline: Replay, uses: ReuseEvidence | None, op
         needed_later=None if missed is None else needed_later_facts(missed),
         projection=None if projection is None else _projection_facts(projection),
         known={
-            # Never is known as well as a call is, where there is a price to know it by.
+            # "Never" is as certain as a call number, if there is a price to compute it from.
             **({} if found.savings.usd.value is None else {"break_even_call": found.savings.usd.known.value}),
             "first_firing": found.figures.prompt_tokens.known.value,
             "edits": found.figures.prompt_tokens.known.value,
             "hazards": found.figures.prompt_tokens.known.value,
-            # That texts share words is evidence of use, not a record of it.
+            # Shared words are evidence of use, not a record of it.
             **({} if missed is None else {"needed_later": HowKnown.ESTIMATED.value}),
         },
         outcome=None if outcome is None else measured(OutcomeFacts, outcome),
@@ -152,7 +152,7 @@ def _tool_facts(row: ToolCuts) -> ToolCutFacts:
         original_tokens=row.original,
         sent_tokens=row.sent,
         saved_tokens=row.saved,
-        # The first two are our own count, not brought to the provider's scale.
+        # The first two are local counts that are not calibrated to the provider's scale.
         known={
             **dict.fromkeys(("original_tokens", "sent_tokens"), HowKnown.ESTIMATED.value),
             "saved_tokens": row.known.value,
@@ -214,17 +214,16 @@ def _next_calls(
 
 
 def saving(saved: Savings) -> Saving:
-    """What a plan saves."""
     return measured(Saving, saved, percent_of=saved.share_of)
 
 
 def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
-    """The figures of one type, read from what was worked out.
+    """Read the figures of one type from a result.
 
     Args:
         of: The type.
-        found: What has the figures, under the names the catalogue says.
-        words: Further fields, and figures that are not read.
+        found: Has the figures, under the names in the catalogue.
+        words: Further fields, and figures that are not read from the result.
     """
     figures = {name: value for name, value in words.items() if isinstance(value, Figure)}
     names = [name for name in quantities(of) if name not in words or name in figures]
@@ -237,7 +236,7 @@ def measured(of: type[Measured], found: object, /, **words: object) -> Measured:
 def _read(
     kind: type[Struct], found: object, names: Iterable[str], given: Mapping[str, Figure] | None = None
 ) -> tuple[dict[str, Any], dict[str, How]]:
-    """Figures rounded, and apart from them how each is known that has a value."""
+    """Return rounded figures, and the certainty of each that has a value."""
     values: dict[str, Any] = {}
     known: dict[str, How] = {}
     for name in names:
@@ -253,16 +252,16 @@ def _read(
 
 
 def recorded_figures(inputs: ReplayInputs) -> Figures | None:
-    """Totals over the calls whose usage was reported; None where none was.
+    """Sum the usage of calls that reported it; None if there are none.
 
-    How often the provider's cache missed is not among what providers report.
+    Providers do not report cache misses, so they are not included.
     """
     mine = inputs.reported
     if not mine.any():
         return None
     usage, responses = inputs.recorded, recorded_calls(inputs.history)
     cost = inputs.rates.cost(usage, responses.output)[mine]
-    # What a stream begins with is no length: the responses were longer than was reported.
+    # A stream's initial output count is a placeholder: the response was longer.
     is_least = bool(responses.is_placeholder[mine].any())
     output = HowKnown.ESTIMATED if is_least else HowKnown.EXACT
 
@@ -283,7 +282,6 @@ def recorded_figures(inputs: ReplayInputs) -> Figures | None:
 
 
 def price_facts(inputs: ReplayInputs) -> PriceFacts:
-    """What calls were priced with."""
     return PriceFacts(
         source=inputs.pricing.source,
         factor=inputs.pricing.factor,
@@ -294,7 +292,7 @@ def price_facts(inputs: ReplayInputs) -> PriceFacts:
 
 
 def cost_parts(replay: Replay) -> CostParts:
-    """What a session's cost is made of, and what goes with every prompt that the file does not show."""
+    """Break down a session's cost, and the overhead of every prompt that is not in the file."""
     found = {**cost_part_explanations(replay), "overhead": overhead_explanation(replay.inputs)}
     unasked = Figure(None, HowKnown.EXACT)
     figures = {name: Figure(each.value, each.known, each.is_least) for name, each in found.items()}
@@ -302,7 +300,7 @@ def cost_parts(replay: Replay) -> CostParts:
 
 
 def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
-    """What each model's calls cost, the most first."""
+    """Return the cost of each model's calls, largest first."""
     return [
         measured(ModelCostFacts, each, model=each.model, priced_as=each.priced_as, calls=each.calls)
         for each in model_costs(replay)
@@ -310,17 +308,17 @@ def model_cost_facts(replay: Replay) -> list[ModelCostFacts]:
 
 
 def needed_later_facts(found: Recoveries) -> NeededLaterFacts:
-    """What a plan cut that was needed later, priced."""
+    """Convert recoveries of cut text that was needed later, with prices."""
     values = {name: getattr(found, name) for name in ("cost", "cost_each", "band_low", "break_even")}
     values |= {"needed": found.needed, "results": len(found.needs), "repeats_anyway": found.repeats_anyway}
     values |= {kind.name.lower(): count for kind, count in found.kinds.items()}
-    # That texts share words is evidence of use, not a record of it.
+    # Shared words are evidence of use, not a record of it.
     estimated = {name: Figure(value, HowKnown.ESTIMATED) for name, value in values.items()}
     return measured(NeededLaterFacts, SimpleNamespace(**estimated))
 
 
 def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsFacts | None:
-    """What all compactions of a session came to together; None where there was none."""
+    """Convert the totals of all compactions; None if there are none."""
     if found is None:
         return None
     return measured(
@@ -336,7 +334,7 @@ def compaction_totals_facts(found: CompactionTotals | None) -> CompactionTotalsF
 
 
 def best_plan_facts(found: BestPlan | None) -> BestPlanFacts:
-    """What came of trying every plan; as if none had been tried where it was called off."""
+    """Convert the result of trying every plan; a canceled search counts as not tried."""
     if found is None:
         return BestPlanFacts(best=None, most=None, tried=0, is_complete=False)
     best, most, applicable = (
@@ -367,12 +365,11 @@ def _compaction_facts(forecast: CompactionForecast) -> CompactionFacts:
 
 
 def carried_facts(breakdown: Breakdown) -> list[CarriedFacts]:
-    """What fills the prompts, most first."""
+    """Return prompt content by kind, largest first."""
     return [measured(CarriedFacts, row, kind=row.name, tool=row.part) for row in breakdown.by_kind()]
 
 
 def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:
-    """The session going on as it went."""
     names = ("baseline_usd", "plan_usd", "saved_usd", "baseline_prompt_tokens", "plan_prompt_tokens")
     return NextCallsFacts(
         calls=projection.calls,
@@ -387,7 +384,6 @@ def next_calls_facts(projection: NextCallsProjection) -> NextCallsFacts:
 
 
 def explanation_facts(explanations: Mapping[str, Explanation]) -> dict[str, ExplanationFacts]:
-    """How figures are calculated."""
     return {
         name: ExplanationFacts(
             value=rounded(each.value, DOLLAR_DIGITS),

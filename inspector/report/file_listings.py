@@ -1,6 +1,6 @@
-"""What a session did to its files, for people and for programs: the files, one file's events, its state, the changelog.
+"""File history of a session as text and data: files, events of one file, file states, and the changelog.
 
-The JSON forms are dictionaries; texts in them are recorded ones, as they are. The others are made safe to show.
+JSON forms are dictionaries with recorded texts unchanged. The other forms are sanitized for display.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SPECIAL_IN_MARKDOWN = str.maketrans({character: f"\\{character}" for character 
 
 
 def gap_line(gap: Gap) -> str:
-    """The line that stands for lines that are not known."""
+    """Return the line that represents unknown lines."""
     if gap.size is None:
         return f"⋯ not known from line {gap.first:,} on, if there are any ⋯"
     if gap.size == 1:
@@ -38,7 +38,7 @@ LOOSE_LINE = "⋯ somewhere in it ⋯"
 
 
 def state_text(content: FileContent) -> str:
-    """A file as it is known: byte for byte where it is whole, else with lines that say what is not known."""
+    """Format a file state: byte for byte if complete, otherwise with lines that mark gaps."""
     if content.is_whole:
         return content.text()
     lines: list[str] = []
@@ -53,7 +53,7 @@ def state_text(content: FileContent) -> str:
 
 
 def known_in_words(content: FileContent) -> str:
-    """How much of a file is known: `whole, 120 lines`, `40 of 120 lines`, `40 lines`, `deleted`, `nothing`."""
+    """Describe how much of a file is known: `whole, 120 lines`, `40 of 120 lines`, `40 lines`, `deleted`, `nothing`."""
     if content.is_deleted:
         return "deleted"
     if content.is_whole:
@@ -66,7 +66,7 @@ def known_in_words(content: FileContent) -> str:
 
 
 def state_notes(state: KnownFile) -> list[str]:
-    """What is to be said of a state beside its text, a sentence each; recorded texts in them are not made safe."""
+    """Return notes on a state in addition to its text, a sentence each; recorded texts in them are not sanitized."""
     notes = [f"{state.path} at turn {state.turn:,}: {known_in_words(state.content)}"]
     if state.event is None:
         return [f"{state.path} at turn {state.turn:,}: nothing was done to it yet"]
@@ -77,14 +77,14 @@ def state_notes(state: KnownFile) -> list[str]:
 
 
 def state_doubts(state: KnownFile) -> list[str]:
-    """Why a state may not be what the file was, a sentence each; recorded texts in them are not made safe."""
+    """Return reasons why a state may differ from the file, a sentence each; recorded texts in them are not sanitized."""
     event = state.event
     problem = event.problem if event is not None and event.is_certain else ""
     return [*([f"turn {event.turn:,}: {problem}"] if event is not None and problem else []), *state.doubts]
 
 
 def state_document(state: KnownFile) -> dict[str, Any]:
-    """A state, for programs."""
+    """Convert a state to plain data."""
     content = state.content
     pieces: list[dict[str, Any]] = []
     for piece in content.pieces():
@@ -110,7 +110,7 @@ def state_document(state: KnownFile) -> dict[str, Any]:
 
 
 def difference_text(path: str, old: KnownFile, new: KnownFile) -> str:
-    """What differs between two states, as a unified diff; lines that are not known stand as they do in `state_text`."""
+    """Return the unified diff of two states; unknown lines appear as in `state_text`."""
     lines = difflib.unified_diff(
         state_text(old.content).splitlines(keepends=True),
         state_text(new.content).splitlines(keepends=True),
@@ -121,7 +121,7 @@ def difference_text(path: str, old: KnownFile, new: KnownFile) -> str:
 
 
 def files_document(history: FileHistory) -> dict[str, Any]:
-    """The files of a session, for programs."""
+    """Convert the files of a session to plain data."""
     return {
         "session": str(history.session.path),
         "session_id": history.session.identifier,
@@ -142,7 +142,7 @@ def files_document(history: FileHistory) -> dict[str, Any]:
 
 
 def event_counts(events: Sequence[FileEvent]) -> dict[str, int]:
-    """How often a file was read, edited, written and deleted, and how often nobody knows whether it was changed."""
+    """Count reads, edits, writes, deletions and uncertain changes of a file."""
     kinds = [event.kind for event in events if event.is_certain]
     return {
         "reads": kinds.count(FileEventKind.READ),
@@ -154,7 +154,7 @@ def event_counts(events: Sequence[FileEvent]) -> dict[str, int]:
 
 
 def short_path(history: FileHistory, path: str) -> str:
-    """A file's path from the folder the agent worked in; whole where it lies elsewhere. Not made safe."""
+    """Return a file's path relative to the agent's working folder; unchanged if it is outside. Not sanitized."""
     folder = history.session.working_directory.replace("\\", "/").rstrip("/")
     return path.removeprefix(f"{folder}/") if folder else path
 
@@ -175,7 +175,7 @@ def _file_rows(history: FileHistory) -> list[tuple[str, ...]]:
 
 
 def files_text(history: FileHistory) -> str:
-    """The files of a session in columns."""
+    """Format the files of a session in columns."""
     if not history.events:
         return "no file was read, edited or written by a tool whose records tell which\n"
     rows = _file_rows(history)
@@ -184,7 +184,7 @@ def files_text(history: FileHistory) -> str:
 
 
 def files_markdown(history: FileHistory) -> str:
-    """The files of a session as a table of Markdown."""
+    """Format the files of a session as a Markdown table."""
     lines = [f"| {' | '.join(_FILE_HEAD)} |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [f"| {' | '.join(cell.translate(_SPECIAL_IN_MARKDOWN) for cell in row)} |" for row in _file_rows(history)]
     return "\n".join(lines) + "\n" + _said_of_unread(history)
@@ -197,7 +197,7 @@ def _said_of_unread(history: FileHistory) -> str:
 
 
 def events_text(history: FileHistory, path: str) -> str:
-    """What was done to one file, a line each."""
+    """Format the events of one file, a line each."""
     rows = []
     for event, content in zip(history.events[path], history.contents[path][1:], strict=True):
         what = f"perhaps {FileEventKind.EDIT}" if not event.is_certain else str(event.kind)
@@ -208,7 +208,7 @@ def events_text(history: FileHistory, path: str) -> str:
 
 
 def events_document(history: FileHistory, path: str) -> dict[str, Any]:
-    """The same for programs."""
+    """Convert the events of one file to plain data."""
     blocks = history.session.all_blocks
     return {
         "path": path,
@@ -230,7 +230,7 @@ def events_document(history: FileHistory, path: str) -> dict[str, Any]:
 
 
 def changelog_document(history: FileHistory, changes: Iterable[ChangelogEntry]) -> dict[str, Any]:
-    """The changelog, for programs, in the order of the changes."""
+    """Convert the changelog to plain data, in the order of the changes."""
     blocks = history.session.all_blocks
     return {
         "session": str(history.session.path),
@@ -254,7 +254,7 @@ def changelog_document(history: FileHistory, changes: Iterable[ChangelogEntry]) 
 
 
 def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
-    """The changelog in Markdown: per file, then per turn. Recorded texts can make nothing of it but text."""
+    """Format the changelog in Markdown, by file and by turn, with recorded texts escaped."""
     if not changes:
         return "# Changelog\n\nNo file was changed.\n"
     files: dict[str, list[ChangelogEntry]] = {}
@@ -285,7 +285,10 @@ def changelog_markdown(history: FileHistory, changes: Sequence[ChangelogEntry]) 
 
 
 def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> str:
-    """The changelog, a change a line: `- core/agent.py: Increased tool retention for better context` (`seeds/002`)."""
+    """Format the changelog, a change per line: `- core/agent.py: Increased tool retention for better context`.
+
+    The line form is that of `seeds/002`.
+    """
     if not changes:
         return "no file was changed\n"
     width = max(len(f"{change.event.turn:,}") for change in changes)
@@ -298,7 +301,7 @@ def changelog_text(history: FileHistory, changes: Sequence[ChangelogEntry]) -> s
 
 
 def change_size(change: ChangelogEntry) -> str:
-    """How many lines a change added and removed, after a blank: ` (+3 -1)`; empty where that is not known."""
+    """Format the added and removed lines after a space: ` (+3 -1)`; empty if unknown."""
     if change.added is None:
         return ""
     return f" (+{change.added:,}{'' if change.removed is None else f' -{change.removed:,}'})"

@@ -1,7 +1,7 @@
-"""The report on a folder of sessions as data: what `inspector report FOLDER --format json` prints, and its sums.
+"""Report on a folder of sessions as data: `inspector report FOLDER --format json`.
 
-The figures of every session are those of the report on it alone, but for calls that several sessions hold: they count
-with the session that ended first. `docs/folder-report.schema.json` is made from these types.
+The figures of a session equal those of its own report, except that a call in several sessions is counted once, in the
+session that ended first. `docs/folder-report.schema.json` is generated from these types.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import inspector
 from inspector.replay.analysis.recoveries import recoveries_to_break_even
 from inspector.replay.figure import HowKnown, weakest
 from inspector.report.belief import BELIEF, uncertain_saving
-from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  the schema is made from it
+from inspector.report.cache_document import LifetimeFacts  # noqa: TC001  needed at run time for the schema
 from inspector.report.catalogue import (
     Count,
     FigureSet,
@@ -50,7 +50,7 @@ _COUNTED = ("calls", "results", "exact_text", "fault", "anchor", "citation", "re
 
 
 class FolderReport(Struct, frozen=True, kw_only=True):
-    """What many sessions cost, and what each plan would make of them."""
+    """Cost of many sessions, and of the same sessions under each plan."""
 
     schema: Annotated[Literal[2], about("Version of this contract.")]
     inspector: Annotated[str, about("Version of the program that wrote it.")]
@@ -92,7 +92,7 @@ class FolderPlan(Struct, frozen=True, kw_only=True):
 
 
 class Distribution(Struct, frozen=True, kw_only=True):
-    """How what sessions save is spread, in percent of each session's cost (of its prompts without a price)."""
+    """Distribution of the sessions' savings, in percent of each session's cost (of its prompts without a price)."""
 
     least: Annotated[float, figure("least", Unit.PERCENT, "", saves=True)]
     quarter: Annotated[
@@ -147,12 +147,12 @@ class UnreadSession(Struct, frozen=True, kw_only=True):
 
 
 def session_row(report: Report, whole: Replay, counted: Collection[int]) -> SessionRow:
-    """A session's line in the report on its folder.
+    """Build a session's row of the folder report.
 
     Args:
-        report: The report on it alone, of the calls that count with it.
-        whole: All of it with nothing cut, calls that count with another session included.
-        counted: The responses, as indices of messages, of the calls that count.
+        report: The session's own report, on the calls that are counted for it.
+        whole: The whole session with nothing cut, calls counted for other sessions included.
+        counted: The responses of the counted calls, as message indices.
     """
     misses, lifetime = session_misses(whole, counted)
     return SessionRow(
@@ -190,15 +190,15 @@ def folder_report(
     *,
     model_uncertainty: bool = False,
 ) -> FolderReport:
-    """Add sessions up.
+    """Sum up sessions.
 
     Args:
         path: The folder.
-        names: What the plans are called.
+        names: Names of the plans.
         rows: The sessions, each with as many plans.
-        unread: What could not be read.
-        notes: What to know beside that, each in a sentence.
-        model_uncertainty: Say what plans save if a model answers otherwise than it was recorded.
+        unread: Files that could not be read.
+        notes: Further notes, one sentence each.
+        model_uncertainty: Report the range of savings if the model answers differently from the recording.
     """
     rows = sorted(rows, key=lambda row: row.path)
     baseline = summed([row.baseline for row in rows])
@@ -221,7 +221,7 @@ def folder_report(
 
 
 def _beside(rows: Sequence[SessionRow]) -> list[SideCallFacts]:
-    """The requests of all sessions that are not a conversation's, by what they were for."""
+    """Sum the requests outside the conversations by purpose."""
     every = [each for row in rows for each in row.beside]
     found = []
     for purpose in dict.fromkeys(each.purpose for each in every):
@@ -263,7 +263,7 @@ def _folder_plan(
 
 
 def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLaterFacts | None:
-    """What a plan cut that sessions needed later, of all of them together, priced as far as they have prices."""
+    """Sum cut text that sessions needed later, priced where prices exist."""
     if not found:
         return None
     priced = [each for each in found if each.recoveries_usd is not None]
@@ -284,7 +284,7 @@ def _needed_later(found: Sequence[NeededLaterFacts], saved: Saving) -> NeededLat
 
 
 def _least_first(saved: Saving) -> tuple[float, int]:
-    """Dollars and then tokens, negative: what puts the sessions first that save most."""
+    """Return negative dollars and tokens, a sort key that puts the largest saving first."""
     return (-(saved.usd or 0.0), -(saved.tokens or 0))
 
 
@@ -296,7 +296,7 @@ def _distribution(percents: Sequence[float]) -> Distribution:
 
 
 def summed(sets: Sequence[FigureSet]) -> FigureSet:
-    """Totals of many sessions, each known as well as the least known of what it is made of."""
+    """Sum the totals of many sessions, each with the weakest certainty of its parts."""
     values: dict[str, Any] = {}
     known: dict[str, How] = {}
     for name, entry in quantities(FigureSet).items():

@@ -1,4 +1,4 @@
-"""What followed the compactions of a folder's sessions: of each session those that count with it, and all together."""
+"""Calls after compactions in a folder's sessions, without those counted for another session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Rereads = Annotated[
 
 
 class StretchFacts(Struct, frozen=True, kw_only=True):
-    """Calls after one another."""
+    """Consecutive calls."""
 
     actions: Actions
     tokens: Tokens
@@ -40,7 +40,7 @@ class StretchFacts(Struct, frozen=True, kw_only=True):
 
 
 class AftermathFacts(Struct, frozen=True, kw_only=True):
-    """What followed one compaction."""
+    """Calls around one compaction."""
 
     call: Annotated[Count, about("The first call after it, counted from 1.")]
     calls: Annotated[Count, figure("calls", Unit.CALLS, f"Calls {_UNTIL}, that one included.")]
@@ -52,7 +52,7 @@ class AftermathFacts(Struct, frozen=True, kw_only=True):
 
 
 class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
-    """What followed all compactions. One that several sessions hold counts once."""
+    """Calls around all compactions. One that appears in several sessions is counted once."""
 
     compactions: Annotated[Count, figure("compactions", Unit.COUNT, "Compactions that a call followed.")]
     compared: Annotated[
@@ -68,11 +68,11 @@ class FolderCompactionsFacts(Struct, frozen=True, kw_only=True):
 
 
 def session_aftermaths(whole: Replay, counted: Collection[int]) -> list[AftermathFacts]:
-    """What followed those compactions of a session that count with it.
+    """Return the calls around the compactions that are counted for a session.
 
     Args:
-        whole: All of it with nothing cut.
-        counted: The responses, as indices of messages, of the calls that count.
+        whole: The whole session with nothing cut.
+        counted: The responses of the counted calls, as message indices.
     """
     calls = whole.history.session.calls
     return [_facts(each) for each in compaction_aftermaths(whole) if calls[each.call].response in counted]
@@ -104,7 +104,7 @@ def _stretch(found: WorkStretch, tokens: HowKnown, cost: HowKnown) -> StretchFac
 
 
 def folder_compactions(sessions: Iterable[Sequence[AftermathFacts]]) -> FolderCompactionsFacts | None:
-    """All of them together; None where there is none."""
+    """Sum up the compactions of all sessions; None if there are none."""
     found = [each for session in sessions for each in session]
     if not found:
         return None
@@ -134,6 +134,6 @@ def _medians(found: Sequence[StretchFacts]) -> StretchFacts | None:
 
 
 def _hows(found: Sequence[StretchFacts]) -> dict[str, list[HowKnown]]:
-    """By figure, how each of some stretches knows it."""
+    """Collect the certainties of each figure."""
     names = dict.fromkeys(name for each in found for name in each.known)
     return {name: [HowKnown(each.known[name]) for each in found if name in each.known] for name in names}

@@ -1,4 +1,4 @@
-"""The cache misses of a folder's sessions: of each session those that count with it, and what all of them come to."""
+"""Cache misses of a folder's sessions, without those counted for another session, and their totals."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ MOST_DEAREST = 10
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 
 GAPS = ("under 5 minutes", "5 to 60 minutes", "over an hour")
-"""How long after the call before a miss came."""
+"""Time since the previous call of a miss."""
 
 NOT_KNOWN = "not known"
 
 
 class SessionMissFacts(Struct, frozen=True, kw_only=True):
-    """One call of a session that read less from the prompt cache than it could have."""
+    """A call of a session that read clearly less from the prompt cache than it could have."""
 
     call: Annotated[Count, about("Counted from 1.")]
     time: Annotated[str, about("When its response began, ISO 8601 in UTC; empty when unknown.")]
@@ -56,7 +56,7 @@ class SessionMissFacts(Struct, frozen=True, kw_only=True):
 
 
 class FolderMissesFacts(Struct, frozen=True, kw_only=True):
-    """The cache misses of all sessions. A call that several sessions hold counts once."""
+    """Cache misses of all sessions. A call that appears in several sessions is counted once."""
 
     calls: Annotated[
         Count, figure("cache misses", Unit.CALLS, "Calls that read less from the cache than they could have.")
@@ -79,7 +79,7 @@ class FolderMissesFacts(Struct, frozen=True, kw_only=True):
 
 
 class MissGroupFacts(Struct, frozen=True, kw_only=True):
-    """The cache misses that have something in common."""
+    """Cache misses with a common property."""
 
     name: Annotated[str, about("What they have in common.")]
     calls: Annotated[Count, figure("cache misses", Unit.CALLS, "How many.", short="misses")]
@@ -92,14 +92,14 @@ class MissGroupFacts(Struct, frozen=True, kw_only=True):
 
 
 class DearMissFacts(Struct, frozen=True, kw_only=True):
-    """Where a dear miss stands."""
+    """Location of an expensive miss."""
 
     session: Annotated[Count, about("Index among `sessions`.")]
     miss: Annotated[Count, about("Index among that session's `misses`.")]
 
 
 class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
-    """All sessions that were mostly cached for one lifetime, with everything cached for the other: a projection."""
+    """Projection: all sessions that mostly used one cache lifetime, with everything cached for the other."""
 
     seconds: Annotated[int, about("How long everything is kept: 300 or 3600.")]
     sessions: Annotated[Count, figure("sessions", Unit.COUNT, "How many.")]
@@ -114,13 +114,13 @@ class FolderLifetimeFacts(Struct, frozen=True, kw_only=True):
 
 
 def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[SessionMissFacts], LifetimeFacts | None]:
-    """A session's misses and the other lifetime's effect, of the calls that count with it.
+    """Return a session's misses and the effect of the other lifetime, for the calls that are counted for it.
 
-    Causes are looked for in the whole session: a call after a copied conversation is no first request.
+    Causes are determined in the whole session: a call after a copied conversation is not a first request.
 
     Args:
         baseline: The whole session with nothing cut.
-        counted: The responses, as indices of messages, of the calls that count.
+        counted: The responses of the counted calls, as message indices.
     """
     found, calls = cache_misses(baseline), baseline.history.session.calls
     counts = np.array([call.response in counted for call in calls], dtype=np.bool_)
@@ -149,12 +149,12 @@ def session_misses(baseline: Replay, counted: Collection[int]) -> tuple[list[Ses
 def folder_misses(
     misses: Sequence[Sequence[SessionMissFacts]], lifetimes: Iterable[LifetimeFacts | None], cost_usd: float | None
 ) -> FolderMissesFacts:
-    """Add up the misses of sessions.
+    """Sum up the misses of sessions.
 
     Args:
-        misses: Of every session.
-        lifetimes: What the other lifetime would have made of each.
-        cost_usd: What all sessions cost.
+        misses: Misses of every session.
+        lifetimes: Effect of the other lifetime on each.
+        cost_usd: Cost of all sessions.
     """
     every = [miss for mine in misses for miss in mine]
     found = [miss for miss in every if not miss.expected]
@@ -224,7 +224,7 @@ def _groups(found: Sequence[SessionMissFacts], name_of: Callable[[SessionMissFac
 def _sums(
     misses: Sequence[SessionMissFacts],
 ) -> tuple[int, int, float | None, float | None, dict[str, How]]:
-    """Calls, tokens, dollars of them and beyond reading, of those that have a price; how these are known."""
+    """Sum calls, tokens, dollars and extra dollars of those with a price; return their certainty too."""
     usd = _dollars(miss.usd for miss in misses)
     extra = _dollars(miss.extra_usd for miss in misses)
     values = {"tokens": len(misses), "usd": usd, "extra_usd": extra}

@@ -1,6 +1,6 @@
-"""A folder of sessions for people: totals, how savings are spread, and the sessions a plan helps most and least.
+"""Folder report for people: totals, distribution of savings, and the sessions a plan helps most and least.
 
-One content, which Markdown, HTML and the plain text of a terminal write.
+Markdown, HTML and terminal text are written from the same content.
 """
 
 from __future__ import annotations
@@ -46,27 +46,27 @@ MOST_AND_LEAST = 10
 ABOUT = "What these agent sessions cost, and what a plan would change. Every session was replayed by itself."
 
 TEXT_NAME_WIDTH = 26
-"""Cells of a session's name in text: what a plan does to each fits 80 columns with it."""
+"""Cells of a session's name in text, so that a plan's effect fits into 80 columns."""
 
 GROUP_COLUMNS = ("calls", "tokens", "extra_usd")
-"""What tables say of misses that have something in common: figures of `MissGroupFacts`."""
+"""Table columns of misses with a common property: figures of `MissGroupFacts`."""
 
 SESSION = "session"
-"""The title of a column of names of sessions."""
+"""Title of columns with session names."""
 
 MEDIANS = "medians"
 AFTERMATH = ("until the next edit or finished step", "after a compaction", "elsewhere")
 
 OF_PLANS = ("saved.usd", "saved.percent", "saved.tokens", "helped", "worse", "unchanged")
-"""What the totals say of a plan: paths in `FolderPlan`."""
+"""Rows of a plan in the totals: paths in `FolderPlan`."""
 
 
 NEEDED = ("calls", "repeats_anyway", "recoveries_usd", "saved_at_least_usd", "break_even_recoveries")
-"""And of what it cut that was needed later: figures of `NeededLaterFacts`."""
+"""Rows of cut text that was needed later: figures of `NeededLaterFacts`."""
 
 
 def folder_content(report: FolderReport) -> PageContent:
-    """The whole page."""
+    """Build the page."""
     figures = FigureCells(report)
     plans = [section for index in range(len(report.plans)) for section in _plan_sections(report, figures, index)]
     return PageContent(
@@ -121,7 +121,7 @@ def _lead(report: FolderReport, figures: FigureCells) -> tuple[Line, ...]:
 
 
 def _needed(plan: FolderPlan) -> tuple[Cell, ...]:
-    """What the plan cut that was needed later, and what that leaves of its saving, behind what it saves."""
+    """Return a plan's figures on text needed later, and its net saving."""
     found = plan.needed_later
     if found is None:
         return ()
@@ -145,7 +145,7 @@ def _tiles(report: FolderReport, figures: FigureCells) -> tuple[Tile, ...]:
 
 
 def _totals(report: FolderReport, figures: FigureCells) -> Section:
-    """The baseline and every plan in columns; one row a figure."""
+    """Build the totals: the baseline and every plan in columns, one row per figure."""
     plans = range(len(report.plans))
     places: list[tuple[Step, ...]] = [("baseline",), *(("plans", index, "figures") for index in plans)]
     rows = [
@@ -166,14 +166,14 @@ def _totals(report: FolderReport, figures: FigureCells) -> Section:
 
 
 def _total(report: FolderReport, figures: FigureCells, place: tuple[Step, ...], name: str) -> Cell:
-    """A total; what a plan costs so that with its saving it adds up to the cost without it."""
+    """Format a total; a plan's cost and its saving add up to the baseline cost as written."""
     if name != "cost_usd" or place == ("baseline",):
         return figures.cell(*place, name)
     return figures.cost_with_plan(report.baseline.cost_usd, *place, name)
 
 
 def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: str) -> Cell:
-    """What was needed of what a plan cut; recoveries so that with what they leave of its saving they add up to it."""
+    """Format a figure on text needed later; recoveries and net saving add up to the saving as written."""
     plan, steps = report.plans[index], ("plans", index, "needed_later", name)
     if plan.needed_later is None:
         return Cell("-")
@@ -181,7 +181,7 @@ def _needed_total(report: FolderReport, figures: FigureCells, index: int, name: 
 
 
 def _beside(report: FolderReport) -> list[Section]:
-    """Requests that are not a conversation's, by what they were for; none where there are none."""
+    """Build the section on requests outside the conversations, by purpose; empty if there are none."""
     if not report.beside:
         return []
     rows = tuple(
@@ -199,7 +199,7 @@ def _beside(report: FolderReport) -> list[Section]:
 
 
 def _misses(report: FolderReport, figures: FigureCells) -> list[Section]:
-    """Why prompt caches missed: by cause, by model, by the hour and the pause before, and the costliest."""
+    """Build the sections on cache misses: by cause, model, hour and preceding pause, and the costliest ones."""
     found = report.cache_misses
     if not found.causes:
         return []
@@ -260,7 +260,7 @@ def _dearest_misses(report: FolderReport, figures: FigureCells) -> Table:
 
 
 def _lifetime(each: FolderLifetimeFacts) -> str:
-    """What the other lifetime would have made of the sessions that had the one."""
+    """Describe the effect of the other lifetime on the sessions that used one."""
     who = f"With the {lifetime_label(each)}, {IN_TEXT.plural(each.sessions, 'session')}"
     if each.saved_usd is None:
         return f"{who} would have cost what no price tells."
@@ -271,7 +271,7 @@ def _lifetime(each: FolderLifetimeFacts) -> str:
 
 
 def _compactions(report: FolderReport, figures: FigureCells) -> list[Section]:
-    """What followed recorded compactions, beside windows of equal length elsewhere in the same sessions."""
+    """Build the section on calls after compactions, compared with equally long windows of the same sessions."""
     found, at = report.compactions, "compactions"
     if found is None:
         return []
@@ -354,7 +354,7 @@ def _listed(figures: FigureCells, report: FolderReport, index: int, order: list[
 
 
 def _name(report: FolderReport, path: str) -> Cell:
-    """A session's file within the folder."""
+    """Return a session's file relative to the folder."""
     return name_cell(path.removeprefix(report.path).lstrip("/") or path)
 
 
@@ -407,7 +407,7 @@ def _notes(report: FolderReport) -> list[Section]:
 
 
 def folder_text(report: FolderReport, width: int = WIDTH, *, color: bool = False) -> str:
-    """The same tables as the page's, in plain characters."""
+    """Format the tables of the page as plain text."""
     from rich.text import Text
 
     content = folder_content(report)

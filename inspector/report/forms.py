@@ -1,4 +1,4 @@
-"""The forms a report is written in, for whoever writes one: the command line, and the screen."""
+"""Output formats of reports, for the command line and the screen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMS = {
     "md": "Markdown for pull requests and wikis",
     "csv": "for sheets, a row a call or a block",
 }
-"""Names of forms and what they are for."""
+"""Formats with their purpose."""
 
 
 def written(
@@ -30,17 +30,17 @@ def written(
     rows: str = "calls",
     color: bool = False,
     answers_pointer: bool = True,
-    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  nobody looks
+    progress: Callable[[int, int], None] = lambda done, total: None,  # noqa: ARG005  no-op default
 ) -> str:
-    """The report on one session in a form. A page says itself where nothing could draw its charts.
+    """Write the report on one session in a format. A page notes if its charts could not be drawn.
 
     Args:
-        report: With its ledger where the form is csv; with it and the comparison, html has all its charts.
+        report: The report; csv needs its ledger, html needs ledger and comparison for all charts.
         form: A name of `FORMS`.
-        rows: What csv has a row for: `calls` or `blocks`.
-        color: Colour the plain text, for a terminal.
-        answers_pointer: Let the page's charts answer the pointer: most of its size.
-        progress: Told how many of a page's charts are drawn.
+        rows: Rows of csv: `calls` or `blocks`.
+        color: Color the plain text, for a terminal.
+        answers_pointer: Make the page's charts interactive, which is most of its size.
+        progress: Called with the number of drawn charts and their total.
     """
     match form:
         case "csv":
@@ -71,7 +71,7 @@ def written(
 
 
 def folder_written(report: FolderReport, form: str, *, color: bool = False, answers_pointer: bool = True) -> str:
-    """The report on a folder of sessions in a form; the arguments are those of `written`."""
+    """Write the report on a folder of sessions in a format; see `written` for the arguments."""
     from inspector.report import folder_page
 
     match form:
@@ -101,14 +101,14 @@ def folder_written(report: FolderReport, form: str, *, color: bool = False, answ
 def tune_written(
     report: TuneReport, form: str, *, color: bool = False, answers_pointer: bool = True, plan_file: str = ""
 ) -> str:
-    """What tuning found in a form.
+    """Write the tuning result in a format.
 
     Args:
-        report: What was found.
+        report: The result.
         form: One of `FORMS`.
-        color: Text is coloured.
-        answers_pointer: A page answers the pointer, by a script of its own.
-        plan_file: The file the plan is written to; empty where it is not.
+        color: Color the plain text.
+        answers_pointer: Make the page's charts interactive with a script.
+        plan_file: The file the plan is written to; empty if it is not.
     """
     from inspector.report import tuning_page
 
@@ -137,7 +137,7 @@ def tune_written(
 
 
 def before_after_written(report: BeforeAfterReport, form: str, *, color: bool = False) -> str:
-    """Two sets of sessions compared, in a form; the arguments are those of `written`."""
+    """Write the comparison of two sets of sessions in a format; see `written` for the arguments."""
     from inspector.report import before_after_page
 
     match form:

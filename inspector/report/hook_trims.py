@@ -1,4 +1,4 @@
-"""What the hook trimmed of a session in a live agent, from the hook's own store on this machine."""
+"""Results of a session that the hook trimmed in a live agent, from the hook's store on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ StoreStamp = tuple[tuple[int, int], ...]
 
 
 class KeptTrim(NamedTuple):
-    """A result that was trimmed, and whether all of it was kept for `inspector recall`."""
+    """A trimmed result, and whether its original is stored for `inspector recall`."""
 
     trim: Trim
     is_kept: bool
@@ -30,12 +30,12 @@ class KeptTrim(NamedTuple):
 
 @dataclass(frozen=True)
 class SessionTrims:
-    """What the hook trimmed of a session.
+    """Results of a session trimmed by the hook.
 
     Attributes:
-        by_call: By the tool call's id, the newest trim of its result.
-        count: How many results were trimmed.
-        saved: What that left out, in characters, as `inspector hook stats` adds it up.
+        by_call: Newest trim of each result, by tool call id.
+        count: Number of trimmed results.
+        saved: Characters left out, as in `inspector hook stats`.
     """
 
     by_call: Mapping[str, KeptTrim]
@@ -44,17 +44,17 @@ class SessionTrims:
 
     @property
     def in_words(self) -> str:
-        """How many results, and what it saved, in a line: `trimmed by the hook: 3 results, ~12,400 tokens saved`."""
+        """Summary in one line: `trimmed by the hook: 3 results, ~12,400 tokens saved`."""
         tokens = ON_SCREEN.whole(estimated_tokens(max(self.saved, 0)))
         return f"trimmed by the hook: {ON_SCREEN.plural(self.count, 'result')}, {ABOUT}{tokens} tokens saved"
 
 
 def store_stamp() -> StoreStamp | None:
-    """What is something else once the hook has trimmed more; None where it has trimmed nothing."""
+    """Return a stamp that changes when the hook trims another result; None if it has trimmed nothing."""
     folder, found = state_folder(), []
     for name in (f"{TRIMS}.1", TRIMS):
         try:
-            status = os.stat(f"{folder}/{name}")  # noqa: PTH116  the folder is a text everywhere
+            status = os.stat(f"{folder}/{name}")  # noqa: PTH116  the folder is a string everywhere
         except OSError:
             continue
         found.append((status.st_mtime_ns, status.st_size))
@@ -62,10 +62,9 @@ def store_stamp() -> StoreStamp | None:
 
 
 def session_trims(session: Session) -> SessionTrims | None:
-    """What the hook trimmed of a session; None for nothing. Reads all that is recorded of trims.
+    """Return the trims of a session, read from all recorded trims; None if there are none.
 
-    Of one that it goes on from, by a fork or a resume under an id of its own: what was trimmed of the calls that it
-    holds copies of.
+    A fork or resume with a new id also includes trims of the calls it copied from the earlier session.
     """
     folder = state_folder()
     before = {link.identifier for link in session.links if link.kind is LinkKind.CONTINUED}
@@ -80,7 +79,7 @@ def session_trims(session: Session) -> SessionTrims | None:
 
 
 def trim_in_words(kept: KeptTrim, recall: str) -> str:
-    """What became of a result: `trimmed by the hook: 12,400 → 2,000 tokens (est.), original: inspector recall ID`.
+    """Describe a trim: `trimmed by the hook: 12,400 → 2,000 tokens (est.), original: inspector recall ID`.
 
     Args:
         kept: The trim.

@@ -1,7 +1,7 @@
-"""JSON that is safe to print on a terminal, and the JSON Schema of reports.
+"""Terminal-safe JSON, and the JSON Schemas of reports.
 
-`python -m inspector.report.json_document` prints the schema of the report on a session; with `folder` behind it, that
-on a folder of sessions; with `tune`, that of what tuning found; with `before-after`, that of two sets of sessions.
+`python -m inspector.report.json_document` prints the schema of the session report. The argument `folder`, `tune` or
+`before-after` selects the schema of that report.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
 
-# JSON escapes C0 itself. These reach a terminal as they are: DEL and C1 (which some take for escape sequences), the
-# controls that reorder text or are not seen, line separators, and halves of surrogate pairs, which nothing can encode.
+# JSON escapes C0. These would reach a terminal unescaped: DEL and C1 (which some terminals treat as escape sequences),
+# bidirectional and invisible control characters, line separators, and lone surrogates, which cannot be encoded.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
 def to_json(value: Any, *, ascii_only: bool = False) -> str:
-    """`value` as indented JSON with a line end, every character that could disturb a terminal escaped.
+    """Format `value` as indented JSON with a trailing newline, and escape characters that could disturb a terminal.
 
     Args:
         value: Dictionaries, lists, strings, numbers, booleans, None.
@@ -32,7 +32,7 @@ def to_json(value: Any, *, ascii_only: bool = False) -> str:
 
 
 def document_json(document: Struct, *, ascii_only: bool = False) -> str:
-    """A report, on one session or many, as `to_json` writes it."""
+    """Write a report, on one session or many, with `to_json`."""
     import msgspec
 
     return to_json(msgspec.to_builtins(document), ascii_only=ascii_only)
@@ -42,7 +42,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_text(of: type[Struct]) -> str:
-    """The JSON Schema of a report's type as indented JSON, with a line end."""
+    """Return the JSON Schema of a report type as indented JSON with a trailing newline."""
     import msgspec
 
     from inspector.report.document import SCHEMA_VERSION

@@ -1,4 +1,4 @@
-"""Lines and tables of plain text, through Rich, with every piece of foreign text made safe and never read as markup."""
+"""Lines and tables of plain text through Rich; foreign text is sanitized and never parsed as markup."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 WIDTH = 80
-"""Columns every report fits, whatever the terminal: it is mailed and pasted."""
+"""Columns of every report, regardless of the terminal, because reports are mailed and pasted."""
 
 _WIDEST = 1000
-"""Columns there are for a table of figures whose numbers need more than the page has: better wide than cut."""
+"""Columns of a table of figures that does not fit into the page: better wide than cut."""
 
 LONGEST = 4000
-"""Characters of one foreign text that are shown."""
+"""Maximum characters shown of one foreign text."""
 
 HEADING = "bold"
 LABEL = "dim"
@@ -33,11 +33,11 @@ LOSS = "red"
 LEFT = "<"
 RIGHT = ">"
 WRAPPED = "~"
-"""How a column of a table is set: at the left, at the right, at the left and wrapped where it does not fit."""
+"""Column styles of a table: left, right, and left with wrapping."""
 
 
 class Page:
-    """A page being written from top to bottom."""
+    """A page written from top to bottom."""
 
     def __init__(self, width: int = WIDTH, *, color: bool = False) -> None:
         self._width = width
@@ -55,11 +55,11 @@ class Page:
         )
 
     def text(self) -> str:
-        """What was written, each line without blanks at its end."""
+        """Return the written text without trailing spaces."""
         return "".join(f"{line.rstrip()}\n" for line in self._file.getvalue().split("\n")[:-1])
 
     def line(self, text: str = "", style: str = "", indent: int = 0) -> None:
-        """One paragraph, wrapped at the page's width; an empty line where there is no text."""
+        """Write one paragraph, wrapped at the page's width; an empty line without text."""
         if not text:
             self._console.print()
             return
@@ -67,7 +67,7 @@ class Page:
         self._console.print(paragraph, width=self._width)
 
     def pairs(self, rows: Iterable[tuple[str, str]], indent: int = 2) -> None:
-        """Labels and what they say, the latter wrapped in a column of its own."""
+        """Write labels with values, which are wrapped in their own column."""
         self.table(None, [(Text(label, LABEL), value) for label, value in rows], LEFT + WRAPPED, indent=indent)
 
     def table(
@@ -78,14 +78,14 @@ class Page:
         indent: int = 2,
         gap: int = 2,
     ) -> None:
-        """A table without rules.
+        """Write a table without rules.
 
         Args:
             head: Titles of the columns, or None.
-            rows: Cells; a `Text` brings its own style and must be safe already.
-            columns: One letter a column: `LEFT`, `RIGHT` or `WRAPPED`.
-            indent: Blanks before the first column.
-            gap: Blanks between columns; one fewer where the rows are wider than the page.
+            rows: Cells; a `Text` has its own style and must be sanitized already.
+            columns: One letter per column: `LEFT`, `RIGHT` or `WRAPPED`.
+            indent: Spaces before the first column.
+            gap: Spaces between columns; one fewer if the rows are wider than the page.
         """
         table = Table(
             box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=head is not None, header_style=LABEL
@@ -106,17 +106,17 @@ class Page:
 
 
 def plain(text: str) -> str:
-    """Foreign text as it may be shown in a report: safe, on one line, never more than a few lines long when wrapped."""
+    """Sanitize foreign text for a report: one line, with a limited length."""
     return one_line(text, LONGEST)
 
 
 def capitalized(text: str) -> str:
-    """A text whose first letter is a capital, as a sentence begins; the rest stays as it is."""
+    """Capitalize the first letter and leave the rest unchanged."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def broken_after_commas(text: str, width: int) -> list[str]:
-    """A text without blanks in lines of at most `width` characters where its commas allow it."""
+    """Break a text without spaces after commas into lines of at most `width` characters, if possible."""
     lines = [""]
     for part in re.findall("[^,]*,|[^,]+$", text):
         if lines[-1] and len(lines[-1]) + len(part) > width:

@@ -1,4 +1,4 @@
-"""A row for every call and every block, from the replays of a session."""
+"""Rows for every call and every block, from the replays of a session."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 def ledger_facts(
     baseline: Replay, planned: Sequence[Replay], misses: CacheMisses, uses: ReuseEvidence | None
 ) -> Ledger:
-    """Every call and every block of a session, without a plan and under each.
+    """Build the ledger: every call and every block, without a plan and under each.
 
     Args:
         baseline: The session replayed with an empty plan.
         planned: The session replayed under every plan.
-        misses: The cache misses of the baseline.
-        uses: What the session used again of earlier results; None without a plan.
+        misses: Cache misses of the baseline.
+        uses: Later uses of earlier results in the session; None without a plan.
     """
     return Ledger(
         window=baseline.inputs.window.size,
@@ -88,12 +88,12 @@ def _calls(
 
 
 def utc_time(seconds: float | None) -> str:
-    """A time as ISO 8601 in UTC; empty where there is none, or none a calendar has."""
+    """Format a time as ISO 8601 in UTC; empty if it is missing or out of range."""
     if seconds is None:
         return ""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    except (OverflowError, ValueError, OSError):  # a file may say anything
+    except (OverflowError, ValueError, OSError):  # a file may contain any number
         return ""
 
 
@@ -162,7 +162,7 @@ def _baseline(replay: Replay, misses: CacheMisses) -> list[BaselineCall]:
 
 
 def call_dollars(replay: Replay) -> dict[str, NDArray[np.float64]]:
-    """Per call, dollars of each kind of token by its name in `CostParts`; NaN without a price."""
+    """Return the dollars per call of each kind of token by its name in `CostParts`; NaN without a price."""
     ledger = replay.ledger
     rates = replay.inputs.rates.of_prompts(ledger.prompt_tokens)
     written = (
@@ -249,7 +249,7 @@ def _strategy(replay: Replay, entry: int | None) -> str:
 
 
 def _dollars(value: float) -> float | None:
-    """As many digits as the totals have; None without a price."""
-    if math.isnan(value):  # there is no price
+    """Round to the digits of the totals; None without a price."""
+    if math.isnan(value):  # no price
         return None
-    return round(value, DOLLAR_DIGITS) + 0.0  # nothing has no sign
+    return round(value, DOLLAR_DIGITS) + 0.0  # avoid negative zero

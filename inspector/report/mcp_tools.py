@@ -1,8 +1,8 @@
-"""What an agent can ask of its own session: what was cut, what files held, what it changed, what fills its context.
+"""MCP tools for an agent's own session: cut results, file states, changes, and the content of its context.
 
-Every answer is a dictionary of plain values, bounded and in pages. Texts are read from the sessions' own files; secrets
-in them are masked unless that was turned off. Nothing is written but the index of `inspector.recall`, and that only
-where words are looked for.
+Every answer is a dictionary of plain values, with limits and paging. Texts are read from the sessions' own files, and
+secrets in them are masked unless that is disabled. Nothing is written except the index of `inspector.recall`, and only
+by a text search.
 """
 
 from __future__ import annotations
@@ -34,46 +34,46 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 PAGE_CHARACTERS = 8_000
-"""Of a text in one answer."""
+"""Maximum characters of text in one answer."""
 MOST_ENTRIES = 50
-"""Of a list in one answer."""
+"""Maximum list entries in one answer."""
 USUAL_ENTRIES = 10
 EXCERPT_CHARACTERS = 160
 MARGIN_CHARACTERS = 8_000
-"""Around a page that are looked at for secrets, so that none is halved by its edge."""
+"""Characters around a page that are also searched for secrets, so that page edges do not split one."""
 LONGEST_ARGUMENT = 1_000
 MOST_OF_FOLDER = 24
-"""The newest sessions of this machine that are opened to find those of a folder."""
+"""Newest sessions of this machine that are opened to find those of a folder."""
 HEAVIEST = 10
-"""Tool results that a report on the context names."""
+"""Tool results listed in a context report."""
 
 NO_INDEX = "INSPECTOR_NO_INDEX"
 
 
 class MemoryQueryError(InspectorError):
-    """A question cannot be answered; the message says why and what can be asked."""
+    """A query that cannot be answered; the message explains the reason and the alternatives."""
 
     advice = "ask again with other arguments"
 
 
 class SessionMemory:
-    """Answers questions about some sessions, which may grow meanwhile.
+    """Queries on sessions, which may grow meanwhile.
 
     Attributes:
-        paths: Sessions and folders of them; where none are named, the sessions of `folder`.
-        folder: The folder the agent works in.
+        paths: Sessions and folders of sessions; if empty, the sessions of `folder`.
+        folder: The agent's working folder.
     """
 
     def __init__(self, paths: Sequence[Path], folder: Path, *, allow_secrets: bool = False) -> None:
-        """Begin; nothing is read yet.
+        """Create the query object; nothing is read yet.
 
         Args:
-            paths: Sessions and folders of them that may be asked about; those of `folder` where none are given.
-            folder: The folder the agent works in.
+            paths: Sessions and folders of sessions to answer queries on; empty for those of `folder`.
+            folder: The agent's working folder.
             allow_secrets: Leave secrets in the answers.
 
         Raises:
-            DetectorMissingError: What finds secrets is not installed.
+            DetectorMissingError: The secret detector is not installed.
         """
         self.paths = tuple(paths)
         self.folder = folder
@@ -89,18 +89,18 @@ class SessionMemory:
         limit: int = USUAL_ENTRIES,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """Tool results: one whole by its id, those that hold words, or a list of them, the newest first.
+        """Return tool results: a single one by its id, those that contain words, or a list, newest first.
 
         Args:
-            session_id: A part of a session's id; the newest session where not given.
-            execution_id: A tool call's id, its beginning, a notice, or `SESSION:MESSAGE`.
-            tool: Results of this tool alone.
-            text: Words to look for; with `execution_id`, lines of that result that hold them.
-            limit: Most entries of a list, 1 to `MOST_ENTRIES`.
-            offset: Where the page begins: a character of a text, an entry of a list.
+            session_id: A part of a session's id; defaults to the newest session.
+            execution_id: A tool call's id, a prefix of it, a notice, or `SESSION:MESSAGE`.
+            tool: Only results of this tool.
+            text: Words to search for; with `execution_id`, lines of that result that contain them.
+            limit: Maximum list entries, 1 to `MOST_ENTRIES`.
+            offset: Start of the page: a character of a text, an entry of a list.
 
         Raises:
-            InspectorError: There is no such thing, or an argument is out of its range.
+            InspectorError: Nothing matches, or an argument is out of range.
         """
         _check(session_id=session_id, execution_id=execution_id, tool=tool, text=text)
         _check_page(limit, offset)
@@ -126,18 +126,18 @@ class SessionMemory:
         session_id: str | None = None,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """A file as the agent knew it, at the end or at a turn, a call or a time; gaps are said as gaps.
+        """Return a file as the agent knew it, at the end or at a turn, call or time; gaps are marked.
 
         Args:
-            path: The file, or the end of its path; only what the session recorded of it is told.
+            path: The file, or the end of its path; only recorded content is returned.
             turn: A message, counted from 1.
-            call: A call, counted from 1: what was in its prompt.
+            call: A call, counted from 1: the state in its prompt.
             time: As `2026-11-23T14:05`.
-            session_id: A part of a session's id; the newest session where not given.
-            offset: The character of the text at which the page begins.
+            session_id: A part of a session's id; defaults to the newest session.
+            offset: First character of the page.
 
         Raises:
-            InspectorError: There is no such file, moment or session.
+            InspectorError: The file, moment or session does not exist.
         """
         _check(path=path, time=time, session_id=session_id)
         _check_page(1, offset)
@@ -163,16 +163,16 @@ class SessionMemory:
         limit: int = USUAL_ENTRIES,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """What was changed in files and what for, the newest change first.
+        """Return changes to files with their purpose, newest first.
 
         Args:
-            path: One file, or the end of its path; all of them where not given.
-            session_id: A part of a session's id; the newest session where not given.
-            limit: Most changes, 1 to `MOST_ENTRIES`.
-            offset: How many of the newest changes are passed over.
+            path: One file, or the end of its path; defaults to all files.
+            session_id: A part of a session's id; defaults to the newest session.
+            limit: Maximum changes, 1 to `MOST_ENTRIES`.
+            offset: Number of newest changes to skip.
 
         Raises:
-            InspectorError: There is no such file or session.
+            InspectorError: The file or session does not exist.
         """
         _check(path=path, session_id=session_id)
         _check_page(limit, offset)
@@ -183,13 +183,13 @@ class SessionMemory:
         return self._page("changes", entries, len(changes), offset, {"session_id": history.session.identifier})
 
     def context_report(self, session_id: str | None = None) -> dict[str, Any]:
-        """What the next call's prompt holds, by kind and tool, and which results something later stands for.
+        """Return the content of the next call's prompt by kind and tool, and results superseded by a later one.
 
         Args:
-            session_id: A part of a session's id; the newest session where not given.
+            session_id: A part of a session's id; defaults to the newest session.
 
         Raises:
-            InspectorError: There is no such session, or it has no call.
+            InspectorError: The session does not exist, or has no call.
         """
         _check(session_id=session_id)
         session = self._session(session_id)
@@ -206,7 +206,7 @@ class SessionMemory:
         from inspector.tokens.counter import load_counter
         from inspector.tokens.token_table import count_session
 
-        # No file can be made below this one: a server writes nothing, counts neither.
+        # A path that cannot exist: the server must not write anything, including the count cache.
         *_, table = count_session(session, load_counter(), cache=CountCache(Path(os.devnull)))
         history = History.of(session)
         replay = replayed(ReplayInputs.of(history, table, lender=lender_of(history, table)), Plan())
@@ -256,7 +256,7 @@ class SessionMemory:
         place = _only(search, execution_id)
         whole = _whole_text(place)
         if text:
-            wanted, whole = text.lower(), self._clean(whole)  # lines by themselves may not show that they are secret
+            wanted, whole = text.lower(), self._clean(whole)  # single lines may not reveal that they are secret
             lines = (f"{number}:{line}" for number, line in enumerate(whole.split("\n"), 1) if wanted in line.lower())
             whole = "\n".join(lines)
             if not whole:
@@ -300,7 +300,7 @@ class SessionMemory:
         return {**more, name: entries, "total": total, "next_offset": end if end < total and entries else None}
 
     def _text_page(self, text: str, offset: int) -> dict[str, Any]:
-        """A part of a text, secrets masked wherever the part begins and ends."""
+        """Return a page of a text; secrets across its edges are masked too."""
         if offset and offset >= len(text):
             raise MemoryQueryError(f"the text has {len(text):,} characters: an offset has to be less")
         end = min(len(text), offset + PAGE_CHARACTERS)
@@ -312,7 +312,7 @@ class SessionMemory:
         }
 
     def _part(self, text: str, begin: int, end: int) -> str:
-        """What stands between two places of a text, secrets masked, those too that reach over its edges."""
+        """Return a part of a text; secrets across its edges are masked too."""
         if self._redactor is None:
             return text[begin:end]
         end = min(end, len(text))
@@ -329,7 +329,7 @@ class SessionMemory:
         return self._part(text, 0, len(text))
 
     def _excerpt(self, place: RecalledText, excerpt: str) -> str:
-        """An excerpt of a text, secrets masked that it cuts through."""
+        """Return an excerpt of a text; secrets cut by its edges are masked too."""
         text = place.session.text(place.session.all_blocks[place.block])
         words = excerpt.strip("…")
         at = text.find(words)
@@ -341,15 +341,15 @@ class SessionMemory:
         return file_history(self._session(session_id))
 
     def _session(self, session_id: str | None) -> Session:
-        """The session that is meant: the newest where none is named."""
+        """Return the selected session, or the newest one without an id."""
         headers = self._headers(session_id)
         return self._open(next((header for header in headers if header.parent is None), headers[0]))
 
     def _headers(self, session_id: str | None) -> list[Header]:
-        """The sessions that may be asked about, the newest first; with an id, the one of that id.
+        """Return the sessions to query, newest first; with an id, only that one.
 
         Raises:
-            MemoryQueryError: There is none, or several have the id.
+            MemoryQueryError: No session has the id, or several do.
         """
         headers = sessions_at(self.paths) if self.paths else self._of_folder()
         if not headers:
@@ -370,7 +370,7 @@ class SessionMemory:
         raise MemoryQueryError(f"{session_id} {what}: {known}")
 
     def _of_folder(self) -> list[Header]:
-        """The sessions whose agent worked in the folder, among the newest of this machine."""
+        """Return sessions of the agent's working folder, among the newest of this machine."""
         found = []
         for header in sessions_at(())[:MOST_OF_FOLDER]:
             if header.parent is not None:
@@ -395,7 +395,7 @@ class SessionMemory:
 
 
 def _whole_text(place: RecalledText) -> str:
-    """A text as `inspector recall` has it: as it was before the hook trimmed it, or the agent itself."""
+    """Return a text as `inspector recall` does: from before the hook or the agent itself trimmed it."""
     block = place.session.all_blocks[place.block]
     if block.kind is BlockKind.TOOL_RESULT:
         original = original_of(block.tool_call_id, place.session.identifier)
@@ -407,10 +407,10 @@ def _whole_text(place: RecalledText) -> str:
 
 
 def _only(search: RecallSearch, asked: str) -> RecalledText:
-    """The one text that was asked for.
+    """Return the single match.
 
     Raises:
-        MemoryQueryError: None was found, or several.
+        MemoryQueryError: There is no match, or there are several.
     """
     if search.is_clear:
         return search.found[0]

@@ -1,4 +1,4 @@
-"""What is projected, in words: rounded to what its spread allows, the same on the screen, in texts and on pages."""
+"""Projected savings in words, rounded to their spread; shared by screen, texts and pages."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from inspector.report.numbers import NumberFormat
 
 FINER_BELOW = 5
-"""A spread that begins with a lower digit than this is shown with a digit more: 4,900 in hundreds, 600 in hundreds."""
+"""A spread with a lower leading digit gets one more digit: 4,900 rounds to hundreds, and so does 600."""
 
 
 def monthly_range(low: float, high: float, numbers: NumberFormat) -> str:
-    """The dollars a month a saving may come to, rounded to their spread: `$1,400 to $3,300`.
+    """Format a range of monthly savings, rounded to its spread: `$1,400 to $3,300`.
 
     Args:
-        low: Its lower end; negative where the plan costs more.
-        high: Its upper end.
-        numbers: How numbers are written.
+        low: Lower end; negative if the plan costs more.
+        high: Upper end.
+        numbers: Number format.
     """
     return between(Band(low, low, high), numbers)
 
 
 def about(band: Band | BandFacts, numbers: NumberFormat) -> str:
-    """The dollars in the middle, no more exactly than their spread allows: `$1,400`."""
+    """Format the middle of a band, rounded to its spread: `$1,400`."""
     return rounded_to(band.middle, band, numbers)
 
 
 def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
-    """From where to where they may be: `$1,000 to $1,600`; one amount where both are the same."""
+    """Format the ends of a band: `$1,000 to $1,600`; a single amount if both are equal."""
     least, most = rounded_to(band.low, band, numbers, math.floor), rounded_to(band.high, band, numbers, math.ceil)
     return least if least == most else f"{least} to {most}"
 
@@ -44,13 +44,13 @@ def between(band: Band | BandFacts, numbers: NumberFormat) -> str:
 def rounded_to(
     value: float, band: Band | BandFacts, numbers: NumberFormat, towards: Callable[[float], float] = round
 ) -> str:
-    """Dollars no more exactly than a spread allows.
+    """Format dollars, rounded to the precision of a spread.
 
     Args:
         value: Dollars.
-        band: How far they may be off.
-        numbers: How numbers are written.
-        towards: Where to a number of steps is rounded: a range never promises more at its ends than was found.
+        band: Their spread.
+        numbers: Number format.
+        towards: Rounding function for steps: the ends of a range are never rounded to the optimistic side.
     """
     spread = band.high - band.low
     if not math.isfinite(spread) or spread <= 0:
@@ -62,12 +62,12 @@ def rounded_to(
 
 
 def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:
-    """The dollars a day a saving comes to: `saves about $45 a day`, `costs about $45 more a day`.
+    """Describe the saving per day: `saves about $45 a day`, `costs about $45 more a day`.
 
     Args:
         day: The saving.
-        numbers: How numbers are written.
-        is_most: What gets needed text back is not taken off yet: `saves up to $45 a day`.
+        numbers: Number format.
+        is_most: Recoveries are not subtracted yet: `saves up to $45 a day`.
     """
     dollars = about(_positive(day), numbers)
     if day.middle < 0:
@@ -76,12 +76,12 @@ def daily_saving(day: Band, numbers: NumberFormat, *, is_most: bool = False) -> 
 
 
 def monthly_saving(month: Band, numbers: NumberFormat, *, is_most: bool = False) -> str:
-    """The same a month, and from where to where it may be: `about $1,400 a month, $1,000 to $1,600`."""
+    """Describe the saving per month with its range: `about $1,400 a month, $1,000 to $1,600`."""
     more = " more" if month.middle < 0 else ""
     shown = _positive(month)
     spread = between(shown, numbers)
     if month.middle < 0 < month.high:
-        # An amount below zero of what is called a loss would have to be thought about.
+        # A negative amount of extra cost would be hard to read.
         worst, best = (rounded_to(end, shown, numbers, math.ceil) for end in (-month.low, month.high))
         spread = f"{worst} more to {best} less"
     middle = about(shown, numbers)
@@ -94,24 +94,24 @@ def _nearness(*, is_most: bool) -> str:
 
 
 def at_best(month: Band, numbers: NumberFormat) -> str:
-    """The best end of that range, as it is written there: `$1,600`, or `$140 more` of what costs more even then."""
+    """Format the best end of the range as in the text: `$1,600`, or `$140 more` if it is still an extra cost."""
     if month.high < 0:
         return f"{rounded_to(-month.high, month, numbers, math.floor)} more"
     return rounded_to(month.high, month, numbers, math.ceil) + (" less" if month.middle < 0 else "")
 
 
 def _positive(band: Band) -> Band:
-    """A loss as what it costs more."""
+    """Return a loss as an extra cost, a saving unchanged."""
     return band if band.middle >= 0 else as_loss(band)
 
 
 def as_loss(band: Band) -> Band:
-    """A saving as what it costs more."""
+    """Negate a saving to an extra cost."""
     return Band(-band.high, -band.middle, -band.low)
 
 
 def bands_of(found: ProjectionFacts) -> tuple[Band, Band]:
-    """A projected saving a day and a month."""
+    """Return a projected saving per day and per month."""
     month = Band(found.usd_per_month_low, found.usd_per_month, found.usd_per_month_high)
     if not found.days_per_month:
         return Band(found.usd_per_day, found.usd_per_day, found.usd_per_day), month
@@ -120,12 +120,12 @@ def bands_of(found: ProjectionFacts) -> tuple[Band, Band]:
 
 
 def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") -> tuple[str, str]:
-    """A line of a report on a saving over many runs: its label and what it says.
+    """Return label and text of a report line on a saving over many runs.
 
     Args:
         found: The projection.
-        numbers: How numbers are written.
-        name: The plan, where the line does not stand under its name.
+        numbers: Number format.
+        name: The plan, if the line is not below its name.
     """
     day, month = bands_of(found)
     said = f"{daily_saving(day, numbers)}, {monthly_saving(month, numbers)}"
@@ -133,12 +133,11 @@ def saving_row(found: ProjectionFacts, numbers: NumberFormat, name: str = "") ->
 
 
 def runs_of(found: ProjectionFacts) -> RunsPerDay:
-    """How many runs a day a projection is about."""
     return RunsPerDay(found.runs_per_day, found.runs_are_assumed)
 
 
 def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
-    """An explained figure as people read it: marked, and a projection over many runs with its range."""
+    """Format an explained figure with its mark, and a projection over many runs with its range."""
     band = explanation.band
     if band is not None:
         return f"about {about(band, numbers)}, {between(band, numbers)}"
@@ -147,5 +146,5 @@ def explained_value(explanation: Explanation, numbers: NumberFormat) -> str:
 
 
 def runs_a_day(runs: RunsPerDay) -> str:
-    """How many runs, and where that number comes from: `1 run a day, assumed`."""
+    """Describe the number of runs and its origin: `1 run a day, assumed`."""
     return f"{runs.number:,.6g} {'run' if runs.number == 1 else 'runs'} a day, {runs.origin}"

@@ -1,4 +1,4 @@
-"""What a report is to hold beside the totals."""
+"""Optional contents of a report."""
 
 from __future__ import annotations
 
@@ -9,25 +9,24 @@ from inspector.replay.projection_terms import DAYS_PER_MONTH, RunsPerDay
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report is to hold beside the totals.
+    """Optional contents of a report.
 
     Attributes:
-        runs_per_day: Project savings to so many runs like this session a day; None not to.
-        next_calls: Project the session to so many calls more; None not to.
-        explain: Say how every figure is calculated.
-        details: Say what the cost is made of, what the prompt cache missed, what fills the prompts and what would have
-            become of compactions.
-        ledger: Hold a row for every call and every block.
-        comparison: Replay every strategy alone, too.
-        texts: Hold what the session says, secrets masked: its title, and how the heaviest results begin.
-        days_per_month: On how many days of a month there are such runs.
+        runs_per_day: Project savings to this number of runs per day; None for no projection.
+        next_calls: Project the session to this number of further calls; None for no projection.
+        explain: Explain how every figure is calculated.
+        details: Include cost components, cache misses, prompt content and the effect on compactions.
+        ledger: Include a row for every call and every block.
+        comparison: Also replay every strategy alone.
+        texts: Include session texts with secrets masked: the title, and the start of the heaviest results.
+        days_per_month: Days per month with such runs.
         best_plan: Try every plan for the one that saves most, as the screen does.
-        switch_to: Models to say of what the main conversation would have cost with them.
-        switch_at: From which of its calls on, from 0.
-        model_uncertainty: Say what plans save if a model answers otherwise than it was recorded, and widen the bands of
-            projected savings by that.
-        cache_marks: Say what cache control marks would hold, by every rule. Only JSON has it.
-        suggests: The plans were not chosen by anybody: what the session cost comes before them.
+        switch_to: Models to project the main conversation's cost with.
+        switch_at: First call on the other model, from 0.
+        model_uncertainty: Report savings if the model answers differently from the recording, and widen the bands of
+            projected savings accordingly.
+        cache_marks: Project cache use under the breakpoints of every rule. JSON only.
+        suggests: The plans were not chosen by the user, so the session's cost comes first.
     """
 
     runs_per_day: RunsPerDay | None = None

@@ -1,1 +1,1 @@
-"""The pictures of a report, described in Vega-Lite and drawn by vl-convert, which carries Vega and needs no network."""
+"""Charts of reports, described in Vega-Lite and drawn by vl-convert, which bundles Vega and needs no network."""

@@ -1,7 +1,7 @@
-"""Charts drawn: as SVG, and as the script a page draws them with again where a reader's pointer asks for more.
+"""Draw charts as SVG, and build the script that redraws them interactively in a page.
 
-vl-convert is an optional part of the installation. It carries Vega, Vega-Lite and Vega-Embed and fetches nothing. Where
-it is not there, charts are drawn plainly, see `plain_drawing`.
+vl-convert is an optional dependency. It bundles Vega, Vega-Lite and Vega-Embed and fetches nothing. Without it, charts
+are drawn by `plain_drawing`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ ANY_FIXED_WIDTH = "font-family: monospace, monospace;"
 FIXED_WIDTH = (
     "font-family: 'DejaVu Sans Mono', 'Noto Sans Mono', Menlo, Consolas, 'Cascadia Mono', 'Liberation Mono', monospace;"
 )
-"""Named fonts that have the bars and marks of the screen: what `monospace` stands for often has not."""
+"""Named fonts with the glyphs of the screen's bars and marks, which the system's `monospace` often lacks."""
 
 
 ADDRESS_SPACE_NEEDED = 128 << 30
-"""Bytes a process must be allowed: V8, which draws, reserves 64 GiB at first and ends the process where it may not."""
+"""Required address space in bytes: V8 reserves 64 GiB at first and kills the process if it cannot."""
 
 
 class ChartsMissingError(InspectorError):
@@ -34,13 +34,13 @@ class ChartsMissingError(InspectorError):
 
 
 class AddressSpaceError(ChartsMissingError):
-    """What draws charts would end the whole program, as its engine does where it may not reserve what it wants."""
+    """Too little address space to draw: the engine would kill the whole process."""
 
     advice = "raise the limit: ulimit -v unlimited"
 
 
 def load_drawing() -> ModuleType:
-    """The library that draws.
+    """Import the drawing library.
 
     Raises:
         ChartsMissingError: It is not installed, or has too little address space.
@@ -59,7 +59,7 @@ def load_drawing() -> ModuleType:
 
 
 def can_draw() -> bool:
-    """Whether the library that draws charts can do so here."""
+    """Return True if the chart library is usable here."""
     try:
         load_drawing()
     except ChartsMissingError:
@@ -68,33 +68,33 @@ def can_draw() -> bool:
 
 
 def svg(specification: dict[str, Any]) -> str:
-    """A chart as an SVG picture: by the library, or plainly where it cannot draw here."""
+    """Draw a chart as SVG, by the library or else by `plain_drawing`."""
     if not can_draw():
         from inspector.report.charts.plain_drawing import plain_svg
 
         return plain_svg(specification)
-    # No data may come from anywhere but the specification itself.
+    # Data may only come from the specification.
     drawn: str = load_drawing().vegalite_to_svg(specification, allowed_base_urls=[])
     return drawn
 
 
 def png(picture: str, scale: float) -> bytes:
-    """An SVG picture as a PNG.
+    """Convert an SVG picture to PNG.
 
     Args:
         picture: The SVG.
-        scale: Pixels for one of its own.
+        scale: Pixels per pixel of the SVG.
 
     Raises:
-        ChartsMissingError: Nothing can draw it here.
+        ChartsMissingError: The library is not usable here.
     """
     drawn: bytes = load_drawing().svg_to_png(picture.replace(ANY_FIXED_WIDTH, FIXED_WIDTH), scale=scale)
     return drawn
 
 
 def still(specification: dict[str, Any]) -> dict[str, Any]:
-    """A chart without the layers that only answer the pointer."""
-    # Readers' fonts may be wider than the one the drawing was measured with.
+    """Remove a chart's hover layers."""
+    # Readers' fonts may be wider than the one used for measuring.
     roomy = {**specification, "padding": {"left": 18, "right": 18, "top": 5, "bottom": 5}}
     layers = specification.get("layer")
     return roomy if layers is None else {**roomy, "layer": [layer for layer in layers if "params" not in layer]}
@@ -102,11 +102,14 @@ def still(specification: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def script(own: str) -> str:
-    """A script that holds the drawing library and, behind it, `own`, which finds it as `vegaEmbed`.
+    """Bundle the drawing library with a script.
+
+    Args:
+        own: A script that finds the library as `vegaEmbed`.
 
     Raises:
-        ChartsMissingError: Nothing can draw here.
+        ChartsMissingError: The library is not usable here.
     """
     bundle: str = load_drawing().javascript_bundle(own)
-    # Within a page, these would end the script or open a comment, wherever they stand.
+    # In a page, these would end the script or open a comment anywhere.
     return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

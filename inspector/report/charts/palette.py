@@ -1,4 +1,4 @@
-"""Colours and type of the charts."""
+"""Colors and type of the charts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 SERIES = 6
-"""Lines that are told apart by colour and dash; further ones begin again."""
+"""Number of lines distinguished by color and dash; further ones start over."""
 
 DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (5, 5), (12, 3))
-"""A line is known by its dash where colours cannot be told apart, or are not printed."""
+"""Dashes identify lines where colors look alike or are not printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours by what they are for, in any form CSS knows.
+    """Colors by purpose, in any CSS form.
 
     Attributes:
         ink: Axis titles and labels.
         rule: Grid lines.
-        recorded: What was recorded, without a plan.
+        recorded: Recorded figures, without a plan.
         plans: Plans in order.
-        loss: Bars of what costs more.
-        paper: Behind the chart; None for nothing.
+        loss: Bars of an extra cost.
+        paper: Background; None for transparent.
     """
 
     ink: str
@@ -40,7 +40,7 @@ PAGE = Palette(
     plans=tuple(f"var(--series-{index + 1})" for index in range(SERIES)),
     loss="var(--loss)",
 )
-"""Colours of the page around the chart: they follow it into the dark and onto paper."""
+"""Colors of the page around the chart; they adapt to dark mode and print."""
 
 LIGHT = Palette(
     ink="#4b5563",
@@ -50,11 +50,11 @@ LIGHT = Palette(
     loss="#b91c1c",
     paper="#ffffff",
 )
-"""For a picture that stands alone. Each has a contrast of at least 4.5 to the paper."""
+"""For a standalone picture. Each color has a contrast of at least 4.5 to the paper."""
 
 
 def config(palette: Palette) -> dict[str, Any]:
-    """Vega-Lite's configuration in these colours."""
+    """Return the Vega-Lite configuration in these colors."""
     text = {"labelColor": palette.ink, "titleColor": palette.ink, "labelFontSize": 12, "titleFontSize": 12}
     font = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
     return {

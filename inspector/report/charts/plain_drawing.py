@@ -1,8 +1,7 @@
-"""Charts drawn as SVG by the program itself, where the library that draws them is not installed or has no room.
+"""SVG charts without the chart library, for when it is not installed or lacks address space.
 
-It draws what the charts of this folder are made of, which is a small part of Vega-Lite: layers of lines, areas, bars,
-rectangles, rules, points and words on two axes, with a legend above. What answers the pointer are titles of shapes,
-which browsers show by themselves.
+Supports the small part of Vega-Lite that the charts of this folder use: layers of lines, areas, bars, rectangles,
+rules, points and text on two axes, with a legend above. Tooltips are SVG titles, which browsers show without scripts.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ Row = dict[str, Any]
 Encoding = dict[str, Any]
 
 CHARACTER = 6.6
-"""Pixels of a character of the size axes are written in, roughly."""
+"""Approximate width in pixels of a character in the axis font."""
 
 TEXT_SIZE = 12
 
 TICK_ROOM = 40
-"""Pixels from one number of an axis to the next, where nothing else is said."""
+"""Default distance in pixels between two numbers of an axis."""
 
 LEGEND_ROW = 20
 SYMBOL = 26
-"""Pixels before the words of an entry of the legend."""
+"""Pixels before the text of a legend entry."""
 
 MARGIN = 8
 AXIS_ROOM = 46
-"""Pixels below for numbers and the title of an axis."""
+"""Pixels below the chart for numbers and the axis title."""
 
 NAMES = 200
 """Pixels at the left for names of bars."""
 
 NUMBERS = 74
-"""The same for numbers and the title of an axis."""
+"""Pixels at the left for numbers and the axis title."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """One layer: its rows, its mark and how it is drawn from them."""
+    """A layer: rows, mark and encoding."""
 
     rows: list[Row]
     mark: dict[str, Any]
@@ -58,7 +57,7 @@ class _Layer:
         return found
 
     def values(self, name: str) -> list[Any]:
-        """The values of a channel that are on its axis."""
+        """Return the values of a channel on its axis."""
         channel = self.channel(name)
         if "datum" in channel:
             return [channel["datum"]]
@@ -67,7 +66,7 @@ class _Layer:
 
 @dataclass(frozen=True, slots=True)
 class _Bands:
-    """Names one below the other, each with the same room."""
+    """Names in vertical bands of equal height."""
 
     names: tuple[str, ...]
     height: float
@@ -82,7 +81,7 @@ class _Bands:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where a chart is drawn: its two axes and its size in pixels."""
+    """The chart's plot area: two axes and the size in pixels."""
 
     x: Scale
     y: Scale | _Bands
@@ -91,14 +90,14 @@ class _Frame:
 
 
 def plain_svg(specification: dict[str, Any]) -> str:
-    """A chart as an SVG picture.
+    """Draw a chart as SVG.
 
     Args:
         specification: One of the charts of this folder.
 
     Raises:
-        KeyError: It uses something that no chart here does.
-        ValueError: The same.
+        KeyError: It uses an unsupported feature.
+        ValueError: It uses an unsupported feature.
     """
     layers = _layers(specification)
     width, height = float(specification["width"]), float(specification["height"])
@@ -141,7 +140,7 @@ def _layers(specification: dict[str, Any]) -> list[_Layer]:
 
 
 def _binned(rows: list[Row], encoding: Encoding) -> tuple[list[Row], Encoding]:
-    """The rows of a histogram: how many values lie between two ends, as Vega-Lite divides them."""
+    """Bin the rows of a histogram as Vega-Lite does."""
     x = encoding["x"]
     values = [row[x["field"]] for row in rows]
     low, high = domain(values, with_zero=False, is_nice=False, least=None, most=None)
@@ -166,7 +165,7 @@ def _binned(rows: list[Row], encoding: Encoding) -> tuple[list[Row], Encoding]:
 
 
 def _described(layers: Sequence[_Layer], name: str) -> dict[str, Any]:
-    """A channel as the first layer describes it that gives it an axis."""
+    """Return a channel from the first layer that gives it an axis."""
     every = [layer.channel(name) for layer in layers if layer.channel(name).get("type")]
     return next((channel for channel in every if channel.get("title") or channel.get("axis")), every[0])
 
@@ -245,7 +244,6 @@ def _y_axis(layers: Sequence[_Layer], frame: _Frame, ink: str) -> Iterator[str]:
 
 
 def _color(layer: _Layer, row: Row) -> str:
-    """The colour of a row's shape."""
     channel = layer.channel("color")
     if "condition" in channel:
         conditions = channel["condition"]
@@ -260,7 +258,7 @@ def _color(layer: _Layer, row: Row) -> str:
 
 
 def _holds(test: str, row: Row) -> bool:
-    """Whether a row passes one of the tests that charts use: a field by itself, or one below zero."""
+    """Evaluate one of the tests that charts use: a field alone, or one below zero."""
     field, _, below = test.removeprefix("datum.").partition(" < ")
     if below not in ("", "0"):
         raise ValueError(test)
@@ -268,7 +266,7 @@ def _holds(test: str, row: Row) -> bool:
 
 
 def _dash(layer: _Layer, row: Row) -> str:
-    """The dashes of a row's line, as an attribute; empty for none."""
+    """Return the dash attribute of a row's line; empty for none."""
     channel = layer.channel("strokeDash")
     dashes: Sequence[float] = layer.mark.get("strokeDash", ())
     if "scale" in channel:
@@ -279,7 +277,7 @@ def _dash(layer: _Layer, row: Row) -> str:
 
 
 def _told(layer: _Layer, row: Row) -> str:
-    """What a shape says when it is pointed at, as its title."""
+    """Return the tooltip of a shape, as its title."""
     tooltip = layer.encoding.get("tooltip")
     if not tooltip:
         return ""
@@ -293,7 +291,7 @@ def _told(layer: _Layer, row: Row) -> str:
 
 
 def _place(channel: dict[str, Any], row: Row, scale: Scale | _Bands, missing: float) -> float:
-    """The pixel a channel means for a row."""
+    """Return the pixel of a channel for a row."""
     if "value" in channel:
         return float(channel["value"])
     if not channel:
@@ -302,7 +300,7 @@ def _place(channel: dict[str, Any], row: Row, scale: Scale | _Bands, missing: fl
 
 
 def _series(layer: _Layer) -> dict[Any, list[Row]]:
-    """The rows of each line of a layer, in the order of their colours."""
+    """Return the rows of each line of a layer, in color order."""
     field = layer.channel("color").get("field", "")
     if not field or "scale" not in layer.channel("color"):
         return {None: layer.rows}
@@ -382,7 +380,7 @@ def _rules(layer: _Layer, frame: _Frame) -> Iterator[str]:
 
 
 def _columns(layer: _Layer, frame: _Frame) -> Iterator[str]:
-    """What cannot be seen and tells the figures of the nearest call."""
+    """Draw invisible columns that show the figures of the nearest call."""
     middles = [frame.x.at(row[layer.channel("x")["field"]]) for row in layer.rows]
     edges = [0.0, *((before + after) / 2 for before, after in pairwise(middles)), frame.width]
     for row, (left, right) in zip(layer.rows, pairwise(edges), strict=True):
@@ -445,7 +443,7 @@ _MARKS = {
 
 
 def _legend(layers: Sequence[_Layer]) -> list[tuple[str, str, str, bool]]:
-    """Name, colour, dashes, and whether it is a line, of everything that is told apart by colour."""
+    """Return name, color, dashes and is-line for everything distinguished by color."""
     found: dict[str, tuple[str, str, str, bool]] = {}
     for layer in layers:
         channel = layer.channel("color")
@@ -460,7 +458,7 @@ def _legend(layers: Sequence[_Layer]) -> list[tuple[str, str, str, bool]]:
 
 
 def _legend_rows(entries: Sequence[tuple[str, str, str, bool]], width: float) -> list[list[tuple[str, str, str, bool]]]:
-    """The entries in rows that are no wider than the chart."""
+    """Break the legend entries into rows no wider than the chart."""
     rows: list[list[tuple[str, str, str, bool]]] = []
     free = 0.0
     for entry in entries:
@@ -500,6 +498,6 @@ def _words(across: float, down: float, text: str, color: str, anchor: str) -> st
 
 
 def _px(value: float) -> str:
-    """A number of pixels, to a tenth."""
+    """Format pixels to a tenth."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text

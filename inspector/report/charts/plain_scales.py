@@ -1,4 +1,4 @@
-"""Scales and ticks of plainly drawn charts, as Vega-Lite has them: nice ends, round steps, short numbers."""
+"""Scales and ticks of plain charts as in Vega-Lite: nice ends, round steps, short numbers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ MINUS = "\N{MINUS SIGN}"
 
 
 SMALLEST_SHARE = 1e-9
-"""Differences below this share of what differs are none, and so are dollars below it."""
+"""Relative differences below this, and dollars below it, count as zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values to pixels.
+    """Mapping of values to pixels.
 
     Attributes:
-        least: Value at the beginning.
-        most: Value at the end; more than `least`.
+        least: First value.
+        most: Last value; more than `least`.
         begin: Pixel of `least`.
         end: Pixel of `most`.
-        ratio: Below this distance from zero a scale of ratios is even, as a symmetric logarithm; 0 for an even scale.
+        ratio: Width of the linear part around zero of a symmetric logarithmic scale; 0 for a linear scale.
     """
 
     least: float
@@ -37,7 +37,7 @@ class Scale:
     ratio: float = 0.0
 
     def at(self, value: float) -> float:
-        """The pixel of a value."""
+        """Return the pixel of a value."""
         low, high = self._bent(self.least), self._bent(self.most)
         return self.begin + (self._bent(value) - low) / (high - low) * (self.end - self.begin)
 
@@ -47,7 +47,7 @@ class Scale:
         return math.copysign(math.log1p(abs(value) / self.ratio), value)
 
     def ticks(self, count: int = 10, least_step: float = 0.0) -> list[float]:
-        """About `count` round values; each is a multiple of one step, which is 1, 2 or 5 times a power of ten."""
+        """Return about `count` round values: multiples of a step of 1, 2 or 5 times a power of ten."""
         if self.ratio:
             powers = [10.0**power for power in range(math.floor(math.log10(self.ratio)), 16)]
             return [value for value in (0.0, *powers) if self.least <= value <= self.most]
@@ -58,7 +58,7 @@ class Scale:
 
 
 def round_step(length: float, count: int) -> float:
-    """A step of 1, 2 or 5 times a power of ten that divides a length into about `count` parts."""
+    """Return a step of 1, 2 or 5 times a power of ten that divides a length into about `count` parts."""
     rough = length / max(count, 1)
     power = 10.0 ** math.floor(math.log10(rough))
     share = rough / power
@@ -69,14 +69,14 @@ def round_step(length: float, count: int) -> float:
 def domain(
     values: Sequence[float], *, with_zero: bool, is_nice: bool, least: float | None, most: float | None
 ) -> tuple[float, float]:
-    """The least and the most value of a scale, the most above the least.
+    """Return the first and last value of a scale; the last is greater than the first.
 
     Args:
-        values: What is drawn.
-        with_zero: Zero is on it.
-        is_nice: It ends at round values.
-        least: Where it begins whatever is drawn; None for what is drawn.
-        most: Where it ends; None for what is drawn.
+        values: The values to draw.
+        with_zero: Include zero.
+        is_nice: Round both ends.
+        least: Fixed first value; None to use the values.
+        most: Fixed last value; None to use the values.
     """
     drawn = [*values, 0.0] if with_zero or not values else list(values)
     low = min(drawn) if least is None else least
@@ -91,10 +91,10 @@ def domain(
 
 
 def number(value: float, form: str) -> str:
-    """A number in one of the forms that charts use (`,d`, `~s`, `$~f`, `,.3~r`, and others), as D3 writes it.
+    """Format a number like D3 in one of the formats that charts use (`,d`, `~s`, `$~f`, `,.3~r`, and others).
 
     Raises:
-        ValueError: The form is another.
+        ValueError: The format is not supported.
     """
     size = abs(value)
     match form.removeprefix("$"):

@@ -1,4 +1,4 @@
-"""The charts of reports as Vega-Lite: over calls, by what fills the prompts, by strategy, over sessions."""
+"""Vega-Lite charts of reports: over calls, by prompt content, by strategy, over sessions."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from inspector.report.folder import FolderReport
 
 MOST_POINTS = 600
-"""Points of a line: more than there are pixels for add size and no sight."""
+"""Maximum points of a line: more than the pixels available only add size."""
 
 NEAR_WINDOW = 0.4
-"""The window is drawn where prompts fill at least so much of it: else it would press them flat."""
+"""The window is drawn if prompts fill at least this share of it; otherwise it would flatten them."""
 
 HEIGHT = 260
 
 MOST_BARS = 12
 
 MOST_CALL_BARS = 180
-"""Bars of what each call cost; more would be thinner than can be pointed at."""
+"""Maximum bars of cost per call; more would be too thin to point at."""
 
 BILL = ("cache_read_usd", "cache_write_usd", "uncached_usd", "output_usd")
-"""What such a bar is made of, from below: fields of a call's baseline."""
+"""Parts of such a bar from the bottom: fields of a call's baseline."""
 
 WORDS_HEIGHT = 16
-"""Pixels of a line of words above the bars."""
+"""Pixels of a text line above the bars."""
 
 MOST_STRATEGIES = 30
-"""Of those, a third are the ones that cost most."""
+"""Maximum strategies; a third of them are the most expensive ones."""
 
 LEAST_CLIPPED = 20
-"""Percent: losses up to there are always drawn whole."""
+"""Losses up to this percentage are never clipped."""
 
 BAR, THIN_BAR, GAP = 20, 11, 12
 """Pixels."""
@@ -55,14 +55,14 @@ BAR, THIN_BAR, GAP = 20, 11, 12
 NAME_WIDTH = 30
 
 PLANS_IN_BARS = 3
-"""Plans shown beside the session without one; more make bars too thin to read."""
+"""Plans shown next to the session without one; more make the bars too thin to read."""
 
 STEPS = 20
-"""Bars of the histogram, at most."""
+"""Maximum bars of the histogram."""
 
 
 def report_charts(report: Report, palette: Palette) -> dict[str, dict[str, Any]]:
-    """Every picture the report holds something to draw for, as a Vega-Lite specification, by the names pages use."""
+    """Build all charts that the report has data for, as Vega-Lite specifications by page name."""
     drawn = {
         "context": context_chart(report, palette),
         "cost": cost_chart(report, palette),
@@ -74,7 +74,7 @@ def report_charts(report: Report, palette: Palette) -> dict[str, dict[str, Any]]
 
 
 def folder_charts(report: FolderReport, palette: Palette) -> dict[str, dict[str, Any]]:
-    """A histogram a plan: how many sessions save how much."""
+    """Build one histogram per plan: how many sessions save how much."""
     return {
         f"spread-{index + 1}": _histogram(report, index, palette)
         for index, plan in enumerate(report.plans)
@@ -83,7 +83,10 @@ def folder_charts(report: FolderReport, palette: Palette) -> dict[str, dict[str,
 
 
 def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Tokens of every prompt, without a plan and under each; the largest of a stretch where calls share a point."""
+    """Chart the tokens of every prompt, without a plan and under each.
+
+    Where calls share a point, the largest prompt counts.
+    """
     ledger = report.ledger
     if ledger is None or not ledger.calls:
         return None
@@ -98,7 +101,7 @@ def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     peak = max(max(column) for column in columns)
     if ledger.window is not None and NEAR_WINDOW * ledger.window <= peak:
         layers += _window(ledger.window, palette)
-        # Room above its line for the words on it, which would stand on the legend otherwise.
+        # Leave room for the text above its line, which would overlap the legend.
         top = max(peak, ledger.window) * HEIGHT / (HEIGHT - WORDS_HEIGHT * 1.5)
         layers[0]["encoding"]["y"]["scale"] = {"domainMax": top, "nice": False}
     compacted = [{"call": call.call} for call in ledger.calls if call.compacted]
@@ -108,7 +111,7 @@ def context_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Dollars spent by every call, without a plan and under each; None where calls have no price."""
+    """Chart the cumulative cost over calls, without a plan and under each; None if calls have no price."""
     ledger = report.ledger
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
         return None
@@ -125,9 +128,9 @@ def cost_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Dollars of every call by kind of token, one upon the other, and the costliest cache misses by name.
+    """Chart the cost of every call, stacked by kind of token, and label the costliest cache misses.
 
-    Calls that share a bar are added up. None where calls have no price.
+    Calls that share a bar are added up. None if calls have no price.
     """
     ledger = report.ledger
     if ledger is None or not ledger.calls or report.baseline.cost_usd is None:
@@ -142,7 +145,7 @@ def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
     layers = _stacked([quantity(CostParts, name).label for name in BILL], palette)
     named = [] if report.cache_misses is None else dearest(report.cache_misses, DEAREST)
     if named:
-        # Room above the bars for a line of words a miss.
+        # Leave a text line per miss above the bars.
         top = max(row[f"y{len(BILL)}"] for row in rows) * HEIGHT / (HEIGHT - WORDS_HEIGHT * (len(named) + 1))
         layers[0]["encoding"]["y"]["scale"] = {"domainMax": top, "nice": False}
         for place, miss in enumerate(named):
@@ -151,7 +154,7 @@ def bill_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def _stacked(labels: Sequence[str], palette: Palette) -> list[dict[str, Any]]:
-    """A layer a kind of token; each answers the pointer with all of them."""
+    """Return one layer per kind of token; the tooltip of each lists all of them."""
     tooltip = [
         {"field": "call", "title": "from call", "type": "quantitative", "format": ",d"},
         {"field": "last", "title": "to call", "type": "quantitative", "format": ",d"},
@@ -163,7 +166,7 @@ def _stacked(labels: Sequence[str], palette: Palette) -> list[dict[str, Any]]:
     scale = {"domain": list(labels), "range": [palette.recorded, *palette.plans[: len(labels) - 1]]}
     return [
         {
-            # The picture as a whole is described beside it; a description of every piece is most of its size.
+            # The chart as a whole has a description; one per shape would be most of its size.
             "mark": {"type": "rect", "aria": False},
             "encoding": {
                 "x": {**_x(), "field": "from"},
@@ -186,7 +189,7 @@ def _stacked(labels: Sequence[str], palette: Palette) -> list[dict[str, Any]]:
 def _named_miss(
     miss: CacheMissFacts, place: int, calls: int, rows: Sequence[dict[str, Any]], palette: Palette
 ) -> list[dict[str, Any]]:
-    """A line from a call's bar up to what it missed, each miss at a height of its own."""
+    """Draw a line from a call's bar up to the label of its miss, each label at its own height."""
     bar = next(row for row in rows if row["call"] <= miss.call <= row["last"])
     cost = "" if miss.extra_usd is None else f", {IN_TEXT.dollars(miss.extra_usd)}"
     said = f"call {miss.call:,}: {MissCause(miss.cause).short}{cost}"
@@ -210,7 +213,7 @@ def _named_miss(
 
 
 def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """Tokens of all prompts by kind of block and tool, without a plan and under the first plans."""
+    """Chart the tokens of all prompts by kind of block and tool, without a plan and under the first plans."""
     rows: list[dict[str, Any]] = []
     largest = [row for row in report.carried if row.sent_tokens][:MOST_BARS]
     if not largest:
@@ -220,7 +223,7 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
     sent = [{(row.kind, row.tool): row.sent_tokens for row in rows_of} for rows_of in carried]
     order = []
     for index, row in enumerate(largest):
-        # Names that differ only behind where they are clipped still are two bars.
+        # Names that differ only after the clipped part still get two bars.
         label = clip_cells(plain(part_label(row.kind, row.tool, NAME_WIDTH)), NAME_WIDTH)
         order.append(label if label not in order else f"{label} ({index + 1})")
         rows += [
@@ -260,9 +263,9 @@ def composition_chart(report: Report, palette: Palette) -> dict[str, Any] | None
 
 
 def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
-    """What every strategy would save alone, in percent, and the page's own plans; without those that change nothing.
+    """Chart the saving of every strategy alone, in percent, and of the page's plans; no-ops are left out.
 
-    Losses far beyond the largest gain would press every gain flat: their bars end early, and say where they would end.
+    Losses far beyond the largest gain would flatten every gain: their bars are clipped and labeled with their value.
     """
     found = [plan for plan in report.comparison if plan.saved.percent]
     found.sort(key=lambda plan: -(plan.saved.percent or 0))
@@ -326,7 +329,7 @@ def comparison_chart(report: Report, palette: Palette) -> dict[str, Any] | None:
 
 
 def _floor(percents: Sequence[float]) -> float:
-    """Where bars of losses end, in percent: as far below zero as the largest gain above; whole where none is longer."""
+    """Return the percentage at which bars of losses are clipped: the largest gain, negated, if a loss is longer."""
     floor = -10.0 * math.ceil(max(*percents, LEAST_CLIPPED) / 10)
     return floor if min(percents) < 1.5 * floor else min(percents)
 
@@ -361,7 +364,7 @@ def _histogram(report: FolderReport, index: int, palette: Palette) -> dict[str, 
 
 
 def downsample(count: int, most: int) -> list[tuple[int, int]]:
-    """At most `most` stretches, nearly alike in length, that cover `count` things: first, and one after the last."""
+    """Split `count` items into at most `most` ranges of nearly equal length, each as first and end."""
     parts = min(count, most)
     return [(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
 
@@ -420,7 +423,7 @@ def _window(window: int, palette: Palette) -> list[dict[str, Any]]:
             "mark": {"type": "rule", "color": palette.ink, "strokeDash": [2, 4]},
             "encoding": at,
         },
-        # Data of its own: on that of the chart it would be written once a call.
+        # Separate data: with the chart's own data it would be drawn once per call.
         {
             "data": {"values": [{}]},
             "mark": {**text, "text": "the model's window"},
@@ -439,7 +442,7 @@ def _compactions(calls: list[dict[str, int]], palette: Palette) -> dict[str, Any
 
 
 def _hover(count: int, form: str, palette: Palette, *, shared: bool = False) -> dict[str, Any]:
-    """A line at the nearest call, with every series' value there."""
+    """Add a rule at the nearest call, with every series' value in its tooltip."""
     tooltip = [{"field": "call", "title": "from call" if shared else "call", "type": "quantitative", "format": ",d"}]
     if shared:
         tooltip.append({"field": "last", "title": "to call", "type": "quantitative", "format": ",d"})

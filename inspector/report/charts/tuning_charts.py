@@ -1,4 +1,4 @@
-"""The charts of tuning as Vega-Lite: the front of saving against needed later, and what each limit decides."""
+"""Vega-Lite charts of tuning: the front of saving against needed later, and the curve of each limit."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ WIDTH, HEIGHT = 720, 240
 BEFORE, AFTER = "before recoveries", "after recoveries"
 
 WIDE = 50
-"""From how many times the least value on a limit's values are drawn in ratios."""
+"""Ratio of a limit's largest to its smallest value from which the axis is logarithmic."""
 
 
 def tuning_charts(report: TuneReport, palette: Palette) -> dict[str, dict[str, Any]]:
-    """The front of every group, and the curve of every limit of its plan, by the names pages use."""
+    """Build the front of every group, and the curve of every limit of its plan, by page name."""
     drawn = {}
     for at, group in enumerate(report.groups, start=1):
         if group.front:

@@ -1,4 +1,4 @@
-"""A session in a plain form that other programs take, and what that form cannot say of it."""
+"""Conversion of a session to formats of other programs, with a list of losses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FORMS: dict[str, Callable[[Session, Selection, Losses], dict[str, Any]]] = {
     "openai": openai_request,
     "atif": trajectory,
 }
-"""The forms by name."""
+"""Converters by format name."""
 
 PARTS = ("context", "conversation")
-"""What can be written: what the model would see next, or all that was said."""
+"""Parts to write: the next prompt, or the whole conversation."""
 
 
 def convert(session: Session, form: str, part: str = "context") -> tuple[dict[str, Any], Losses]:
-    """A session in another form.
+    """Convert a session to another format.
 
     Args:
         session: The session.
@@ -35,11 +35,11 @@ def convert(session: Session, form: str, part: str = "context") -> tuple[dict[st
         part: One of `PARTS`.
 
     Returns:
-        The document, and what it does not say.
+        The document, and the content it lacks.
 
     Raises:
         TextUnavailableError: The session's file no longer holds a text.
-        KeyError: There is no such form.
+        KeyError: The format is unknown.
     """
     losses = Losses()
     selection = select(session, losses, whole=part == "conversation", with_subagents=form == "atif")

@@ -1,4 +1,4 @@
-"""A session as a trajectory in ATIF 1.7, the first version with a place for subagents' conversations."""
+"""Conversion to an ATIF 1.7 trajectory, the first version with a field for subagents' conversations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Step = dict[str, Any]
 
 
 def trajectory(session: Session, selection: Selection, losses: Losses) -> dict[str, Any]:
-    """The trajectory, with those of subagents inside it."""
+    """Build the trajectory, with those of subagents inside it."""
     document = _Writer(session, selection, losses).written(selection.main)
     document = {**document, "session_id": session.identifier, "notes": f"converted from {session.format}"}
     calls = [selection.calls[index] for index in selection.main if index in selection.calls]
@@ -43,7 +43,7 @@ def _sums(usages: list[Usage], steps: list[Step]) -> dict[str, Any]:
 
 
 class _Writer:
-    """Writes one conversation."""
+    """Writer of one conversation."""
 
     def __init__(self, session: Session, selection: Selection, losses: Losses) -> None:
         self._session = session
@@ -54,7 +54,7 @@ class _Writer:
         self._tools: list[Any] = []
 
     def written(self, members: Iterable[int]) -> dict[str, Any]:
-        """The trajectory of these messages."""
+        """Build the trajectory of these messages."""
         for index in members:
             message = self._session.messages[index]
             if message.role is Role.ASSISTANT:
@@ -124,7 +124,7 @@ class _Writer:
             self._add(message, source, self._content(blocks))
 
     def _result(self, message: Message, block: Block) -> None:
-        """A result stands on the step of its call; one without a call on a step that no model answered."""
+        """Add a result to the step of its call, or without a call to a step that no model answered."""
         self._losses.note("images in tool results left out", len(block.media))
         self._losses.note("marks of failed tool results left out", block.is_error)
         text = self._session.text(block)

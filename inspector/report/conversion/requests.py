@@ -1,4 +1,4 @@
-"""A session as a request to Anthropic's Messages API, or to OpenAI's Chat Completions API."""
+"""Conversion to a request of Anthropic's Messages API or OpenAI's Chat Completions API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OpenAiMessage = dict[str, Any]
 
 
 def anthropic_request(session: Session, selection: Selection, losses: Losses) -> dict[str, Any]:
-    """The request: model, tools, system text and messages, each where there is any."""
+    """Build the request from model, tools, system text and messages, if present."""
     request: dict[str, Any] = {}
     if session.models:
         request["model"] = session.models[-1]
@@ -53,13 +53,13 @@ def _speaker(message: Message) -> str:
 
 
 def _anthropic_content(message: Message, parts: list[dict[str, Any]]) -> Any:
-    """One plain text stays one: strategies may treat it otherwise than a list."""
+    """Return a single plain text as a string: strategies may treat a list differently."""
     is_plain = len(parts) == 1 and parts[0].keys() == {"type", "text"} and message.blocks[0].plain_text
     return parts[0]["text"] if is_plain else parts
 
 
 def anthropic_block(session: Session, block: Block, losses: Losses) -> AnthropicBlock | None:
-    """A block as a part of an Anthropic message; None where there is nothing to send."""
+    """Convert a block to a part of an Anthropic message; None if it has no content."""
     recorded = recorded_part(session, block)
     if recorded is not None:
         return recorded
@@ -87,7 +87,7 @@ def anthropic_block(session: Session, block: Block, losses: Losses) -> Anthropic
 
 
 def openai_request(session: Session, selection: Selection, losses: Losses) -> dict[str, Any]:
-    """The request: model, tools and messages, each where there is any."""
+    """Build the request from model, tools and messages, if present."""
     tools: list[Any] = []
     messages: list[OpenAiMessage] = []
     for index in selection.main:
@@ -128,7 +128,7 @@ def _call(session: Session, block: Block) -> OpenAiMessage:
 
 
 def _entries(session: Session, message: Message, blocks: list[Block], losses: Losses) -> list[OpenAiMessage]:
-    """Results first, each a message of its own, as the API wants them right behind the calls."""
+    """Build one message per result, then the rest: the API requires results directly after their calls."""
     results = [block for block in blocks if block.kind is BlockKind.TOOL_RESULT]
     entries: list[OpenAiMessage] = []
     for block in results:

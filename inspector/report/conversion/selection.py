@@ -1,4 +1,4 @@
-"""Which messages of a session are written, what forms have in common, and what of it a form cannot say, counted."""
+"""Selection of messages to convert, helpers shared by the formats, and counts of losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 TEXTS = frozenset({BlockKind.SYSTEM_TEXT, BlockKind.USER_TEXT, BlockKind.ASSISTANT_TEXT})
 
 TOOLS = "tools"
-"""The locator of tool definitions."""
+"""Locator of tool definitions."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Selection:
     """The messages to write.
 
     Attributes:
-        main: Indices of those of the main conversation, in order.
-        others: Those of each subagent's conversation, by its number.
-        calls: The call that each response answered, by message index.
+        main: Message indices of the main conversation, in order.
+        others: Message indices of each subagent's conversation, by its number.
+        calls: Call of each response, by message index.
     """
 
     main: tuple[int, ...]
@@ -35,13 +35,13 @@ class Selection:
 
 
 def select(session: Session, losses: Losses, *, whole: bool, with_subagents: bool) -> Selection:
-    """Choose what is written.
+    """Select the messages to write.
 
     Args:
         session: The session.
-        losses: Where is noted what is left out.
-        whole: All that was said, rather than what the model would see next.
-        with_subagents: The form has a place for subagents' conversations.
+        losses: Counter to which omissions are added.
+        whole: Select the whole conversation in place of the next prompt.
+        with_subagents: The format supports subagents' conversations.
     """
     main = _main_thread(session)
     calls = {call.response: call for call in session.calls}
@@ -72,7 +72,7 @@ def _main_thread(session: Session) -> int:
 
 
 def definitions(session: Session, block: Block) -> list[Any] | None:
-    """The tools that a block defines; None for any other block."""
+    """Return the tools that a block defines; None for any other block."""
     if block.kind is not BlockKind.SYSTEM_TEXT or block.origin.locator != TOOLS:
         return None
     try:
@@ -83,7 +83,7 @@ def definitions(session: Session, block: Block) -> list[Any] | None:
 
 
 def call_input(text: str, losses: Losses) -> dict[str, Any]:
-    """The input of a call as an object, which two of the forms ask for."""
+    """Parse the input of a call as an object, which two of the formats require."""
     value = tool_input(text)
     if list(value) == ["input"] and not _is_object(text):
         losses.note("calls with plain text for input, written as {input: …}")
@@ -98,13 +98,13 @@ def _is_object(text: str) -> bool:
 
 
 def media_text(block: Block, text: str, losses: Losses) -> str:
-    """What is written for an image or document that the form cannot carry, or the session does not hold."""
+    """Return a placeholder for an image or document that the format cannot carry, or the session does not hold."""
     losses.note(f"{block.kind.label}s written as a text")
     return text or media_notice(block)
 
 
 def note_unnamed_results(session: Session, selection: Selection, losses: Losses) -> None:
-    """Note results that only their call would name the tool of, where that call is not written."""
+    """Note results without a tool name because their call is not written."""
     blocks = [block for index in selection.main for block in session.messages[index].blocks]
     called = {block.tool_call_id for block in blocks if block.kind is BlockKind.TOOL_CALL}
     unnamed = [block for block in blocks if block.kind is BlockKind.TOOL_RESULT and block.tool_call_id not in called]
@@ -112,21 +112,20 @@ def note_unnamed_results(session: Session, selection: Selection, losses: Losses)
 
 
 class Losses:
-    """What was left out or written as something else, by what it is."""
+    """Counts of content that was left out or replaced, by description."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def note(self, what: str, count: int = 1) -> None:
-        """Note something; `what` is in the plural and says what became of it."""
+        """Count a loss; `what` is a plural noun and its fate."""
         if count:
             self._counts[what] += count
 
     def sentences(self) -> list[str]:
-        """One line each, for people."""
+        """Return one line per kind of loss."""
         return [f"{what}: {count:,}" for what, count in self._counts.items()]
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of what."""
         return dict(self._counts)

@@ -1,4 +1,4 @@
-"""A plan written so that something applies it: code, a hook, an agent's own settings; and what cannot be said there."""
+"""Export of plans as code, a hook or an agent's own settings, with a list of unsupported parts."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from inspector.strategies.core.strategy import Strategy
 
 TARGETS: dict[str, Target] = {target.name: target for target in (*FOUNDING, *FRAMEWORKS, *CODING_AGENTS)}
-"""Every system whose settings a plan can be written as, by name, in the order lists show them."""
+"""Every system with settings for plans, by name, in display order."""
 
 TITLES: Mapping[str, str] = {
     **{way.name: way.title for way in WAYS.values()},
     **{target.name: target.title for target in TARGETS.values()},
 }
-"""Whatever a plan can be written for, in words, by name: code and hooks first, which no system's settings limit."""
+"""Titles of all export formats by name: code and hooks first, since settings of a system do not limit them."""
 
 
 def export_plan(plan: Plan, name: str) -> Exported:
-    """Write a plan for something that applies it.
+    """Export a plan.
 
     Args:
         plan: The plan; strategies that are switched off are left out.
         name: One of `TITLES`.
 
     Raises:
-        ExportError: There is no such name, or nothing in the plan can be said there.
+        ExportError: The name is unknown, or the target supports nothing in the plan.
     """
     if name in WAYS:
         return WAYS[name].export(plan)
@@ -50,21 +50,21 @@ def export_plan(plan: Plan, name: str) -> Exported:
 
 
 NONE_THAT_SAVES = "none that saves"
-"""Of plans, what an agent can apply by itself where all of those it can would save nothing."""
+"""Plans an agent can apply natively, if all of them would save nothing."""
 NONE_THAT_SAVES_NET = f"{NONE_THAT_SAVES} anything net"
-"""The same where there is room to say that getting back needed text is taken off."""
+"""Longer form that mentions recoveries."""
 
 
 class AgentsAnswer(NamedTuple):
-    """Whether the agent of a session can apply a plan.
+    """Ability of a session's agent to apply a plan.
 
     Attributes:
-        verdict: The answer, in a few words: `Claude Code cannot apply it`.
-        advice: What can be done, in a sentence.
-        names: What to export it as, the most fitting first; `OWN_CODE` where the agent cannot.
-        agent: What the agent is called.
-        applied: The strategies the agent would apply, with the values that apply there; None where nobody knows.
-        is_whole: They are the whole plan.
+        verdict: A short answer: `Claude Code cannot apply it`.
+        advice: Next step for the user, in a sentence.
+        names: Export formats, most fitting first; `OWN_CODE` if the agent cannot apply it.
+        agent: Display name of the agent.
+        applied: The strategies the agent would apply, with their effective values; None if unknown.
+        is_whole: True if they are the whole plan.
     """
 
     verdict: str
@@ -76,39 +76,39 @@ class AgentsAnswer(NamedTuple):
 
     @property
     def is_lacking(self) -> bool:
-        """It is known what the agent can apply, and that is not the whole plan."""
+        """True if the agent's abilities are documented and do not cover the whole plan."""
         return self.applied is not None and not self.is_whole
 
     @property
     def can(self) -> str:
-        """How it begins what the agent can apply by itself: `Claude Code can apply`."""
+        """Prefix of the phrase: `Claude Code can apply`."""
         return f"{self.agent} can apply"
 
     def can_apply(self, what: str) -> str:
-        """What it can apply by itself, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
+        """Describe the natively applicable plan, or `NONE_THAT_SAVES`: `Claude Code can apply vercel-prune`."""
         return f"{self.can} {what}"
 
     def by_itself(self, what: str) -> str:
-        """The same behind a sentence that has named the agent."""
+        """Describe it after a sentence that has named the agent."""
         return f"By itself it can apply {what}"
 
     def in_a_row(self, what: str) -> tuple[str, str]:
-        """The same as a label and what stands beside it, where labels are short."""
+        """Return it as label and value, for short labels."""
         return ("the agent can", f"apply {what}")
 
     @property
     def in_short(self) -> str:
-        """The answer, and what can apply the plan where the agent cannot."""
+        """Short answer, with an alternative way to apply the plan if the agent cannot."""
         return f"{self.verdict}; code of your own can" if self.names == (OWN_CODE,) else self.verdict
 
     @property
     def sentence(self) -> str:
-        """`in_short` by itself."""
+        """`in_short` as a sentence."""
         return f"{_capital(self.in_short)}."
 
     @property
     def in_full(self) -> str:
-        """The answer and what can be done, in sentences."""
+        """Answer and advice, in sentences."""
         return f"{_capital(self.verdict)}. {self.advice}"
 
 
@@ -117,12 +117,12 @@ def _capital(words: str) -> str:
 
 
 def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
-    """That a plan was made the current one, whether the session's agent can apply it, and how it is undone, in a line.
+    """Report in one line that a plan was made current, whether the agent can apply it, and how to undo it.
 
     Args:
-        name: What the plan is called; may be a user's.
+        name: Name of the plan; may be a user's.
         plan: The plan.
-        session: The session it is on; None while there is none.
+        session: The session it applies to; None if there is none yet.
     """
     verdict = "" if session is None else f"; {answer_for(session.format, plan).verdict}: w e"
     return f"{name} is on{verdict}; ctrl+z undoes"
@@ -130,7 +130,7 @@ def told_of_taking(name: str, plan: Plan, session: Session | None) -> str:
 
 @lru_cache(maxsize=512)
 def answer_for(name: str, plan: Plan) -> AgentsAnswer:
-    """Say whether the agent that wrote a session can apply a plan, and how.
+    """Determine whether the agent that wrote a session can apply a plan, and how.
 
     Args:
         name: The format of the session.
@@ -158,14 +158,14 @@ def answer_for(name: str, plan: Plan) -> AgentsAnswer:
 
 
 def part_of(name: str, plan: Plan) -> Plan | None:
-    """What the agent that wrote a session can apply of a plan by itself, the plan itself where that is all of it.
+    """Return the part of a plan that the agent that wrote a session can apply natively; the same object if that is all.
 
     Args:
         name: The format of the session.
         plan: The plan.
 
     Returns:
-        None where it can apply nothing of it, or nobody knows what it can.
+        None if it can apply no part of it, or its abilities are unknown.
     """
     answer = answer_for(name, plan)
     if answer.is_whole:

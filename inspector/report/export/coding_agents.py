@@ -1,4 +1,4 @@
-"""Coding agents: their settings files."""
+"""Export to settings files of coding agents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _history_processors(chosen: Mapping[str, Strategy]) -> str:
 
 
 CODING_AGENTS = (
-    # Truncation of long output is always on there.
+    # Truncation of long output is always on in OpenCode.
     Target("opencode", "OpenCode", "json", "In opencode.json.", json_settings),
     Target("gemini-cli", "Gemini CLI", "json", "In settings.json.", json_settings),
     Target("codex", "Codex", "toml", "In config.toml.", _assignments),
@@ -42,4 +42,4 @@ CODING_AGENTS = (
         one_at_a_time=True,
     ),
 )
-"""Coding agents with a settings file of their own."""
+"""Coding agents with a settings file."""

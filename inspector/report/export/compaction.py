@@ -1,6 +1,6 @@
-"""The size at which a context is compacted, as each coding agent is told it, and where it compacts untold.
+"""Compaction thresholds of coding agents: their settings and defaults.
 
-What settings mean was read in the agents' own sources and schemas; docs/compaction.md says in which versions.
+The meaning of settings was read in the agents' own sources and schemas; docs/compaction.md lists the versions.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompactionSetting:
-    """How an agent is told when to compact.
+    """An agent's compaction setting.
 
     Attributes:
-        name: The agent, as its sessions' format is named.
-        title: In words.
-        default: At how many tokens it compacts untold, in a window of so many; None where that hangs on more.
-        write: Its configuration for a threshold and a window, both in tokens; the window is None where unknown.
+        name: The agent, by the name of its session format.
+        title: Display name.
+        default: Default threshold in tokens for a window in tokens; None if it depends on more.
+        write: Writes the configuration for a threshold and a window, both in tokens; the window is None if unknown.
     """
 
     name: str
@@ -33,16 +33,16 @@ class CompactionSetting:
 
 
 CLAUDE_SUMMARY: Final = 20_000
-"""Tokens that Claude Code keeps free of its window for the summary; a model of shorter answers has fewer."""
+"""Tokens of the window that Claude Code reserves for the summary; fewer for a model with shorter answers."""
 CLAUDE_BUFFER: Final = 13_000
-"""And beyond that."""
+"""Tokens reserved in addition."""
 CLAUDE_WINDOWS: Final = (100_000, 1_000_000)
-"""What `autoCompactWindow` may be."""
+"""Range of `autoCompactWindow`."""
 
 CODEX_SHOWN: Final = 0.95
-"""Codex records this share of a model's window as the window."""
+"""Share of a model's window that Codex records as the window."""
 CODEX_SHARE: Final = 0.9
-"""It compacts at this share of the whole window, and a setting can only lower that."""
+"""Share of the full window at which Codex compacts; a setting can only lower it."""
 
 PI_RESERVE: Final = 16_384
 GEMINI_SHARE: Final = 0.5
@@ -104,7 +104,7 @@ def _pi(threshold: int, window: int | None) -> Exported:
 
 
 def _percent(threshold: int, window: int) -> int:
-    """Of a window in whole percent, not above the threshold where that is possible."""
+    """Return the threshold in whole percent of the window, rounded down if possible."""
     return min(max(100 * threshold // max(window, 1), 1), 100)
 
 
@@ -131,7 +131,7 @@ COMPACTION_SETTINGS: Final[dict[str, CompactionSetting]] = {
         CompactionSetting("pi", "pi", lambda window: window - PI_RESERVE, _pi),
     )
 }
-"""Agents that can be told, by the names of their sessions' formats."""
+"""Agents with a compaction setting, by the names of their session formats."""
 
 
 def export_compaction(agent: str, threshold: int, window: int | None) -> Exported:
@@ -140,10 +140,10 @@ def export_compaction(agent: str, threshold: int, window: int | None) -> Exporte
     Args:
         agent: Its name.
         threshold: Tokens at which it is to compact.
-        window: The model's context window in tokens; None where unknown.
+        window: The model's context window in tokens; None if unknown.
 
     Raises:
-        ExportError: There is no such agent here, or it cannot be told that.
+        ExportError: The agent is unknown, or cannot be configured that way.
     """
     if agent not in COMPACTION_SETTINGS:
         raise ExportError(f"no setting for when {agent} compacts is known; there are: {', '.join(COMPACTION_SETTINGS)}")
@@ -151,6 +151,6 @@ def export_compaction(agent: str, threshold: int, window: int | None) -> Exporte
 
 
 def default_threshold(agent: str, window: int | None) -> int | None:
-    """At how many tokens an agent compacts untold; None where that is not known."""
+    """Return an agent's default threshold in tokens; None if unknown."""
     setting = COMPACTION_SETTINGS.get(agent)
     return None if setting is None or setting.default is None or window is None else setting.default(window)

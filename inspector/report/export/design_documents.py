@@ -1,4 +1,4 @@
-"""The systems of the founding documents: their dictionaries, settings and calls."""
+"""Export to the systems of the founding documents: dictionaries, settings and calls."""
 
 from __future__ import annotations
 
@@ -99,4 +99,4 @@ FOUNDING = (
         _trim_profiles,
     ),
 )
-"""The systems of the founding documents."""
+"""Systems of the founding documents."""

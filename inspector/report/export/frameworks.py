@@ -1,4 +1,4 @@
-"""The Anthropic API and agent frameworks: request fields and middleware."""
+"""Export to the Anthropic API and agent frameworks: request fields and middleware."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _context_management(chosen: Mapping[str, Strategy]) -> str:
     edits: list[dict[str, object]] = []
-    # The API wants the clearing of thinking listed first.
+    # The API requires the clearing of thinking to be listed first.
     if "anthropic-clear-thinking" in chosen:
         edits.append(sections(said(chosen["anthropic-clear-thinking"])))
     if "anthropic-clear-tool-uses" in chosen:
@@ -90,4 +90,4 @@ FRAMEWORKS = (
     Target("langchain", "LangChain", "python", "The middleware to give create_agent.", _langchain),
     Target("deepagents", "deepagents", "python", "The middleware to give create_agent.", _deepagents),
 )
-"""The API and the frameworks."""
+"""The Anthropic API and the frameworks."""

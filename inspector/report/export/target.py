@@ -1,4 +1,4 @@
-"""What it takes to write a plan for another system."""
+"""Types and helpers of export targets."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 
 class ExportError(InspectorError):
-    """A plan cannot be written for a system; the message says why and what to do."""
+    """Unsupported export; the message explains the reason and the remedy."""
 
     advice = "`inspector export --list` names what can be written"
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A plan as another system's configuration.
+    """A plan in another system's configuration format.
 
     Attributes:
-        text: The configuration, with a line end.
-        language: What it is written in: `python`, `json`, `yaml`, `toml`, `rust`.
-        where: Where it goes, in a sentence.
-        left_out: What of the plan cannot be said there, one sentence each.
-        applied: What of the plan's strategies it says, with the values that apply there.
+        text: The configuration, with a trailing newline.
+        language: Its language: `python`, `json`, `yaml`, `toml`, `rust`.
+        where: Its destination, in a sentence.
+        left_out: Unsupported parts of the plan, one sentence each.
+        applied: The strategies it contains, with their effective values.
     """
 
     text: str
@@ -45,13 +45,13 @@ class Exported:
 
 @dataclass(frozen=True)
 class Target:
-    """A system a plan can be written for. What its strategies are called there stands beside them, as `counterpart`.
+    """A system a plan can be exported to. Each strategy names its `counterpart` in that system.
 
     Attributes:
-        name: How it is chosen, as in `SYSTEMS`: `langchain`.
-        title: The system, in words.
-        language: What its configuration is written in.
-        where: Where the configuration goes, in a sentence.
+        name: Identifier, as in `SYSTEMS`: `langchain`.
+        title: Display name.
+        language: Language of its configuration.
+        where: Destination of the configuration, in a sentence.
         write: Writes the configuration of the given strategies, by name, in the order of `takes`.
         one_at_a_time: Only one strategy can be configured; the plan's first counts.
     """
@@ -65,15 +65,15 @@ class Target:
 
     @property
     def takes(self) -> tuple[str, ...]:
-        """The strategies it has."""
+        """Names of the strategies it supports."""
         return SYSTEMS[self.name]
 
 
 def export_to(target: Target, plan: Plan) -> Exported:
-    """Write a plan for a system.
+    """Export a plan to a system.
 
     Raises:
-        ExportError: Nothing in the plan has a counterpart there.
+        ExportError: The system has no counterpart of any strategy in the plan.
     """
     chosen: dict[str, Strategy] = {}
     left_out: list[str] = []
@@ -106,7 +106,7 @@ def _left_out(strategy: Strategy) -> list[str]:
 
 
 def _not_said(strategy: Strategy) -> list[Parameter]:
-    """Parameters whose values cannot be said there, and are others than there."""
+    """Return unsupported parameters with values that differ from the system's."""
     names = counterpart_of(strategy).names
     return [
         parameter
@@ -124,7 +124,7 @@ def _shown(value: object) -> str:
 
 
 def counterpart_of(strategy: Strategy) -> Counterpart:
-    """What a strategy is in the configuration of the system that has it."""
+    """Return a strategy's counterpart in the configuration of its system."""
     counterpart = strategy.counterpart if isinstance(strategy, Parametrized) else None
     if counterpart is None:
         raise AssertionError(f"{strategy.name} is in SYSTEMS and has no counterpart")
@@ -132,14 +132,14 @@ def counterpart_of(strategy: Strategy) -> Counterpart:
 
 
 def said(strategy: Strategy) -> dict[str, Any]:
-    """What is written for a strategy, by the names of the system that has it."""
+    """Return a strategy's settings by the names of its system."""
     counterpart = counterpart_of(strategy)
     values = {name: value_of(strategy, parameter) for parameter, name in counterpart.names.items() if name}
     return {**counterpart.always, **values}
 
 
 def sections(written: Mapping[str, Any]) -> dict[str, Any]:
-    """What is written, in the sections its names lead into."""
+    """Nest settings in the sections that their names contain."""
     found: dict[str, Any] = {}
     for name, value in written.items():
         *outer, last = name.split(".")
@@ -151,11 +151,11 @@ def sections(written: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def json_settings(chosen: Mapping[str, Strategy]) -> str:
-    """The strategies' values as the settings of a program that keeps them in JSON."""
+    """Write strategies as the settings of a program that stores them in JSON."""
     written = {name: value for strategy in chosen.values() for name, value in said(strategy).items()}
     return json.dumps(sections(written), indent=2) + "\n"
 
 
 def values(strategy: Strategy) -> dict[str, Any]:
-    """Every parameter's value by its field name."""
+    """Return every parameter's value by its field name."""
     return {parameter.field: value_of(strategy, parameter) for parameter in strategy.parameters}

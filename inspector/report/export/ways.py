@@ -1,4 +1,4 @@
-"""Ways to apply a plan beside an agent's own settings: in code of one's own, and in a live agent as results arrive."""
+"""Ways to apply a plan other than an agent's settings: your own code, or a hook that trims results on arrival."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 OWN_CODE, HOOK = "python", "hook"
 
 CUT_AT_ONCE = "trim-at-insertion, store-large"
-"""Strategies that cut results as they arrive: those most wanted."""
+"""The most useful strategies that cut results on arrival."""
 
 PLAN_FILE = "plan.toml"
-"""What the plan is called in what is written for the hook."""
+"""File name of the plan in the instructions for the hook."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A way to apply a plan that is no setting of an agent.
+    """A way to apply a plan other than an agent's settings.
 
     Attributes:
-        name: How it is chosen.
-        title: What it is, in words.
-        takes: What plans it applies, in words.
-        export: Writes a plan for it; raises `ExportError` where it can apply nothing of the plan.
+        name: Identifier.
+        title: Display name.
+        takes: The plans it applies, in words.
+        export: Writes a plan for it; raises `ExportError` if it can apply no part of the plan.
     """
 
     name: str
@@ -80,7 +80,7 @@ WAYS: Mapping[str, Way] = {
     OWN_CODE: Way(OWN_CODE, "code of your own", "any plan", _own_code),
     HOOK: Way(HOOK, "a hook in the live agent", "strategies that cut results as they arrive", _hook),
 }
-"""By name, in the order lists show them."""
+"""Ways by name, in display order."""
 
 OF_AGENTS: Mapping[str, tuple[str, ...]] = {
     "claude-code": (HOOK,),
@@ -92,4 +92,4 @@ OF_AGENTS: Mapping[str, tuple[str, ...]] = {
     "openhands-v0": ("openhands",),
     "swe-agent": ("swe-agent",),
 }
-"""What agents whose sessions are read can be given, by the name of their format; of others nothing is known."""
+"""Export formats for each agent, by the name of its session format; others are undocumented."""
