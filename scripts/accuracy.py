@@ -1,4 +1,4 @@
-"""Writes docs/accuracy.md from what `inspector check` finds on a folder of sessions.
+"""Writes docs/development/accuracy.md from what `inspector check` finds on a folder of sessions.
 
 Run by hand, since the sessions are nobody's to give away; the page holds what kind of session each is, and figures:
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.cache_misses import CacheMiss
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "accuracy.md"
+PAGE = ROOT / "docs" / "development" / "accuracy.md"
 BEGIN, END = "<!-- begin results -->", "<!-- end results -->"
 MOST_NAMED = 3
 

@@ -1,6 +1,6 @@
 """What sessions cost beside what another counter makes of the same files, every difference explained.
 
-Run by hand, since the sessions are nobody's to give away; docs/accuracy.md holds the table:
+Run by hand, since the sessions are nobody's to give away; docs/development/accuracy.md holds the table:
 
     python -m scripts.compare_costs FOLDER
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scripts.usage_counter import Count
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "accuracy.md"
+PAGE = ROOT / "docs" / "development" / "accuracy.md"
 BEGIN, END = "<!-- begin counter -->", "<!-- end counter -->"
 EQUAL = 1e-9
 """Dollars below which two sums of floats are the same, relative to the sum."""

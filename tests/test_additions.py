@@ -1,4 +1,4 @@
-"""Whoever adds something touches what docs/architecture.md says, and nothing else: added to a copy, it arrives."""
+"""Whoever adds something touches what docs/development/architecture.md says, and nothing else: added to a copy, it arrives."""
 
 import json
 import os

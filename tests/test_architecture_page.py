@@ -4,7 +4,7 @@ import re
 
 from tests.conftest import ROOT
 
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "development" / "architecture.md"
 
 
 def named_paths(text: str) -> set[str]:

@@ -10,7 +10,7 @@ from inspector.session.open import open_session
 from tests.conftest import ROOT
 from tests.program import environment
 
-DOCUMENT = ROOT / "docs" / "benchmarks.md"
+DOCUMENT = ROOT / "docs" / "development" / "benchmarks.md"
 
 
 def told_by(name: str, document: Path) -> str:

@@ -18,7 +18,7 @@ from tests.program import run_here
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "sample_sessions" / "README.md"])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "sample_sessions" / "README.md"])
 CODE = re.compile(r"(?:^ {4}.*\n(?:\n+(?= {4}))?)+", re.MULTILINE)
 
 
@@ -66,13 +66,20 @@ def test_the_man_page_says_what_the_program_says(scripts: None) -> None:
     assert man_page.MAN_PAGE.read_text(encoding="utf-8") == man_page.man_page(), "run python scripts/man_page.py"
 
 
-def test_every_page_of_the_index_is_installed_and_shown_as_help() -> None:
-    included = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
-    installed = set(included["wheel"]["force-include"])
+def test_every_page_is_in_the_index_and_shown_as_help() -> None:
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    named = re.findall(r"^- \[[^\]]+\]\(([a-z-]+)\.md\)", index, re.MULTILINE)
-    assert [name for name in ("index", *named) if f"docs/{name}.md" not in installed] == []
-    assert [page.name for page in pages()] == named
+    named = re.findall(r"^- \[[^\]]+\]\(([a-z/-]+)\.md\)", index, re.MULTILINE)
+    there = {path.relative_to(ROOT / "docs").with_suffix("").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    assert set(named) == there - {"index"}
+    assert [page.path for page in pages()] == named
+    assert len({page.name for page in pages()}) == len(named)
+
+
+def test_pages_of_subfolders_are_installed() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    wheel = build["wheel"]
+    assert wheel["sources"]["docs"] == "inspector/docs"
+    assert "docs/**/*.md" in wheel["include"]
 
 
 @pytest.mark.parametrize(

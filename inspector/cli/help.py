@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from inspector.cli.commands import COMMANDS, command_parser, screen_parser
@@ -14,12 +15,17 @@ from inspector.cli.output import is_terminal, wants_color, write
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
 
 INDEX = "index"
-ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<page>[a-z-]+)\.md\): (?P<text>(?:.|\n  )+)", re.MULTILINE)
-"""A page in the list of pages, and what it is about."""
+ENTRY = re.compile(r"^- \[(?P<title>[^\]]+)\]\((?P<path>[a-z/-]+)\.md\): (?P<text>(?:.|\n  )+)", re.MULTILINE)
+"""Entry of a page in the index: title, path below the documents, summary."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({})
+"""Other names of pages and sections: a page's name, or `page#heading`."""
 
 LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+HEADING = re.compile(r"(#+) (.+)")
 
 WIDEST = 100
 """Columns of a page that can still be read."""
@@ -29,12 +35,14 @@ class Page(NamedTuple):
     """One page of the documentation.
 
     Attributes:
-        name: What it is asked for by.
-        text: What it is about.
+        name: Topic that shows it.
+        text: Summary.
+        path: Path below the documents, without suffix.
     """
 
     name: str
     text: str
+    path: str
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,13 +59,41 @@ def run(options: Namespace) -> int:
         write(topics_text())
     elif topic in COMMANDS:
         write(command_parser(COMMANDS[topic]).format_help())
+        if page_text(topic) is not None:
+            write(f"\nmore: inspector help {topic}.md\n")
     elif topic in ("inspector", "screen"):
         write(screen_parser().format_help())
-    elif (page := documents_folder() / f"{topic}.md").is_file() and topic in (INDEX, *(each.name for each in pages())):
-        _show(page.read_text(encoding="utf-8"))
+    elif (text := page_text(topic.removesuffix(".md"))) is not None:
+        _show(text)
     else:
         return _strategy(topic)
     return ExitCode.FINE
+
+
+def page_text(topic: str) -> str | None:
+    """Return a page, or the section of one that an alias names; None if there is no such page."""
+    name, _, heading = ALIASES.get(topic, topic).partition("#")
+    paths = {INDEX: INDEX, **{page.name: page.path for page in pages()}}
+    if name not in paths:
+        return None
+    text = (documents_folder() / f"{paths[name]}.md").read_text(encoding="utf-8")
+    return section(text, heading) if heading else text
+
+
+def section(text: str, anchor: str) -> str:
+    """Return a section of a page by its anchor, with its subsections; the whole page if it has no such section."""
+    lines = text.splitlines(keepends=True)
+    level, found, is_code = 0, [], False
+    for line in lines:
+        is_code ^= line.startswith("```")
+        heading = None if is_code else HEADING.match(line)
+        if heading and level and len(heading[1]) <= level:
+            break
+        if heading and not level and heading[2].strip().lower().replace(" ", "-") == anchor:
+            level = len(heading[1])
+        if level:
+            found.append(line)
+    return "".join(found) or text
 
 
 def documents_folder() -> Path:
@@ -76,8 +112,11 @@ def documents_folder() -> Path:
 def pages() -> list[Page]:
     """The pages, in the order they are listed."""
     text = (documents_folder() / f"{INDEX}.md").read_text(encoding="utf-8")
-    found = [Page(match["page"], LINK.sub(r"\1", " ".join(match["text"].split()))) for match in ENTRY.finditer(text)]
-    return [page for page in found if (documents_folder() / f"{page.name}.md").is_file()]
+    found = [
+        Page(match["path"].rpartition("/")[2], LINK.sub(r"\1", " ".join(match["text"].split())), match["path"])
+        for match in ENTRY.finditer(text)
+    ]
+    return [page for page in found if (documents_folder() / f"{page.path}.md").is_file()]
 
 
 def topics_text() -> str:
@@ -85,7 +124,8 @@ def topics_text() -> str:
     import textwrap
 
     rows = [("commands", ""), *((each.name, each.summary) for each in COMMANDS.values())]
-    rows += [("", ""), ("pages", ""), *((page.name, page.text) for page in pages())]
+    rows += [("", ""), ("pages", "")]
+    rows += [(f"{page.name}.md" if page.name in COMMANDS else page.name, page.text) for page in pages()]
     lines = []
     for name, text in rows:
         wrapped = textwrap.wrap(text, WIDEST - 20) or [""]
@@ -106,7 +146,7 @@ def _strategy(topic: str) -> int:
     except CommandError:
         import difflib
 
-        known = [*COMMANDS, *(page.name for page in pages())]
+        known = [*COMMANDS, *(page.name for page in pages()), *ALIASES]
         near = difflib.get_close_matches(topic, known, n=1)
         meant = f"did you mean {near[0]}?" if near else "inspector help lists what there is"
         raise CommandError(f"no help about {topic!r}; {meant}", ExitCode.WRONG_USAGE) from None
