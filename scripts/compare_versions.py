@@ -1,17 +1,16 @@
-"""Says what a change of form has changed: the same command lines on two versions of the package, to the bit.
+"""Compare two versions of the package: the same runs on both, to the bit.
 
-Every session of the reference material and of `sample_sessions` goes through `report`, `why`, `compact`, `compare`,
-`convert` and `formats`, under plans of every kind. Nothing but the command line is used, so it works on any version:
+Every session of the reference material and of `sample_sessions` goes through the commands, the library, the MCP server
+and the screens, under plans of every kind (`version_cases.py`), by public interfaces alone. So any version can be run:
 
     python scripts/compare_versions.py record BEFORE --package ../other-checkout
     python scripts/compare_versions.py record AFTER
     python scripts/compare_versions.py compare BEFORE AFTER
 
-`record` keeps exit code, standard output and standard error of every command line. Sessions are named by paths relative
-to their folder, the home folder is an empty one, and the terminal's width, its colours and the time zone are the same
-for all; a command that fails is as good a fact as one that does not. `--quick` takes one session of every format, and
-of reports, plans and forms some for each, in turn. `compare` reports every difference, and ends with exit code 1 where
-there is one. What may differ is named in `NORMALISED`, and nothing else is overlooked.
+`record` stores exit code, standard output and standard error of every run. Sessions are named by paths relative to
+their folder, the home folder is an empty one, and terminal width, colors and time zone are fixed. A failing run is
+recorded like any other. `--quick` takes one session per format, and alternates reports, plans and forms. `compare`
+lists every difference and exits with 1 if there is one. Only what `NORMALIZED` names may differ.
 """
 
 from __future__ import annotations
@@ -20,127 +19,72 @@ import argparse
 import contextlib
 import gzip
 import hashlib
+import html
 import io
 import json
 import multiprocessing
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+if __package__:
+    from scripts.version_cases import (
+        MCP_REQUESTS,
+        ROOT,
+        Case,
+        Source,
+        files_of,
+        folder_cases,
+        program_cases,
+        representative,
+        session_cases,
+    )
+else:
+    from version_cases import (
+        MCP_REQUESTS,
+        ROOT,
+        Case,
+        Source,
+        files_of,
+        folder_cases,
+        program_cases,
+        representative,
+        session_cases,
+    )
 
-PLANS: dict[str, tuple[str, ...]] = {
-    "none": (),
-    "at-insertion": ("--strategy", "trim-at-insertion:threshold=3000,head=1000,tail=500"),
-    "stateless": ("--strategy", "tiered-stale:tool-set=coding,lists=true"),
-    "triggered": ("--strategy", "token-budget:budget=12000"),
-    "sticky": ("--strategy", "anthropic-clear-tool-uses:trigger=8000,clear-at-least=1000,clear-tool-inputs=true"),
-    "preset": ("--plan", "hermes-pruning"),
-    "batched": ("--strategy", "clear-old:batch-tokens=2000,batch-calls=3"),
-    "summarizing": ("--strategy", "summarize:threshold=12000,tail=4 + dcp-dedupe"),
-    "window": ("--strategy", "maf-context-window:window=40000,max-output=4000"),
-}
-"""A plan of every kind of strategy, with limits that are passed in short sessions too."""
-
-REPORTS = {
-    "report": [
-        "--format",
-        "json",
-        "--ledger",
-        "--explain",
-        "--include-text",
-        "--next-calls",
-        "50",
-        "--runs-per-day",
-        "9",
-    ],
-    "report-text": ["--explain", "--next-calls", "50", "--runs-per-day", "9"],
-    "report-md": ["--format", "md", "--explain"],
-    "report-calls": ["--format", "csv"],
-    "report-blocks": ["--format", "csv", "--rows", "blocks"],
-    "report-html": ["--format", "html", "--no-compare", "--no-script"],
-}
-"""Every form of a report, each on all plans side by side."""
-
-QUESTIONS = {"why": (), "why-switch": ("--switch", "claude-haiku-4-5", "--format", "json")}
-"""Why a session cost what it cost, alone and with another model."""
-
-FORMS = ("anthropic", "openai", "atif")
-
-QUICK_PLANS = 3
-"""How many plans a quick run compacts a session by; another session, other plans."""
-
-QUICK_SAMPLES = ("coding-agent.jsonl", "trading-desk.json")
-QUICK_BYTES = 160_000
-"""A quick run takes, of every format, the session nearest to this size."""
-
-NORMALISED = {
+NORMALIZED = {
     "version of the package": re.compile(r'(?<="inspector": ")[^"]+(?=")|(?<=inspector )\d+\.\d+\.\d+[^\s<,"]*'),
     "line of the source in a bug's message": re.compile(r"(?<=this is a bug: )(\w+) in \S+:\d+"),
 }
-"""What two versions may say differently."""
+"""Parts of the output that may differ between versions."""
 
 SHOWN = 12
-"""How many fields that differ are told of one command line."""
+"""Number of differences listed per run."""
 
+SERVER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from inspector.cli import main; sys.exit(main())"
 
-@dataclass(frozen=True)
-class Case:
-    """One command line on one session.
-
-    Attributes:
-        key: Its name among the records: folder, session and command.
-        folder: Where it is run.
-        session: The session's path there.
-        arguments: The words after the program's name.
-    """
-
-    key: str
-    folder: Path
-    session: str
-    arguments: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """A session to run commands on.
-
-    Attributes:
-        group: What folder it is of, in a word.
-        folder: That folder.
-        path: The session's path there.
-        kind: Its format, as the folder has it.
-    """
-
-    group: str
-    folder: Path
-    path: str
-    kind: str
-
-    @property
-    def size(self) -> int:
-        """Bytes of the session."""
-        return sum(each.stat().st_size for each in files_of(self.folder / self.path))
+CELL = 12.2
+"""Width of a character cell in a screen's SVG."""
 
 
 def main() -> int:
     """Record or compare."""
-    parser = argparse.ArgumentParser(description="Compares what two versions of the package say of every session.")
+    parser = argparse.ArgumentParser(description="Compare the output of two versions of the package on every session.")
     commands = parser.add_subparsers(dest="command", required=True)
-    record_parser = commands.add_parser("record", help="run every command line and keep what it says")
-    record_parser.add_argument("folder", type=Path, help="where to write; it is made anew")
+    record_parser = commands.add_parser("record", help="run every case and store its outcome")
+    record_parser.add_argument("folder", type=Path, help="output folder; replaced if it exists")
     record_parser.add_argument("--package", type=Path, default=ROOT, help="the checkout to run (this one)")
     record_parser.add_argument("--quick", action="store_true", help="a session of every format, fewer commands")
     record_parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (one a core)")
-    compare_parser = commands.add_parser("compare", help="say what differs between two recordings")
+    compare_parser = commands.add_parser("compare", help="list the differences between two recordings")
     compare_parser.add_argument("before", type=Path)
     compare_parser.add_argument("after", type=Path)
     for each in (record_parser, compare_parser):
@@ -152,13 +96,15 @@ def main() -> int:
 
 
 def record(folder: Path, package: Path, quick: bool, jobs: int, only: str) -> int:
-    """Run all command lines on a version of the package and keep what they say in `folder`."""
+    """Run all cases on a version of the package and store the outcomes in `folder`."""
     began = time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     found = sources()
     chosen = representative(found) if quick else found
-    cases = [case for turn, source in enumerate(chosen) for case in cases_of(source, quick, turn) if only in case.key]
+    every = [case for turn, source in enumerate(chosen) for case in session_cases(source, quick, turn)]
+    every += [*folder_cases(chosen if quick else found), *program_cases()]
+    cases = [case for case in every if only in case.key]
     digests = {f"{each.group}/{each.path}": digest(each.folder / each.path) for each in chosen}
     with tempfile.TemporaryDirectory() as home:
         spawning = multiprocessing.get_context("spawn")
@@ -181,7 +127,7 @@ def record(folder: Path, package: Path, quick: bool, jobs: int, only: str) -> in
 
 
 def sources() -> list[Source]:
-    """Every session there is: the samples, and the reference material where it is at hand."""
+    """Return all sessions: the samples, and the reference material where it is available."""
     samples = ROOT / "sample_sessions"
     found = [Source("samples", samples, each.name, "sample") for each in sorted(samples.glob("*.json*"))]
     corpus = Path(os.environ.get("INSPECTOR_SHARED", ROOT.parent / "shared")).resolve() / "corpus"
@@ -195,41 +141,8 @@ def sources() -> list[Source]:
     return found
 
 
-def representative(found: list[Source]) -> list[Source]:
-    """One session of every format, of a moderate size, and two samples."""
-    kinds: dict[str, Source] = {}
-    for source in found:
-        best = kinds.get(source.kind)
-        if best is None or abs(source.size - QUICK_BYTES) < abs(best.size - QUICK_BYTES):
-            kinds[source.kind] = source
-    samples = [each for each in found if each.group == "samples" and each.path in QUICK_SAMPLES]
-    return samples + [source for kind, source in kinds.items() if kind != "sample"]
-
-
-def cases_of(source: Source, quick: bool, turn: int) -> list[Case]:
-    """Every command line on one session; of a quick run those whose turn it is, and all plans come round in time."""
-    plans = tuple(word for words in PLANS.values() for word in words)
-    reports = [(name, "report", (*plans, *words)) for name, words in REPORTS.items()]
-    compacts = [(f"compact-{name}", "compact", words) for name, words in PLANS.items()]
-    compacts.append(("compact-preset-openai", "compact", (*PLANS["preset"], "--format", "openai")))
-    compacts.append(("compact-sticky-call", "compact", (*PLANS["sticky"], "--call", "7")))
-    converts = [(f"convert-{form}", "convert", ("--to", form, "--what", "conversation")) for form in FORMS]
-    questions = [(name, "why", words) for name, words in QUESTIONS.items()]
-    others = [("compare", "compare", ("--format", "json")), ("formats", "formats", ())]
-    if quick:
-        reports = [reports[0], reports[1 + turn % (len(reports) - 1)]]
-        compacts = [compacts[(turn * QUICK_PLANS + step) % len(compacts)] for step in range(QUICK_PLANS)]
-        converts = [converts[turn % len(converts)]]
-        questions = [questions[turn % len(questions)]]
-    folder = f"{source.group}/{source.path.replace('/', '--')}"
-    return [
-        Case(f"{folder}/{name}", source.folder, source.path, (command, source.path, *words))
-        for name, command, words in (*reports, *questions, *compacts, *converts, *others)
-    ]
-
-
 def prepare(package: Path, home: Path) -> None:
-    """Set up a process so that it runs this version of the package, with nobody's settings."""
+    """Set up a process to run this version of the package, without user settings."""
     for name in [name for name in os.environ if name.startswith(("XDG_", "INSPECTOR_", "TEXTUAL", "CLAUDE", "CODEX"))]:
         del os.environ[name]
     os.environ.update(HOME=str(home), COLUMNS="100", LINES="40", NO_COLOR="1", TERM="dumb", TZ="UTC", LC_ALL="C.UTF-8")
@@ -244,24 +157,121 @@ def prepare(package: Path, home: Path) -> None:
 
 
 def run(case: Case) -> tuple[dict[str, Any], float]:
-    """Run one command line in this process: what it said, and how long it took in seconds."""
-    from inspector.cli import main as command_line
-
+    """Run one case in this process; return its outcome and the seconds it took."""
     began = time.monotonic()
     os.chdir(case.folder)
+    runner = {"command": run_command, "library": run_library, "mcp": run_mcp, "screen": run_screen}[case.kind]
+    outcome = runner(case)
+    for name in ("stdout", "stderr"):
+        outcome[name] = outcome[name].replace(os.environ["HOME"], "<home>").replace(sys.path[0], "<package>")
+    return {"arguments": case.arguments, **outcome}, time.monotonic() - began
+
+
+def run_command(case: Case) -> dict[str, Any]:
+    """Run a command line."""
+    from inspector.cli import main as command_line
+
     output, narration = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(narration):
-        code = command_line(list(case.arguments))
-    said = {}
+    before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(case.stdin.encode()), encoding="utf-8")
+    try:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(narration):
+            try:
+                code = int(command_line(list(case.arguments)))
+            except SystemExit as exited:
+                code = int(exited.code or 0)
+    finally:
+        sys.stdin = before
+    texts = {}
     for name, stream in (("stdout", output), ("stderr", narration)):
         stream.flush()
-        said[name] = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
-        said[name] = said[name].replace(os.environ["HOME"], "<home>")
-    return {"arguments": case.arguments, "exit": int(code), **said}, time.monotonic() - began
+        texts[name] = stream.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    return {"exit": code, **texts}
+
+
+def run_library(case: Case) -> dict[str, Any]:
+    """Call the public interface on a session: replay it, and compact the messages it came to."""
+    import inspector
+
+    path, spec = case.arguments
+    lines = []
+    try:
+        session = inspector.open_session(Path(path))
+        plan = inspector.Plan.from_specs([spec], session=session)
+        outcome = inspector.replay_session(session, plan)
+        lines += [f"{name}: {value!r}" for name, value in outcome.figures._asdict().items()]
+        lines += [f"{block}: {outcome.text(block=block, call=len(session.calls))!r}" for block in range(0, 40, 3)]
+        messages = json.loads(_converted(path))["messages"]
+        for name in ("compact", "apply_once"):
+            lines.append(f"{name}: {json.dumps(getattr(inspector, name)(messages, spec))}")
+        conversation = inspector.Conversation(plan)
+        for message in messages:
+            conversation.add(message)
+        lines.append(f"to_send: {json.dumps(conversation.to_send())}")
+    except Exception as error:  # noqa: BLE001  a failure is an outcome like any other
+        lines.append(f"{type(error).__name__}: {error}")
+    return {"exit": 0, "stdout": "\n".join(lines), "stderr": ""}
+
+
+def _converted(path: str) -> str:
+    words = ("convert", path, "--to", "anthropic", "--what", "conversation")
+    return str(run_command(Case("", Path(), words))["stdout"])
+
+
+def run_screen(case: Case) -> dict[str, Any]:
+    """Press keys on the screen; return its lines of text."""
+    path, size, keys = case.arguments
+    words = ("screenshot", path, "--size", size, *(("--keys", keys) if keys else ()))
+    outcome = run_command(Case("", Path(), words))
+    return {**outcome, "stdout": screen_text(outcome["stdout"])}
+
+
+def screen_text(svg: str) -> str:
+    """Return the lines of text of a screen drawn as SVG, colors left out."""
+    lines: dict[float, list[tuple[float, str]]] = {}
+    for x, y, text in re.findall(r'<text[^>]* x="([\d.]+)" y="([\d.]+)"[^>]*>([^<]*)</text>', svg):
+        lines.setdefault(float(y), []).append((float(x), html.unescape(text).replace("\xa0", " ")))
+    rows = []
+    for _, parts in sorted(lines.items()):
+        row = ""
+        for x, text in sorted(parts):
+            row = row.ljust(round(x / CELL)) + text
+        rows.append(row.rstrip())
+    return "\n".join(rows)
+
+
+def run_mcp(case: Case) -> dict[str, Any]:
+    """Ask the MCP server, in a process of its own, one request after another."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from inspector.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    answers = []
+    with subprocess.Popen(
+        [sys.executable, "-c", code, sys.path[0], "mcp", *case.arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as server:
+        if server.stdin is None or server.stdout is None:
+            raise RuntimeError("the server has no pipes")
+        client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "net", "version": "1"}}
+        for number, (method, parameters) in enumerate((("initialize", client), *MCP_REQUESTS)):
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
+            server.stdin.write(json.dumps(request) + "\n")
+            server.stdin.flush()
+            answer = server.stdout.readline()
+            while answer and f'"id":{number}' not in answer.replace(" ", ""):
+                answer = server.stdout.readline()
+            answers.append(answer)
+            if method == "initialize":
+                server.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+        server.stdin.close()
+        code_of_exit = server.wait(timeout=60)
+    return {"exit": code_of_exit, "stdout": "".join(answers), "stderr": ""}
 
 
 def compare(before: Path, after: Path, only: str) -> int:
-    """Print what differs between two recordings."""
+    """Print the differences between two recordings."""
     digests = [json.loads((folder / "sessions.json").read_text(encoding="utf-8")) for folder in (before, after)]
     changed = [name for name, each in digests[0].items() if digests[1].get(name, each) != each]
     for name in changed:
@@ -283,46 +293,46 @@ def compare(before: Path, after: Path, only: str) -> int:
             if len(found) > SHOWN:
                 print(f"  and {len(found) - SHOWN} more")
     alike = len(keys[0] & keys[1]) - differing
-    allowed = ", ".join(NORMALISED)
-    print(f"\n{differing} command lines say something else, {alike} the same to the bit (but for: {allowed})")
+    allowed = ", ".join(NORMALIZED)
+    print(f"\n{differing} runs differ, {alike} are equal to the bit (except for: {allowed})")
     return 1 if differing or changed or keys[0] != keys[1] else 0
 
 
 def recorded(folder: Path) -> list[str]:
-    """The names of the command lines of a recording."""
+    """Return the names of all runs of a recording."""
     return [str(path.relative_to(folder)).removesuffix(".json.gz") for path in folder.rglob("*.json.gz")]
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A recorded outcome."""
+    """Return one recorded outcome."""
     outcome: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return outcome
 
 
 def differences_between(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """What two outcomes of a command line differ in, a line each; none if only in what may differ."""
+    """Return the differences between two outcomes of a run, one line each; empty if only allowed ones."""
     found = []
     if one["arguments"] != other["arguments"]:
         found.append(f"run as inspector {' '.join(other['arguments'])}")
     if one["exit"] != other["exit"]:
         found.append(f"exit code: {one['exit']} -> {other['exit']}")
     for stream in ("stderr", "stdout"):
-        texts = [normalised(outcome[stream]) for outcome in (one, other)]
+        texts = [normalized(outcome[stream]) for outcome in (one, other)]
         if texts[0] != texts[1]:
-            told = values_that_differ(*texts) or lines_that_differ(*texts)
-            found.extend(f"{stream}: {each}" for each in told)
+            lines = values_that_differ(*texts) or lines_that_differ(*texts)
+            found.extend(f"{stream}: {each}" for each in lines)
     return found
 
 
-def normalised(text: str) -> str:
-    """A text without what may differ."""
-    for name, pattern in NORMALISED.items():
+def normalized(text: str) -> str:
+    """Replace the parts that may differ by their names."""
+    for name, pattern in NORMALIZED.items():
         text = pattern.sub(f"<{name}>", text)
     return text
 
 
 def values_that_differ(one: str, other: str) -> list[str]:
-    """Where two JSON texts differ; empty where one is no JSON."""
+    """Return the paths at which two JSON texts differ; empty if either is not JSON."""
     try:
         values = json.loads(one), json.loads(other)
     except ValueError:
@@ -346,7 +356,7 @@ def _walk(path: str, one: Any, other: Any) -> list[str]:
 
 
 def lines_that_differ(one: str, other: str) -> list[str]:
-    """The lines in which two texts differ, place by place."""
+    """Return the lines in which two texts differ."""
     pairs = zip_longest(one.splitlines(keepends=True), other.splitlines(keepends=True), fillvalue="")
     return [
         f"line {number}: {_short(line)} -> {_short(another)}"
@@ -360,13 +370,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 160 else f"{text[:100]} … {text[-50:]}"
 
 
-def files_of(path: Path) -> list[Path]:
-    """The file, or those in the folder."""
-    return sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-
-
 def digest(path: Path) -> str:
-    """A hash of all that is in a session."""
+    """Return a hash of the content of a session."""
     summed = hashlib.sha256()
     for each in files_of(path):
         summed.update(each.read_bytes())

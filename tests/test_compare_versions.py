@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scripts.compare_versions import PLANS, compare, differences_between, representative, sources
+from scripts.compare_versions import compare, differences_between, sources
+from scripts.version_cases import PLANS, representative
 
 if TYPE_CHECKING:
     from pathlib import Path
