@@ -1,1 +1,1 @@
-"""The detail: one block as text, page by page, in its views."""
+"""The detail pane's content: one block as text, in several views."""

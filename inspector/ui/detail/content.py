@@ -1,4 +1,4 @@
-"""What the detail shows of one block: its text as recorded, or what is sent of it, with everything cut said aloud."""
+"""Content of the detail pane: a block's text as recorded or as sent, with a note at every cut."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _HEADINGS: Final = ("+++", "---", "@@", "diff ", "index ", "*** ")
 
 
 class TextForm(StrEnum):
-    """What a text is."""
+    """Format of a text."""
 
     PLAIN = "plain"
     DIFFERENCE = "difference"
@@ -55,12 +55,12 @@ class TextForm(StrEnum):
 
 
 def form_of(text: str) -> TextForm:
-    """What a text is, by how it begins."""
+    """Detect the format of a text from its beginning."""
     return TextForm.DIFFERENCE if _DIFFERENCE.search(text[:_LOOKED_AT]) else TextForm.PLAIN
 
 
 def row_style(folded: Wrapped, row: int, plain: str) -> str:
-    """The component class of a row of a difference: that of its line's first characters; `plain` for context."""
+    """Return the component class of a row of a diff, from the first characters of its line; `plain` for context."""
     start = folded.text.rfind("\n", 0, int(folded.starts[row])) + 1
     begin = folded.text[start : start + 6]
     if begin.startswith(_HEADINGS):
@@ -69,7 +69,7 @@ def row_style(folded: Wrapped, row: int, plain: str) -> str:
 
 
 def member_pieces(text: str, plain: str) -> tuple[tuple[str, str], ...]:
-    """A row of formatted JSON, the name of a member apart from its value."""
+    """Split a row of formatted JSON into member name and value."""
     match = _MEMBER.fullmatch(text)
     if match is None:
         return ((text, plain),)
@@ -80,19 +80,19 @@ ELLIPSIS: Final = "⋯"
 
 
 class SectionKind(StrEnum):
-    """What a part of the detail is."""
+    """Origin of a section."""
 
     RECORDED = "recorded"
     INSERTED = "inserted"
-    """Sent in place of what was cut: a marker, a pointer, a summary."""
+    """Sent in place of cut text: a marker, a pointer, a summary."""
     ABSENT = "absent"
-    """Recorded, and not part of the prompt."""
+    """Recorded, but not in the prompt."""
     TAKEN = "taken"
-    """Recorded, and cut by the plan."""
+    """Recorded, but cut by the plan."""
     NAME = "name"
-    """Names the text under it."""
+    """Heading of the text below."""
     NOTE = "note"
-    """Neither recorded nor sent: said by the inspector."""
+    """Comment by the inspector, not part of the session."""
 
 
 _GUTTERS: Final = {SectionKind.INSERTED: "▎", SectionKind.ABSENT: "┊", SectionKind.TAKEN: "-"}
@@ -100,7 +100,7 @@ _GUTTERS: Final = {SectionKind.INSERTED: "▎", SectionKind.ABSENT: "┊", Secti
 
 @dataclass(frozen=True, slots=True)
 class DetailSection:
-    """A part of what the detail shows; text not yet safe."""
+    """A section of the text, not yet safe to show."""
 
     text: str
     kind: SectionKind
@@ -109,12 +109,12 @@ class DetailSection:
 
 @dataclass(frozen=True, slots=True)
 class CutNote:
-    """Why a block is not sent whole.
+    """Reason why a block is not sent whole.
 
     Attributes:
-        tokens: Tokens left out; negative where the plan added.
-        reason: Who cut it and why: `tiered-stale: stale, tier search`.
-        call: The number of the call from which on it is so, counted from 1; None where that means nothing.
+        tokens: Tokens cut; negative if the plan added tokens.
+        reason: Strategy and reason: `tiered-stale: stale, tier search`.
+        call: First call sent this way, counted from 1; None if not applicable.
     """
 
     tokens: int
@@ -123,7 +123,7 @@ class CutNote:
 
     @property
     def summary(self) -> str:
-        """All of it in one safe line; the tokens are a local estimate."""
+        """The note in one safe line; tokens are a local estimate."""
         since = "" if self.call is None else f" from call {ON_SCREEN.whole(self.call)} on"
         amount = f"{ABOUT}{ON_SCREEN.plural(abs(self.tokens), 'token')} {'cut' if self.tokens >= 0 else 'more'}"
         return f"{amount}{since} · {one_line(self.reason)}"
@@ -131,24 +131,24 @@ class CutNote:
 
 @dataclass(frozen=True, eq=False)
 class DetailContent:
-    """One block to be shown, or all of a message.
+    """A block or a whole message to show.
 
     Attributes:
-        key: Identifies the block: contents with equal keys have equal recorded texts, read once.
-        title: What it is, in a few words. Need not be safe.
+        key: Identity of the block: contents with equal keys have equal recorded texts, which are read once.
+        title: Short description, not necessarily safe.
         raw: Reads the recorded text. Called in a thread; may raise `TextUnavailableError` or `OSError`.
-        sent: How it is sent, None for as recorded.
-        note: Why it is not sent whole, where it is not.
-        absent: Why nothing of it is sent, for a block that is not in the prompt; empty for one that is.
-        is_json: The text is JSON, and can be formatted as such.
+        sent: Rendition, None for as recorded.
+        note: Reason why it is not sent whole, if so.
+        absent: Reason why the block is not in the prompt; empty if it is.
+        is_json: The text is JSON and can be formatted.
         is_tool_call: The text is the input of a tool.
-        media: The images and documents in it, each in a few safe words.
-        record: Reads the record the block was read from; None where there is none. Raises what `raw` does.
-        stored: Finds the whole output behind a recorded text that is a preview of it; None where no block has any.
-        parts: The blocks of a message that is shown as one; empty for a single block.
-        lead: What is said above the text, whatever the view; a line each, safe. Empty for nothing.
-        tail: The same below the text.
-        short_title: What it is where there is no room for the title; empty for the title cut short. Need not be safe.
+        media: Safe descriptions of its images and documents.
+        record: Reads the record that holds the block; None if there is none. Raises the same errors as `raw`.
+        stored: Finds the full output if the recorded text is a preview of it; None if not applicable.
+        parts: Blocks of a message shown as one; empty for a single block.
+        lead: Safe lines above the text in every view.
+        tail: Safe lines below the text in every view.
+        short_title: Title for narrow panes, not necessarily safe; if empty, the title is cut.
     """
 
     key: Hashable
@@ -168,7 +168,7 @@ class DetailContent:
     short_title: str = ""
 
     def shows_the_same(self, other: DetailContent | None) -> bool:
-        """Whether another content is of the same block, sent in the same way for the same reasons."""
+        """Return True if another content shows the same block, sent the same way for the same reasons."""
         said = attrgetter("key", "title", "sent", "note", "absent", "lead", "tail")
         if other is None or said(self) != said(other) or len(self.parts) != len(other.parts):
             return False
@@ -176,7 +176,7 @@ class DetailContent:
 
 
 def sent_sections(recorded: str, content: DetailContent) -> tuple[DetailSection, ...]:
-    """What is sent of a block, in order, with a note wherever something was left out."""
+    """Return the sent text of a block in order, with a note at each cut."""
     if content.absent:
         return (note_section(one_line(content.absent)), DetailSection(recorded, SectionKind.ABSENT))
     rendition = content.sent
@@ -200,7 +200,7 @@ def sent_sections(recorded: str, content: DetailContent) -> tuple[DetailSection,
 
 
 def laid_out(text: str) -> str | None:
-    """JSON with one member a line, or None where the text is not JSON."""
+    """Format JSON with one member per line; None if the text is not JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -210,12 +210,12 @@ def laid_out(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """Sections folded to a width.
+    """Sections wrapped to a width.
 
     Attributes:
-        sections: What is shown.
-        folded: The sections folded.
-        first_rows: Per section, its first row, and at the end the number of rows.
+        sections: The sections.
+        folded: The wrapped sections.
+        first_rows: First row of each section, followed by the total number of rows.
     """
 
     sections: tuple[DetailSection, ...]
@@ -224,7 +224,7 @@ class Document:
 
     @classmethod
     def of(cls, sections: Iterable[DetailSection], width: int) -> Document:
-        """Fold sections to `width` cells."""
+        """Wrap sections to `width` cells."""
         kept = tuple(sections)
         folded = tuple(wrap(section.text, width) for section in kept)
         first_rows = [0]
@@ -236,12 +236,12 @@ class Document:
         return self.first_rows[-1]
 
     def row(self, index: int) -> tuple[str, SectionKind]:
-        """One row, safe to show, and what it is part of."""
+        """Return one row, safe to show, and the kind of its section."""
         part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         return self.folded[part].row(index - self.first_rows[part]), self.sections[part].kind
 
     def shown(self, index: int) -> PageRow:
-        """One row as it is drawn: what it is part of stands before it, and a form tells its parts apart."""
+        """Return one row for drawing, with gutter and highlighting."""
         part = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         section, folded, row = self.sections[part], self.folded[part], index - self.first_rows[part]
         style = f"detail--{section.kind.value}"
@@ -253,18 +253,18 @@ class Document:
         return PageRow((gutter, *pieces), style if section.kind is SectionKind.INSERTED else "")
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """The row of every place that holds the words, rising."""
+        """Return the row of every match, ascending."""
         found = [np.zeros(0, dtype=np.int64)]
         found += [first + rows_of_words(words, part) for first, part in zip(self.first_rows, self.folded, strict=False)]
         return np.concatenate(found)
 
     def whole(self) -> str:
-        """All sections, notes left out where there is anything else."""
+        """Return the text of all sections; notes only if there is nothing else."""
         texts = [section.text for section in self.sections if section.kind is not SectionKind.NOTE]
         return "".join(texts or [section.text for section in self.sections])
 
     def note_rows(self) -> tuple[int, ...]:
-        """The first row of every note."""
+        """Return the first row of every note."""
         return tuple(
             first
             for first, section in zip(self.first_rows, self.sections, strict=False)
@@ -273,7 +273,7 @@ class Document:
 
 
 def gaps_of(rendition: Rendition, length: int) -> list[int]:
-    """Characters left out before every piece and after the last; what stands for a gap follows it."""
+    """Count the characters cut before each piece and after the last; inserted text follows its gap."""
     gaps = [0] * (len(rendition.pieces) + 1)
     position, earliest = 0, 0
     for index, piece in enumerate(rendition.pieces):
@@ -285,7 +285,7 @@ def gaps_of(rendition: Rendition, length: int) -> list[int]:
 
 
 def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
-    """How much was left out, by whom and since when; without a note only how much. Tokens are a local estimate."""
+    """Describe a cut: its size and, with a note, its tokens (local estimate), strategy, reason and first call."""
     amount = ON_SCREEN.plural(characters, "character") if characters else "text not recorded"
     if note is None:
         return f"{amount} {verb}"
@@ -301,7 +301,7 @@ def cut_note(verb: str, characters: int, note: CutNote | None) -> str:
 
 
 def note_section(sentence: str) -> DetailSection:
-    """Something the inspector says, set apart from what was recorded and sent."""
+    """Wrap a comment by the inspector in ellipses."""
     return DetailSection(
         f"{ELLIPSIS} {sentence} {ELLIPSIS}" if ELLIPSIS not in sentence else f"{ELLIPSIS} {sentence}", SectionKind.NOTE
     )
@@ -311,12 +311,12 @@ _JSON_STARTS = ("{", "[")
 
 
 def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, index: int) -> DetailContent:
-    """What is known of one block.
+    """Build the content of one block.
 
     Args:
-        session: The session now; may have grown since the replay.
+        session: The current session; may have grown since the replay.
         table: Token counts; may be of a shorter session.
-        outcome: The newest replay, or None before the first.
+        outcome: The latest replay, or None before the first one.
         index: Index of the block.
     """
     block = session.all_blocks[index]
@@ -339,18 +339,18 @@ def detail_of(session: Session, table: TokenTable, outcome: Outcome | None, inde
 
 
 def _counted(tokens: int) -> str:
-    """Tokens as the rows have them, which are not those of prompts, and so said to be."""
+    """Format a token count, labelled as a local estimate in contrast to reported prompts."""
     return f"{ON_SCREEN.plural(tokens, 'token')} ({LOCAL_ESTIMATE})"
 
 
 def detail_of_message(session: Session, table: TokenTable, outcome: Outcome | None, blocks: range) -> DetailContent:
-    """What is known of all blocks of a message, which are shown as one.
+    """Build the content of a folded message.
 
     Args:
-        session: The session now; may have grown since the replay.
+        session: The current session; may have grown since the replay.
         table: Token counts; may be of a shorter session.
-        outcome: The newest replay, or None before the first.
-        blocks: Their indices.
+        outcome: The latest replay, or None before the first one.
+        blocks: Indices of its blocks.
     """
     parts = tuple(detail_of(session, table, outcome, index) for index in blocks)
     tokens = int(table.tokens[blocks.start : blocks.stop].sum())
@@ -367,22 +367,22 @@ def detail_of_boundary(
     aftermath: CompactionAftermath | None = None,
     totals: CompactionTotalsFacts | None = None,
 ) -> DetailContent:
-    """What became of the context where another one begins, above the text of the first block after it.
+    """Add the effect of a compaction or other boundary above the text of the first block after it.
 
     Args:
-        content: That block.
-        boundary: Where the context begins.
-        table: The session's tokens.
-        baseline: It replayed with nothing cut; None before the first replay.
-        aftermath: What followed it; None for what was no compaction, and as long as that is not known.
-        totals: What all of the session's compactions came to; None for the same.
+        content: The block's content.
+        boundary: The boundary before it.
+        table: The session's token counts.
+        baseline: Replay without a plan; None before the first replay.
+        aftermath: Calls after the compaction; None for other boundaries and until it is computed.
+        totals: Totals of all compactions of the session; None under the same conditions.
     """
     lead = effect_lines(boundary, table, baseline)
     if not lead:
         return content
     cleared = tuple(cleared_line(each) for each in boundary.cleared)
     followed = () if aftermath is None else aftermath_lines(aftermath)
-    # Of what there is to tell that is what a person came for, and a small pane has few rows.
+    # The most wanted lines come first, because a small pane has few rows.
     together = () if totals is None else _together(totals)
     lead = (*lead[:1], *followed, *together, *lead[1:], *cleared)
     title = boundary.label.partition(", ")[0]
@@ -412,7 +412,7 @@ def _at_call(content: DetailContent, outcome: Outcome, index: int, *, is_error: 
 
 
 def absence(outcome: Outcome, index: int) -> str:
-    """Why a block is in no prompt, or not in this call's."""
+    """Return the reason why a block is in no prompt, or not in this call's."""
     history, call = outcome.replay.history, outcome.state.call
     enters, leaves = int(history.enters[index]), int(history.leaves[index])
     prompt = "the next prompt" if call == history.call_count else f"the prompt of call {ON_SCREEN.whole(call + 1)}"

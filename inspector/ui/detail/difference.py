@@ -1,4 +1,4 @@
-"""A block as recorded beside the same as sent: one page of paired rows, so that both sides scroll as one."""
+"""Side-by-side comparison of a block as recorded and as sent, in paired rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from inspector.ui.detail.page import DetailPage
 
 LEAST_WIDTH: Final = 64
-"""Cells from which on both stand side by side; below, what was cut stands over what is sent for it."""
+"""Minimum width for two columns in cells; below, cut text is shown above its replacement."""
 
 SENT_WHOLE: Final = "⋯ sent as recorded: there is no difference ⋯"
 _RULE: Final = " │ "
@@ -29,13 +29,13 @@ _NOTHING: Final = Wrapped("", np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A part of a block: kept on both sides, or cut on the left with what is sent for it on the right.
+    """A run of text: either unchanged, or cut from the left side and replaced on the right.
 
     Attributes:
-        kept: Text of both sides.
-        cut: Text of the recorded side alone.
-        put_in: Text of the sent side alone.
-        note: Why it was cut, over both sides; empty for none.
+        kept: Text on both sides.
+        cut: Text on the recorded side only.
+        put_in: Text on the sent side only.
+        note: Reason of the cut, shown across both sides; empty for none.
     """
 
     kept: str = ""
@@ -45,7 +45,7 @@ class Stretch:
 
 
 def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
-    """What became of every part of a recorded text, in order."""
+    """Split a recorded text into unchanged and cut runs, in order."""
     if content.absent:
         return (Stretch(cut=recorded, note=content.absent),)
     rendition = content.sent
@@ -72,12 +72,12 @@ def stretches_of(recorded: str, content: DetailContent) -> tuple[Stretch, ...]:
 
 
 def difference_page(recorded: str, content: DetailContent, width: int) -> DetailPage:
-    """Both texts side by side, or under one another where there is no room for two.
+    """Compare both texts side by side, or one above the other if the width is too small.
 
     Args:
         recorded: The recorded text.
         content: The block.
-        width: Cells of a row, the first of them left out.
+        width: Width in cells without the gutter.
     """
     stretches = stretches_of(recorded, content)
     if width < LEAST_WIDTH:
@@ -100,14 +100,14 @@ def _under_one_another(stretches: Iterable[Stretch]) -> Iterable[DetailSection]:
 
 @dataclass(frozen=True, eq=False)
 class FoldedStretch:
-    """A stretch folded.
+    """A wrapped run.
 
     Attributes:
-        left: What the recorded side shows.
-        right: What the sent side shows.
-        styles: The component classes of both.
-        gutters: What stands before either.
-        is_note: It is a sentence over both sides, in `left`.
+        left: Recorded side.
+        right: Sent side.
+        styles: Component classes of both sides.
+        gutters: Gutter characters of both sides.
+        is_note: A note across both sides, stored in `left`.
     """
 
     left: Wrapped
@@ -125,9 +125,9 @@ class Difference:
     """Paired rows.
 
     Attributes:
-        sides: The stretches folded.
-        first_rows: Per stretch its first row, and at the end the number of rows.
-        column: Cells of either side.
+        sides: The wrapped runs.
+        first_rows: First row of each run, followed by the total number of rows.
+        column: Width of each side in cells.
     """
 
     sides: tuple[FoldedStretch, ...]
@@ -136,7 +136,7 @@ class Difference:
 
     @classmethod
     def of(cls, stretches: Iterable[Stretch], column: int, width: int) -> Difference:
-        """Fold stretches to two columns of so many cells, notes to `width`."""
+        """Wrap runs to two columns, notes to `width`."""
         sides: list[FoldedStretch] = []
         for stretch in stretches:
             if stretch.note:
@@ -156,7 +156,7 @@ class Difference:
         return self.first_rows[-1]
 
     def shown(self, index: int) -> PageRow:
-        """One row of both sides."""
+        """Return one row of both sides."""
         place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         side, row = self.sides[place], index - self.first_rows[place]
         if side.is_note:
@@ -171,11 +171,11 @@ class Difference:
         return PageRow(tuple(pieces))
 
     def note_rows(self) -> tuple[int, ...]:
-        """The first row of every note."""
+        """Return the first row of every note."""
         return tuple(first for first, side in zip(self.first_rows, self.sides, strict=False) if side.is_note)
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """The rows that hold the words on either side, rising."""
+        """Return the rows with matches on either side, ascending."""
         found = [np.zeros(0, dtype=np.int64)]
         for first, side in zip(self.first_rows, self.sides, strict=False):
             found.append(first + rows_of_words(words, side.left))
@@ -184,7 +184,7 @@ class Difference:
         return np.sort(np.concatenate(found))
 
     def whole(self) -> str:
-        """The difference as text: `-` before what was cut, `+` before what is sent for it."""
+        """Return a text diff: `-` before cut text, `+` before its replacement."""
         lines: list[str] = []
         for side in self.sides:
             if side.is_note:

@@ -1,4 +1,4 @@
-"""A text formatted by what it is: the input of a tool by its arguments, edits as differences, JSON a member a line."""
+"""Formatted view of a text: tool input by argument, edits as diffs, JSON with one member per line."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from inspector.ui.detail.content import DetailSection, SectionKind, TextForm, fo
 
 NOTHING_TO_FORMAT: Final = "⋯ nothing to format: neither JSON nor a difference ⋯"
 LONGEST_COMPARED: Final = 4000
-"""Lines of an edit that are compared one by one; longer ones are shown as taken out and put in."""
+"""Maximum number of lines of an edit to diff; longer edits are shown as removed and added."""
 
 _PAIRS: Final = (("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"), ("old_text", "new_text"))
 
 
 def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection, ...]:
-    """A recorded text, formatted.
+    """Format a recorded text.
 
     Args:
         recorded: The text.
-        is_tool_call: It is the input of a tool, as JSON.
+        is_tool_call: The text is the JSON input of a tool.
     """
     if is_tool_call:
         try:
@@ -39,7 +39,7 @@ def layout_sections(recorded: str, *, is_tool_call: bool) -> tuple[DetailSection
 
 
 def input_sections(arguments: dict[str, object]) -> tuple[DetailSection, ...]:
-    """The input of a tool: an argument after the other, long texts under their names, edits as differences."""
+    """Format tool input by argument: long texts below their names, edits as diffs."""
     sections: list[DetailSection] = []
     told: set[str] = set()
     for name, value in arguments.items():

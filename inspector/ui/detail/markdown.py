@@ -1,4 +1,4 @@
-"""A text as Markdown, drawn in lines. Links are not made clickable: a session's text may point anywhere."""
+"""Markdown view of a text. Links are not clickable, because a session's text is untrusted."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 LONGEST: Final = 100_000
-"""Characters drawn as Markdown: parsing takes a thousand times as long as folding."""
+"""Maximum number of characters rendered: parsing takes a thousand times as long as wrapping."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rendered:
-    """Lines drawn with styles of their own.
+    """Rendered lines.
 
     Attributes:
-        lines: Safe texts with their styles; None for the page's own.
-        note: Said over them; empty for nothing.
+        lines: Safe texts with their styles; None for the page's style.
+        note: Note above the lines; empty for none.
     """
 
     lines: tuple[tuple[tuple[str, Style | None], ...], ...]
@@ -34,11 +34,11 @@ class Rendered:
 
     @classmethod
     def of(cls, text: str, width: int) -> Rendered:
-        """Draw a text on `width` cells."""
+        """Render a text at a width in cells."""
         note = "" if len(text) <= LONGEST else f"⋯ the first {LONGEST:,} characters of {len(text):,} ⋯"
         console = Console(width=max(width, 1), force_terminal=True, color_system="truecolor", legacy_windows=False)
         drawn = console.render_lines(Markdown(safe_text(text[:LONGEST]), hyperlinks=False), pad=False)
-        # Markdown has entities of its own for characters a text was made safe from.
+        # Markdown entities can reintroduce unsafe characters.
         lines = tuple(
             tuple((safe_text(segment.text.replace("\n", "")), segment.style) for segment in line if not segment.control)
             for line in drawn
@@ -49,18 +49,17 @@ class Rendered:
         return len(self.lines) + bool(self.note)
 
     def shown(self, index: int) -> PageRow:
-        """One line."""
         if self.note and not index:
             return PageRow(((" " + self.note, "detail--note"),))
         line = self.lines[index - bool(self.note)]
         return PageRow(((" ", "detail--recorded"), *((text, style or "detail--recorded") for text, style in line)))
 
     def note_rows(self) -> tuple[int, ...]:
-        """Where something is said over it."""
+        """Return the row of the note, if any."""
         return (0,) if self.note else ()
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """The lines that hold the words."""
+        """Return the lines with matches."""
         rows = [
             index + bool(self.note)
             for index, line in enumerate(self.lines)
@@ -69,5 +68,5 @@ class Rendered:
         return np.array(rows if words else [], dtype=np.int64)
 
     def whole(self) -> str:
-        """The lines as text."""
+        """Return the lines as text."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self.lines) + "\n"

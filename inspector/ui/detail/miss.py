@@ -1,4 +1,4 @@
-"""What the detail says of a call that missed the prompt cache: in a line above its response, and in full below it."""
+"""Explanation of a cache miss: one line above the call's response, the details below it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from inspector.ui.detail.content import DetailContent
 
 LONGEST_TEXT: Final = 200
-"""Characters of a text that was, or is, where two prompts part."""
+"""Maximum length of the texts shown at the point where two prompts diverge, in characters."""
 
 
 def detail_of_miss(
     content: DetailContent, miss: CacheMiss, history: History, *, with_plan: bool = False
 ) -> DetailContent:
-    """A call's response, with what is known of the cache miss of the call above and below it.
+    """Add the explanation of a cache miss to a call's response.
 
     Args:
-        content: The response, or the block the call is shown at.
+        content: The response, or the block that the call is shown at.
         miss: The miss.
         history: The session.
-        with_plan: It is one under the plan, not as recorded.
+        with_plan: The miss occurs under the plan, not as recorded.
     """
     whose = f" {WITH_PLAN}" if with_plan else ""
     told_above = (
@@ -44,7 +44,7 @@ def detail_of_miss(
 
 
 def miss_lines(miss: CacheMiss, history: History, whose: str = "") -> tuple[str, ...]:
-    """A heading, and what is known of a cache miss, a safe line each."""
+    """Return a heading and the details of a cache miss, one safe line each."""
     unread = f"{ON_SCREEN.whole(miss.tokens)} tokens"
     rows = [
         ("cause", miss.cause.label),
@@ -70,7 +70,7 @@ def _how_known(miss: CacheMiss) -> str:
 
 
 def _parting(miss: CacheMiss, history: History) -> list[tuple[str, str]]:
-    """The texts at which two prompts part: what stood there, and what stands there now."""
+    """Return the texts where two prompts diverge: before and now."""
     before, now = miss.evidence.blocks
     if miss.cause is MissCause.PLAN_EDIT:
         return [("changed", _text_at(history, now))]
@@ -78,7 +78,7 @@ def _parting(miss: CacheMiss, history: History) -> list[tuple[str, str]]:
 
 
 def _text_at(history: History, block: int) -> str:
-    """Which message a block is of, and how its text begins; empty for none."""
+    """Return the message number of a block and the start of its text; empty for none."""
     session = history.session
     if not 0 <= block < len(session.all_blocks):
         return ""

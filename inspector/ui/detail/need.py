@@ -1,4 +1,4 @@
-"""Cut text that a later call needed, above the text it was cut from or the one that needed it: both side by side."""
+"""Excerpts of cut text and of its later use, side by side above either text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspector.ui.detail.content import DetailContent
 
 CELLS: Final = 34
-"""Of a column: two fit the narrowest screen."""
+"""Column width in cells: two fit the narrowest screen."""
 GAP: Final = " │ "
 _AROUND: Final = 50
 _SHOWN: Final = 110
@@ -24,12 +24,12 @@ _UNAVAILABLE: Final = "its text cannot be read any more"
 
 
 def detail_of_need(content: DetailContent, need: Need, session: Session) -> DetailContent:
-    """What was needed where, above the text of either block.
+    """Add the excerpts of a need above the text of either block.
 
     Args:
-        content: The block that was needed, or that needed it.
+        content: The cut block, or the block that used it later.
         need: The need.
-        session: Whose it is.
+        session: The session.
     """
     call, since = ON_SCREEN.whole(need.call + 1), ON_SCREEN.whole(need.removed_at + 1)
     heading = f"needed at call {call} ({need.kind.label}), cut from call {since} on"
@@ -50,7 +50,7 @@ def _name(session: Session, block: int) -> str:
 
 
 def _excerpt(session: Session, block: int, start: int, stop: int) -> list[str]:
-    """A place in a text and what stands around it, the place between guillemets, folded to a column."""
+    """Return an excerpt of a text with its surroundings, the match between guillemets, wrapped to a column."""
     try:
         text = session.text(session.all_blocks[block])
     except (TextUnavailableError, OSError):

@@ -1,4 +1,4 @@
-"""Rows of text: a long one folded by positions alone, and the page every view of a block is."""
+"""Rows of text: wrapping by position, and the page protocol of all views."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class PageRow(NamedTuple):
     """One row of a page.
 
     Attributes:
-        pieces: Safe texts, each with its component class or a style of its own.
-        rest: Component class of what they leave blank; empty for the page's own.
+        pieces: Safe texts, each with a component class or style.
+        rest: Component class of the remaining width; empty for the page's style.
     """
 
     pieces: tuple[tuple[str, str | Style], ...]
@@ -31,31 +31,31 @@ class PageRow(NamedTuple):
 
 
 class DetailPage(Protocol):
-    """A text folded to a width, with everything said about it."""
+    """A text wrapped to a width, including its notes."""
 
     def __len__(self) -> int:
-        """Rows."""
+        """Return the number of rows."""
         ...
 
     def shown(self, index: int) -> PageRow:
-        """One row, safe to show."""
+        """Return one row, safe to show."""
         ...
 
     def note_rows(self) -> tuple[int, ...]:
-        """Rows at which something was cut or is said, rising."""
+        """Return the rows with notes, ascending."""
         ...
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """The row of every place that holds the words, in any case, rising; a row may stand there several times."""
+        """Return the row of every match, ignoring case, ascending; a row repeats for each of its matches."""
         ...
 
     def whole(self) -> str:
-        """All of it as text, not yet safe."""
+        """Return the whole text, not yet safe."""
         ...
 
 
 def places_of(words: str, text: str) -> NDArray[np.int64]:
-    """Where a text holds the words, in any case; the first hundred thousand places."""
+    """Return the positions of the first hundred thousand matches, ignoring case."""
     found: list[int] = []
     for match in re.finditer(re.escape(words), text, re.IGNORECASE):
         found.append(match.start())
@@ -65,7 +65,7 @@ def places_of(words: str, text: str) -> NDArray[np.int64]:
 
 
 def rows_of_words(words: str, folded: Wrapped) -> NDArray[np.int64]:
-    """The rows of a folded text that words begin in."""
+    """Return the rows in which matches begin."""
     places = places_of(words, folded.text) if words else np.zeros(0, dtype=np.int64)
     if not len(places):
         return places
@@ -81,12 +81,12 @@ _CELLS[_NEW_LINE] = 0
 
 @dataclass(frozen=True, eq=False)
 class Wrapped:
-    """A text folded to a width.
+    """A text wrapped to a width.
 
     Attributes:
-        text: The text as it is, not safe to show.
-        starts: Per row, its first character, int32.
-        ends: Per row, the character after its last, int32. A blank the row was folded at may stand beyond the width.
+        text: The original text, not safe to show.
+        starts: First character of each row, int32.
+        ends: End (exclusive) of each row, int32. The blank at a wrap may exceed the width.
     """
 
     text: str
@@ -97,19 +97,19 @@ class Wrapped:
         return len(self.starts)
 
     def row(self, index: int) -> str:
-        """One row, safe to show."""
+        """Return one row, safe to show."""
         return safe_text(self.text[self.starts[index] : self.ends[index]])
 
 
 def wrap(text: str, width: int) -> Wrapped:
-    """Fold a text.
+    """Wrap a text.
 
     Args:
         text: Any string.
-        width: Cells of a row, at least 1.
+        width: Row width in cells, at least 1.
 
     Returns:
-        At least one row, unless the text is empty. The line break at the end of a text begins no row.
+        At least one row, unless the text is empty. A trailing line break adds no row.
     """
     width = max(width, 1)
     if not text:
@@ -123,7 +123,7 @@ def wrap(text: str, width: int) -> Wrapped:
     if starts[-1] == len(text):
         starts, ends = starts[:-1], ends[:-1]
     totals = np.add.reduceat(cells, starts, dtype=np.int64)
-    # Marks take no cells, and a row of nothing else must end too.
+    # Combining marks take no cells, and a row of nothing else must end too.
     longest = 16 * width + 64
     long = np.flatnonzero((totals > width) | (ends - starts > longest))
     if not len(long):
@@ -152,7 +152,7 @@ def _codes(text: str) -> NDArray[np.uint8] | NDArray[np.uint32]:
 
 
 def _cells(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Cells of the safe form of every character; each character that occurs is measured once in a lifetime."""
+    """Return the width of each character's safe form in cells; every character is measured once per process."""
     present = np.zeros(128 if codes.dtype == np.uint8 else len(_CELLS), dtype=np.bool_)
     present[codes] = True
     for code in np.flatnonzero(present & (_CELLS[: len(present)] == _UNMEASURED)).tolist():
@@ -161,7 +161,7 @@ def _cells(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> NDArray[np.uint8]:
 
 
 def _fold_narrow(rows: list[tuple[int, int]], text: str, first: int, last: int, width: int) -> None:
-    """Add the rows of a line whose characters all take one cell."""
+    """Append the rows of a line of single-cell characters."""
     while last - first > width:
         end = _blank_before(text, first, first + width)
         rows.append((first, end))
@@ -173,7 +173,7 @@ def _fold_narrow(rows: list[tuple[int, int]], text: str, first: int, last: int, 
 def _fold_measured(
     rows: list[tuple[int, int]], text: str, first: int, last: int, cells: NDArray[np.uint8], width: int, longest: int
 ) -> None:
-    """Add the rows of a line of any characters, which take `cells`."""
+    """Append the rows of a line of any characters, given their widths."""
     reach = np.concatenate(([0], np.cumsum(cells, dtype=np.int64)))
     offset = first
     while first < last:
@@ -188,6 +188,6 @@ def _fold_measured(
 
 
 def _blank_before(text: str, first: int, end: int) -> int:
-    """Where to fold a row that could reach to `end`: after the last blank of its second half, if it has one."""
+    """Return the wrap position of a row that could reach `end`: after the last blank in its second half, if any."""
     blank = text.rfind(" ", first + (end - first) // 2, end + 1)
     return blank + 1 if blank >= 0 else end

@@ -1,4 +1,4 @@
-"""Showing a text in the user's pager: as a file of their own, made safe, never through a shell."""
+"""Show a text in the user's pager: from a temporary file, made safe, without a shell."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 USUAL = ("less", "more")
 TERMINAL = 0
-"""The descriptor keys are read from."""
+"""File descriptor of the keyboard."""
 
 
 class PagerError(InspectorError):
-    """There is no pager, or it cannot be started; the message says what to do."""
+    """No pager is available or it cannot be started; the message contains advice."""
 
     advice = "set PAGER to a program that shows text"
 
 
 def pager_command() -> list[str]:
-    """The pager and its arguments: `$PAGER`, else the first of the usual ones there is.
+    """Return the pager command: `$PAGER`, or the first of the usual pagers that exists.
 
     Raises:
         PagerError: There is none.
@@ -51,10 +51,10 @@ def pager_command() -> list[str]:
 
 @contextmanager
 def terminal_given_back() -> Iterator[None]:
-    """Have the terminal afterwards as it is now: a program that is killed leaves it as it had set it for itself."""
+    """Restore the terminal settings afterwards, because a killed program leaves its own."""
     try:
         before = termios.tcgetattr(TERMINAL)
-    except termios.error:  # it is none
+    except termios.error:  # not a terminal
         yield
         return
     try:
@@ -64,11 +64,11 @@ def terminal_given_back() -> Iterator[None]:
 
 
 def show_in_pager(text: str, command: list[str]) -> None:
-    """Run the pager on a text and wait until it is left. The terminal must be its own meanwhile.
+    """Run the pager on a text and wait for it to exit. The app must be suspended.
 
     Raises:
         PagerError: It cannot be started.
-        TemporaryFolderError: There is no room for the text.
+        TemporaryFolderError: The text cannot be written.
     """
     with temporary_folder() as folder:
         path = folder / "text"

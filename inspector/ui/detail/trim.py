@@ -1,4 +1,4 @@
-"""What the detail says of a result that the hook trimmed before the agent got it."""
+"""Notice about a tool result that the hook trimmed on arrival."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def detail_of_trim(content: DetailContent, trims: SessionTrims | None, session: Session, block: int) -> DetailContent:
-    """A result, with a line above it where the hook trimmed it; the content as it is where it did not.
+    """Add a line above a result that the hook trimmed.
 
     Args:
         content: The result.
-        trims: What the hook trimmed of the session; None for nothing.
-        session: The session the block is of.
-        block: The result's index in it.
+        trims: The session's trims; None for none.
+        session: The session of the block.
+        block: Index of the result.
     """
     found = session.all_blocks[block]
     identifier = found.tool_call_id

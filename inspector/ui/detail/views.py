@@ -1,4 +1,4 @@
-"""The views of a block: as recorded, as sent, both compared, formatted, as Markdown, and the record it came from."""
+"""Views of a block: raw, as sent, difference, formatted, Markdown, and its source record."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from inspector.ui.detail.page import DetailPage, PageRow
 
 _NAMED: Final = re.compile(r"\S(?:.{0,28}?\S)?\s{2,}(?=\S)")
-"""A short name, and the blanks before what is said of it."""
+"""A short name and the blanks between it and its value."""
 
 
 Shown = Literal["raw", "sent", "difference", "laid", "markdown", "record"]
@@ -43,7 +43,7 @@ VIEWS: Final[tuple[tuple[Shown, str], ...]] = (
     ("markdown", "markdown"),
     ("record", "record"),
 )
-"""Every view and what it is called."""
+"""All views with their labels."""
 
 BETWEEN_VIEWS: Final = " │ "
 
@@ -52,11 +52,11 @@ NO_RECORD: Final = "This block has no record of its own."
 
 
 def views_in(width: int, active: Shown) -> tuple[tuple[Shown | None, str], ...]:
-    """The views there is room to name, that which is shown always among them; an ellipsis, with None, for others.
+    """Choose the view labels that fit, always including the active one; an ellipsis, with None, stands for others.
 
     Args:
-        width: Cells there are.
-        active: The view that is shown.
+        width: Available width in cells.
+        active: The active view.
     """
     more: tuple[tuple[Shown | None, str], ...] = ((None, "…"),)
     place = next(index for index, (shown, _) in enumerate(VIEWS) if shown == active)
@@ -69,11 +69,11 @@ def views_in(width: int, active: Shown) -> tuple[tuple[Shown | None, str], ...]:
 
 
 class Prepared(NamedTuple):
-    """A view that can be drawn.
+    """A view ready to draw.
 
     Attributes:
-        page: What to show.
-        recorded: The recorded text, None where it was not or could not be read.
+        page: The page.
+        recorded: The recorded text, None if it was not or could not be read.
     """
 
     page: DetailPage
@@ -81,13 +81,13 @@ class Prepared(NamedTuple):
 
 
 def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: int) -> Prepared:
-    """Read a block's text where it has not been read, and fold what is to be shown of it.
+    """Read a block's text if needed and wrap it for a view.
 
     Args:
         content: The block.
-        recorded: Its recorded text, if it has been read.
-        shown: Which view.
-        width: Cells of a row, the first of them left out.
+        recorded: Its recorded text, if already read.
+        shown: The view.
+        width: Width in cells without the gutter.
     """
     if content.lead or content.tail:
         within = prepare(replace(content, lead=(), tail=()), recorded, shown, width)
@@ -108,7 +108,7 @@ def prepare(content: DetailContent, recorded: str | None, shown: Shown, width: i
 
 
 def _joined(parts: tuple[DetailContent, ...], shown: Shown, width: int) -> DetailPage:
-    """All blocks of a message, each below what it is; a record that holds several of them is shown once."""
+    """Join all blocks of a message, each below its title; a record that holds several blocks is shown once."""
     named, records = [], set()
     for part in parts:
         if shown == "record" and part.record is not None:
@@ -145,7 +145,7 @@ def _page(content: DetailContent, recorded: str, shown: Shown, width: int) -> De
 
 
 def _stored(content: DetailContent, recorded: str) -> tuple[DetailSection, ...]:
-    """The whole output behind a preview, below it."""
+    """Return the full output behind a preview, shown below it."""
     found = content.stored(recorded) if content.stored is not None else None
     if found is None:
         return ()
@@ -169,7 +169,7 @@ def _record(content: DetailContent, width: int) -> DetailPage:
 
 
 def _remarks(lines: tuple[str, ...], width: int, *, blank_below: bool = False) -> Document:
-    """A heading, which may stand below a blank line, and lines."""
+    """Format a heading, optionally after a blank line, and the lines below it."""
     if not lines:
         return Document.of((), width)
     first = 1 if lines[0] else 2
@@ -180,7 +180,7 @@ def _remarks(lines: tuple[str, ...], width: int, *, blank_below: bool = False) -
 
 
 def _hung(line: str, width: int) -> str:
-    """A line of a name and what is said of it, in rows so wide: what is said goes on below its own beginning."""
+    """Wrap a line of name and value with a hanging indent."""
     named = _NAMED.match(line)
     indent = len(named[0]) if named is not None else 0
     if not 0 < indent <= width // 2:
@@ -199,9 +199,9 @@ class Joined:
     """Pages one below the other.
 
     Attributes:
-        pages: They, in order.
-        names: Whether each is the name of the one after it, which is no part of the text.
-        first_rows: Per page, its first row, and at the end the number of rows.
+        pages: The pages in order.
+        names: Per page, True for headings, which are not part of the text.
+        first_rows: First row of each page, followed by the total number of rows.
     """
 
     pages: tuple[DetailPage, ...]
@@ -210,11 +210,11 @@ class Joined:
 
     @classmethod
     def of(cls, named: Iterable[tuple[str, DetailPage]], width: int) -> Joined:
-        """Put pages below their names.
+        """Place pages below their headings.
 
         Args:
-            named: What each page shows, not yet safe, and the page.
-            width: Cells of a row, the first of them left out.
+            named: Headings, not yet safe, and pages.
+            width: Width in cells without the gutter.
         """
         pages: list[DetailPage] = []
         first_rows = [0]
@@ -227,13 +227,13 @@ class Joined:
 
     @classmethod
     def around(cls, lead: tuple[str, ...], page: DetailPage, tail: tuple[str, ...], width: int) -> Joined:
-        """Put a page between what is said of it: headings, and lines that are no part of the text either.
+        """Place a page between remarks that are not part of the text.
 
         Args:
-            lead: A heading and lines above the page; none for nothing.
+            lead: Heading and lines above the page; empty for none.
             page: The page.
-            tail: The same below it.
-            width: Cells of a row, the first of them left out.
+            tail: Heading and lines below the page; empty for none.
+            width: Width in cells without the gutter.
         """
         pages = (_remarks(lead, width, blank_below=len(lead) > 1), page, _remarks(("", *tail) if tail else (), width))
         first_rows = [0]
@@ -245,17 +245,17 @@ class Joined:
         return self.first_rows[-1]
 
     def shown(self, index: int) -> PageRow:
-        """One row, safe to show."""
+        """Return one row, safe to show."""
         place = int(np.searchsorted(self.first_rows, index, side="right")) - 1
         return self.pages[place].shown(index - self.first_rows[place])
 
     def note_rows(self) -> tuple[int, ...]:
-        """Rows at which something was cut or is said, rising."""
+        """Return the rows with notes, ascending."""
         rows = zip(self.first_rows, self.pages, strict=False)
         return tuple(first + row for first, page in rows for row in page.note_rows())
 
     def find(self, words: str) -> NDArray[np.int64]:
-        """The row of every place that holds the words, in any case, rising; names are not looked through."""
+        """Return the row of every match outside headings, ignoring case, ascending."""
         found = [np.zeros(0, dtype=np.int64)]
         for first, page, is_name in zip(self.first_rows, self.pages, self.names, strict=False):
             if not is_name:
@@ -263,6 +263,6 @@ class Joined:
         return np.concatenate(found)
 
     def whole(self) -> str:
-        """All texts, without their names."""
+        """Return all texts without headings."""
         texts = (page.whole() for page, is_name in zip(self.pages, self.names, strict=True) if not is_name)
         return "\n".join(texts)

@@ -1,4 +1,4 @@
-"""The detail: one block's text in any of its views, however long it is."""
+"""The detail widget: one block's text of any length, in several views."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def _no_rows() -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FoundPlaces:
-    """Where words were found.
+    """Search results.
 
     Attributes:
-        words: What is looked for; empty for nothing.
-        rows: The row of every place, rising.
-        at: Which of them is looked at.
+        words: The search text; empty for none.
+        rows: Row of each match, ascending.
+        at: Index of the selected match.
     """
 
     words: str = ""
@@ -83,12 +83,12 @@ class FoundPlaces:
 
     @property
     def row(self) -> int | None:
-        """The row looked at, None where there is none."""
+        """Row of the selected match, None if there is none."""
         return int(self.rows[self.at]) if len(self.rows) else None
 
     @property
     def told(self) -> str:
-        """Which of how many places is looked at."""
+        """Number of the selected match, as text."""
         return (
             f"{ON_SCREEN.whole(self.at + 1)} of {ON_SCREEN.whole(len(self.rows))}"
             if len(self.rows)
@@ -96,29 +96,29 @@ class FoundPlaces:
         )
 
     def at_rows(self, rows: NDArray[np.int64], first: int) -> FoundPlaces:
-        """The places, the first of them from a row on looked at; the first of all where none follows."""
+        """Set the matches and select the first one at or below a row, otherwise the first of all."""
         at = int(np.searchsorted(rows, first))
         return replace(self, rows=rows, at=at if at < len(rows) else 0)
 
     def moved(self, step: int) -> FoundPlaces:
-        """Another place looked at, around the ends."""
+        """Select another match, wrapping around."""
         return replace(self, at=(self.at + step) % len(self.rows)) if len(self.rows) else self
 
 
 def highlighted(pieces: Pieces, words: str, *, is_here: bool) -> Pieces:
-    """The pieces of a row with the words in them drawn apart.
+    """Highlight the matches in a row.
 
     Args:
         pieces: Safe texts and their styles.
-        words: What is looked for, safe.
-        is_here: The row is the one looked at.
+        words: The search text, safe.
+        is_here: The row contains the selected match.
     """
     style = "detail--found-here" if is_here else "detail--found"
     marked: list[tuple[str, str | Style]] = []
     wanted = words.lower()
     for text, own in pieces:
         lowered = text.lower()
-        # A few letters change their length with their case; such a row is not taken apart.
+        # Some letters change length with case; skip such rows.
         if not wanted or wanted not in lowered or len(lowered) != len(text):
             marked.append((text, own))
             continue
@@ -134,19 +134,19 @@ NOTHING_CHOSEN: Final = "Move the cursor to a row to see what it holds."
 LOADING: Final = "loading…"
 
 LEAST_OF_TITLE = 5
-"""A title in fewer cells tells nothing."""
+"""Minimum width of a useful title in cells."""
 LOADING_AFTER = 0.15
-"""Seconds before a text that is still being read is said to be."""
+"""Delay in seconds before the loading notice."""
 
 MOST_COPIED: Final = 200_000
-"""Characters the clipboard is given: terminals refuse longer sequences, some without a word."""
+"""Maximum number of characters copied: terminals reject longer sequences, some silently."""
 
 
 class Detail(LineView):
-    """A block's text under the names of its views. Set `content` to show a block.
+    """A block's text below the names of its views. Set `content` to show a block.
 
-    The text is read and folded in a thread. The place in it is kept while it is the same block, so that a limit can be
-    dragged while one looks at what is left.
+    The text is read and wrapped in a thread. The scroll position stays as long as the block is the same, so that a
+    limit can be dragged while reading.
     """
 
     DEFAULT_CSS = CSS
@@ -159,19 +159,19 @@ class Detail(LineView):
     content: var[DetailContent | None] = var(None)
     """The block shown."""
     shown: reactive[Shown] = reactive[Shown]("sent", init=False)
-    """Which of the views."""
+    """The active view."""
     below: var[int] = var(0)
-    """Rows below those that are seen."""
+    """Number of rows below the visible ones."""
 
     @dataclass
     class Prepared(Message):
-        """A text was read and folded.
+        """Posted when a text has been read and wrapped.
 
         Attributes:
-            generation: Which request it answers.
-            page: What to show.
+            generation: Number of the request.
+            page: The page to show.
             key: The block.
-            recorded: Its recorded text, None where it was not or could not be read.
+            recorded: Its recorded text, None if it was not or could not be read.
         """
 
         generation: int
@@ -181,12 +181,12 @@ class Detail(LineView):
 
     @dataclass
     class Found(Message):
-        """A text was searched.
+        """Posted when a text has been searched.
 
         Attributes:
-            page: What was searched.
-            words: What for.
-            rows: The row of every place, rising.
+            page: The searched page.
+            words: The search text.
+            rows: Row of each match, ascending.
         """
 
         page: DetailPage
@@ -194,31 +194,31 @@ class Detail(LineView):
         rows: NDArray[np.int64]
 
     class FindAsked(Message):
-        """The user wants to search the text."""
+        """Posted to open the search line."""
 
     @dataclass
     class Told(Message):
-        """Something was done, or could not be.
+        """Posted to report a result or failure of an action.
 
         Attributes:
-            notice: One line for people.
+            notice: One line to show.
         """
 
         notice: str
 
     @dataclass
     class Counted(Message):
-        """How many places were found is known, or another of them is looked at.
+        """Posted when matches were counted or another match was selected.
 
         Attributes:
-            notice: `3 of 41`, or that there is none.
+            notice: `3 of 41`, or a notice that there is none.
         """
 
         notice: str
 
     @dataclass
     class PagerAsked(Message):
-        """The text is to be shown by another program.
+        """Posted to show the text in the user's pager.
 
         Attributes:
             text: The text, not yet safe.
@@ -238,31 +238,31 @@ class Detail(LineView):
 
     @property
     def document(self) -> DetailPage:
-        """What is shown, folded."""
+        """The wrapped page shown."""
         return self._page
 
     @property
     def text_width(self) -> int:
-        """Cells the text is folded to: the first of a line tells what was put in."""
+        """Wrap width in cells, without the gutter."""
         return max(self.line_width - 1, 1)
 
     def watch_content(self) -> None:
-        """Show another block, or the same one sent in another way."""
+        """Show another block, or the same one sent differently."""
         self._prepare()
 
     def watch_shown(self, before: Shown, _: Shown) -> None:
-        """Show the other view."""
+        """Switch to the new view."""
         self._before = before
         self._prepare()
 
     def on_resize(self) -> None:
-        """Fold to the new width."""
+        """Wrap to the new width."""
         self._count_below()
         if self.line_width != self._prepared_width:
             self._prepare()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other rows are seen."""
+        """Update the number of rows below."""
         super().watch_scroll_y(old_value, new_value)
         self._count_below()
 
@@ -270,7 +270,7 @@ class Detail(LineView):
         self.below = max(self.line_count - self.first_line - self.page_height, 0)
 
     def on_click(self, event: events.Click) -> None:
-        """Choose a view by its name in the header."""
+        """Select the clicked view in the header."""
         if self.line_at(event) == -1:
             offset = event.get_content_offset(self)
             position = 1
@@ -281,7 +281,7 @@ class Detail(LineView):
                 position += len(label) + len(BETWEEN_VIEWS)
 
     def on_detail_prepared(self, message: Prepared) -> None:
-        """Show a text that is ready, unless another has been asked for since."""
+        """Show a prepared text, unless a newer request was made."""
         message.stop()
         if message.generation != self._generation:
             return
@@ -290,33 +290,32 @@ class Detail(LineView):
         self._show(message.page, message.key)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Say so when a text cannot be shown."""
+        """Report a text that cannot be shown."""
         if event.state is WorkerState.ERROR and event.worker.group == "detail":
             event.stop()
             reason = type(event.worker.error).__name__
             self._say(f"This text could not be shown: {reason}.")
 
     def action_show(self, shown: Shown) -> None:
-        """Choose a view; chosen again, the one before it."""
+        """Select a view; selected again, return to the previous one."""
         self.shown = self._before if shown == self.shown else shown
 
     def action_other(self, step: int) -> None:
-        """Change to the view beside this one, around the ends."""
+        """Switch to a neighboring view, wrapping around."""
         names = [name for name, _ in VIEWS]
         self.shown = names[(names.index(self.shown) + step) % len(names)]
 
     def action_next_note(self) -> None:
-        """Put the next place something was cut at the top; the first one after the last."""
+        """Scroll to the next cut, wrapping around."""
         rows = self._page.note_rows()
         if rows:
             self.scroll_to_line(next((row for row in rows if row > self.first_line), rows[0]))
 
     def action_find(self) -> None:
-        """Ask what to search for."""
         self.post_message(self.FindAsked())
 
     def search(self, words: str) -> None:
-        """Look for words in what is shown, in a thread; empty for none."""
+        """Search the view in a thread; empty text ends the search."""
         self._found = FoundPlaces(safe_text(words))
         self.forget_lines()
         if words:
@@ -333,17 +332,17 @@ class Detail(LineView):
         )
 
     def on_detail_found(self, message: Found) -> None:
-        """Go to the first place from here on."""
+        """Go to the first match from here on."""
         message.stop()
         if message.page is self._page and message.words == self._found.words:
             self._found = self._found.at_rows(message.rows, self.first_line)
             self._go_to_found()
 
     def action_to_found(self, step: int) -> None:
-        """To the next or previous place that was found, around the ends.
+        """Go to the next or previous match, wrapping around.
 
         Raises:
-            SkipAction: Nothing is searched for in this text: the key is for the rows.
+            SkipAction: Without a search in this text, the key applies to the rows.
         """
         if not self._found.words:
             raise SkipAction
@@ -358,7 +357,7 @@ class Detail(LineView):
         self.post_message(self.Counted(self._found.told))
 
     def action_copy(self) -> None:
-        """Copy what is shown, control characters made visible: a text may be pasted where they are obeyed."""
+        """Copy the view with control characters made visible, so that pasting it is safe."""
         text = self._page.whole()
         copied = text[:MOST_COPIED]
         self.app.copy_to_clipboard("\t".join(safe_text(part) for part in copied.split("\t")))
@@ -368,27 +367,24 @@ class Detail(LineView):
         )
 
     def action_pager(self) -> None:
-        """Open what is shown in the user's pager."""
+        """Open the view in the user's pager."""
         self.post_message(self.PagerAsked(self._page.whole()))
 
     def action_scroll(self, step: int) -> None:
-        """Scroll by rows."""
+        """Scroll by a number of rows."""
         self.scroll_to_line(self.first_line + step)
 
     def action_page(self, step: int) -> None:
-        """Scroll by pages."""
+        """Scroll by a number of pages."""
         self.scroll_to_line(self.first_line + step * max(self.page_height - 1, 1))
 
     def action_first(self) -> None:
-        """Go to the beginning."""
         self.scroll_to_line(0)
 
     def action_last(self) -> None:
-        """Go to the end."""
         self.scroll_to_line(self.line_count)
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One row of the text."""
         pieces, rest = self._page.shown(line)
         if self._found.words:
             pieces = highlighted(pieces, self._found.words, is_here=line == self._found.row)
@@ -399,7 +395,7 @@ class Detail(LineView):
         return self.style_of(style) if isinstance(style, str) else self.style_of("detail--recorded") + style
 
     def draw_header(self, width: int) -> Strip:
-        """The views, and what is shown."""
+        """Draw the view labels, the title and the number of rows."""
         header = self.style_of("detail--header")
         parts = [(" ", header)]
         for index, (shown, label) in enumerate(views_in(width - 1, self.shown)):
@@ -418,11 +414,11 @@ class Detail(LineView):
         return strip_of(parts, width, header)
 
     def _prepare(self) -> None:
-        """Read and fold what is to be shown now, in a thread."""
+        """Read and wrap the view's text in a thread."""
         self._generation += 1
         self._prepared_width = self.line_width if self.is_mounted else 0
         if not self._prepared_width:
-            # There is no room for it now; where there is some again, it is prepared for that.
+            # The pane is hidden; it is prepared again once it has a width.
             return
         content = self.content
         if content is None:
@@ -471,7 +467,7 @@ class Detail(LineView):
 
 
 def _fitting(content: DetailContent, width: int) -> str:
-    """As many of a title's parts as there is room for: a number cut off would be read as another one."""
+    """Return as many parts of a title as fit: a truncated number would be misread."""
     first, *others = one_line(content.title).split(", ")
     if cell_width(first) > width:
         return clip_cells(one_line(content.short_title or first), width) if width >= LEAST_OF_TITLE else ""

@@ -354,7 +354,7 @@ def view_of(rows: Rows, table: TokenTable, outcome: Outcome | None) -> TimelineV
 
 
 def decisions_of(outcome: Outcome) -> Decisions:
-    """Return the active decision per block at the selected call (-1 for none), and each decision's strategy and part."""
+    """Return the active decision per block at the selected call (-1 for none), with strategies and parts."""
     changes, entries = outcome.replay.edits, outcome.replay.plan.entries
     row = outcome.state.row
     if not len(changes.reason):
