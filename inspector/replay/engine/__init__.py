@@ -1,12 +1,13 @@
-"""The way of a plan to a ledger.
+"""The steps from a plan to a ledger.
 
-- `recorded_calls`, `prompt_layout`, `token_scale`: what calls report of themselves, where every block stands in every
-  prompt, and what local counts measure at the provider. `inputs` holds all of it: no plan changes any of it.
-- `plan_edits` asks the plan's strategies what they change: a single strategy that knows its edits in advance for all
-  calls at once, any other plan call by call (`simulation`). Each decision is an operation on a block.
-- `renderer` makes of a block and its operations what is sent, and counts its tokens.
-- `edits` holds what comes of it: one row for every time a block's rendition becomes another.
-- `prompt_edits` places these in the prompts: how much shorter each is, and how far it begins as the one before.
-- `ledger` turns that into what the provider measures and charges: one row of figures a call.
-- `replay` does all of this, and answers questions about any call and any block.
+- `recorded_calls`, `prompt_layout`, `token_scale`: reported usage of the calls, the place of every block in every
+  prompt, and the ratio of provider tokens to local counts. `inputs` holds all of it; it is independent of the plan.
+- `plan_edits` runs the plan's strategies: a single strategy that knows its edits in advance for all calls at once, any
+  other plan call by call (`simulation`). Each decision is an operation on a block.
+- `renderer` applies operations to a block and counts the tokens of the result.
+- `edits` holds the result: one row for every change of a block's rendition.
+- `prompt_edits` locates the edits in the prompts: the tokens removed from each, and the prefix shared with the previous
+  prompt.
+- `ledger` converts that to provider tokens and cost: one row of figures per call.
+- `replay` runs all steps and answers queries about any call and any block.
 """

@@ -1,4 +1,4 @@
-"""The edits of a plan: which block is sent otherwise, from which call on, as what, and why; as columns."""
+"""The edits of a plan as columns: block, first call, rendition and reason."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 RECORDED = -1
-"""Stands in place of an entry of the plan for what the agent itself did while the session was recorded."""
+"""Replaces a plan entry's index for changes by the recorded agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Which strategy of the plan decided, and what it said.
+    """The strategy that decided, and its decision.
 
     Attributes:
         entry: Index of the strategy among the plan's entries, or `RECORDED`.
-        decision: What it decided.
+        decision: Its decision.
     """
 
     entry: int
@@ -40,7 +40,7 @@ class Reason:
 
 
 class Estimate(NamedTuple):
-    """What a strategy took a prompt to measure when it decided.
+    """A strategy's estimate of a prompt's size when it decided.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
@@ -54,7 +54,7 @@ class Estimate(NamedTuple):
 
 
 class ModelCall(NamedTuple):
-    """A further request to a model that a strategy makes to do its work, as a summary takes one.
+    """An additional request to a model by a strategy, such as for a summary.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
@@ -75,7 +75,7 @@ class Notice(NamedTuple):
     Attributes:
         entry: Index of the strategy among the plan's entries.
         call: The call it acts before.
-        text: The line, in the program's words.
+        text: The line, exactly as printed.
     """
 
     entry: int
@@ -85,11 +85,11 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Edits:
-    """One row for every time a block's rendition becomes another, sorted by block, then call.
+    """One row for every change of a block's rendition, sorted by block, then call.
 
     Attributes:
         block: Block index, int32.
-        call: The first call that sends the new rendition, int32. No row is later than the block leaves the context.
+        call: The first call that sends the new rendition, int32. Never after the block leaves the context.
         stack: Index into `stacks`, int32.
         reason: Index into `reasons`, int32.
         tokens: Tokens sent from then on, int32.
@@ -97,10 +97,10 @@ class Edits:
         action: `Action`, uint8.
         stacks: The distinct stacks of operations.
         reasons: The distinct reasons.
-        considered: Per strategy and group, how many blocks it decided about, those it left whole included.
-        estimates: What strategies took prompts to measure, where they say so.
-        model_calls: Further requests the strategies make.
-        notices: What the described programs would print.
+        considered: Per strategy and group, the number of blocks it decided about, including blocks left whole.
+        estimates: Prompt sizes estimated by strategies, if they report them.
+        model_calls: Additional requests by strategies.
+        notices: Lines the described programs would print.
     """
 
     block: NDArray[np.int32]
@@ -119,13 +119,13 @@ class Edits:
 
     @cached_property
     def entry(self) -> NDArray[np.int64]:
-        """Per row, the index of the strategy that decided among the plan's entries, or `RECORDED`."""
+        """Per row, the plan index of the strategy that decided, or `RECORDED`."""
         entries = np.array([reason.entry for reason in self.reasons], dtype=np.int64)
         return entries[self.reason] if len(entries) else np.zeros(0, dtype=np.int64)
 
     @cached_property
     def by_plan(self) -> NDArray[np.bool_]:
-        """Per row, whether the plan decided it, not the recorded agent."""
+        """True for rows decided by the plan, False for those of the recorded agent."""
         by_plan: NDArray[np.bool_] = self.entry != RECORDED
         return by_plan
 
@@ -137,12 +137,12 @@ class Edits:
 
     @cached_property
     def removes_blocks(self) -> bool:
-        """Whether any block is left out altogether at any call."""
+        """True if any block is removed entirely at any call."""
         return bool((self.action == Action.REMOVED).any())
 
     @cached_property
     def removals(self) -> NDArray[np.int8]:
-        """Per row, 1 where a block is from then on left out altogether, -1 where it is no more, 0 otherwise."""
+        """Per row, 1 if the block is removed entirely, -1 if a removed block returns, 0 otherwise."""
         removed = (self.action == Action.REMOVED).astype(np.int8)
         before = np.zeros_like(removed)
         before[1:] = np.where(self.block[1:] == self.block[:-1], removed[:-1], 0)
@@ -150,13 +150,13 @@ class Edits:
         return change
 
     def row(self, block: int, call: int) -> int:
-        """The row in force for a block at a call, or -1 where it is sent whole."""
+        """Return the row in force for a block at a call, or -1 if it is sent whole."""
         first, last = np.searchsorted(self.block, (block, block + 1))
         at = int(np.searchsorted(self.call[first:last], call, side="right"))
         return int(first) + at - 1 if at else -1
 
     def rows(self, blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
-        """The rows in force for blocks at a call, or each at its own, -1 for those that are sent whole."""
+        """Return the rows in force for blocks at one call or at a call for each, -1 for blocks sent whole."""
         found = np.searchsorted(self._keys, _keys(blocks, calls), side="right") - 1
         return np.where(np.append(self.block, -1)[found] == blocks, found, -1)
 
@@ -165,7 +165,7 @@ class Edits:
         return _keys(self.block, self.call)
 
     def in_force(self, call: int) -> NDArray[np.int64]:
-        """Row numbers in force at a call, at most one a block, in block order."""
+        """Return the row numbers in force at a call, at most one per block, in block order."""
         rows = np.flatnonzero(self.call <= call)
         if not len(rows):
             return rows
@@ -175,7 +175,7 @@ class Edits:
 
 
 def _keys(blocks: NDArray[np.int32], calls: NDArray[np.int32] | int) -> NDArray[np.int64]:
-    """Blocks and calls as numbers that are sorted as they are."""
+    """Encode blocks and calls as integers with the same sort order."""
     return (blocks.astype(np.int64) << 32) + calls
 
 
@@ -189,10 +189,10 @@ def effective_edits(
     stack_table: tuple[Stack, ...],
     reason_table: tuple[Reason, ...],
 ) -> Edits:
-    """Turn decisions into edits: work out what each makes of its block and leave out those that change nothing.
+    """Turn decisions into edits: render each decision and drop those without effect.
 
-    A decision about a block that is not in the context yet takes effect when it enters; one about a block that never
-    enters, or has left, has none. Of several decisions about a block at one call, the last given counts.
+    A decision about a block that is not in the context yet takes effect when the block enters; about a block that never
+    enters, or has left, it has no effect. Of several decisions about a block at one call, the last wins.
     """
     calls = np.maximum(calls, history.enters[blocks])
     columns = blocks, calls, stacks, reasons
@@ -209,7 +209,7 @@ def effective_edits(
     blocks, calls, stacks, reasons = columns
     rendered = renderer.render(blocks, stacks, stack_table)
     considered = _considered(blocks, reasons, reason_table)
-    # An edit is a rendition other than the block's last; a block begins whole, which has the signature 0.
+    # An edit is a rendition that differs from the block's previous one; a block starts whole, with signature 0.
     before = np.zeros(len(blocks), dtype=np.int64)
     before[1:] = np.where(blocks[1:] == blocks[:-1], rendered.signature[:-1], 0)
     rows = np.flatnonzero(rendered.signature != before)
@@ -231,7 +231,7 @@ def effective_edits(
 
 
 def _rows(columns: Columns, chosen: NDArray[Any]) -> Columns:
-    """The chosen rows of columns, by a mask or in the order of numbers."""
+    """Select rows of columns by a mask or by index."""
     blocks, calls, stacks, reasons = columns
     return blocks[chosen], calls[chosen], stacks[chosen], reasons[chosen]
 
@@ -239,9 +239,9 @@ def _rows(columns: Columns, chosen: NDArray[Any]) -> Columns:
 def _considered(
     blocks: NDArray[np.int32], reasons: NDArray[np.int32], table: tuple[Reason, ...]
 ) -> dict[tuple[int, str], int]:
-    """Per strategy and group, how many blocks it decided about; blocks in order."""
+    """Count the blocks each strategy and group decided about; `blocks` is sorted."""
     if (blocks[1:] == blocks[:-1]).any():
-        # All but sorted already: far faster than finding the distinct pairs of any numbers.
+        # Almost sorted already: much faster than finding distinct pairs in arbitrary order.
         pairs = np.sort(blocks.astype(np.int64) * len(table) + reasons, kind="stable")
         reasons = pairs[np.diff(pairs, prepend=-1) != 0] % len(table)
     counts = np.bincount(reasons, minlength=len(table)).tolist()

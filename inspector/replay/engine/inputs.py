@@ -1,4 +1,4 @@
-"""What every replay of one session starts from: layout, recorded usage, prices. No plan changes any of it."""
+"""Inputs of every replay of a session: layout, reported usage and prices, independent of the plan."""
 
 from __future__ import annotations
 
@@ -41,39 +41,41 @@ if TYPE_CHECKING:
     from inspector.tokens.token_table import TokenTable
 
 _LEAST_RESPONSE_SECONDS = 2.0
-"""Of a request sent less long before, nothing is in the cache yet: that happens once its response begins."""
+"""Delay before a request's cache entry exists: the cache is written when the response begins."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReplayInputs:
-    """What replays start from, worked out once for any number of plans.
+    """Inputs of replays, computed once for any number of plans.
 
     Attributes:
         history: The session's columns.
         table: Its token counts.
-        layout: Where every block stands in every prompt.
+        layout: Place of every block in every prompt.
         recorded: Prompt tokens the provider reported, in call order; zeros where it reported nothing.
-        reported: Per call, whether it did, bool.
-        anchored: Per call, whether what was read and written is taken from that report; where a prompt cache was named
-            that is not the provider's, it is not, bool.
-        output: Per call, response tokens: reported, or measured where nothing was or a stream's placeholder, int64.
-        output_known: Whether every output was reported and none is a streaming placeholder.
-        output_is_least: Per call, whether its response was longer than `output`, nobody knows by how much, bool.
-        scale: The provider's tokens for our counted ones.
-        sizes: What every prompt measures with nothing cut; no block measures more than its part of a prompt.
-        cached_blocks: Per call, how many blocks at its beginning the recorded (or simulated) cache held, int64.
-        recorded_removed: Per call, the next one included, counted tokens the agent itself had cleared by then, int64.
-        recorded_reusable_removed: Those of them that stood where a cache could hold them, int64.
-        previous_call: Per call, the call before it in its thread, -1 for the first, int64.
-        restarts: Per call, whether its prompt does not grow from that one's: after a compaction or a rewind, bool.
-        gap_seconds: Per call, time since that one, NaN where unknown, float64.
-        same_model: Per call, whether that one went to the same model, bool.
+        reported: Per call, True if usage was reported, bool.
+        anchored: Per call, True if cache reads and writes are taken from that report; False if the user named a
+            different prompt cache, bool.
+        output: Per call, response tokens: reported, or measured if nothing or a stream's placeholder was reported,
+            int64.
+        output_known: True if every output was reported and none is a streaming placeholder.
+        output_is_least: Per call, True if `output` is a lower bound, bool.
+        scale: Conversion of counted tokens to provider tokens.
+        sizes: Size of every prompt with nothing cut; no block measures more than its part of a prompt.
+        cached_blocks: Per call, number of leading blocks in the recorded (or simulated) cache, int64.
+        recorded_removed: Per call including the next one, counted tokens the agent itself had cleared by then, int64.
+        recorded_reusable_removed: Of these, the tokens in a cacheable position, int64.
+        previous_call: Per call, the previous call in its thread, -1 for the first, int64.
+        restarts: Per call, True if its prompt does not grow from the previous one: after a compaction or a rewind,
+            bool.
+        gap_seconds: Per call, seconds since the previous call, NaN where unknown, float64.
+        same_model: Per call, True if the previous call went to the same model, bool.
         rates: The price of every call.
-        pricing: Where the prices come from.
-        caches: The rules of each call's prompt cache.
-        cache_models: The same by the model's name as recorded.
-        cache: Name of the prompt cache that is assumed for every call; None for each model's own.
-        renderer: Applies operations, and remembers what it worked out.
+        pricing: Source of the prices.
+        caches: Prompt-cache rules of each call.
+        cache_models: The same rules by the model's name as recorded.
+        cache: Name of the prompt cache assumed for every call; None for each model's own.
+        renderer: Applies operations and caches the results.
         window: The model's context window.
     """
 
@@ -105,23 +107,23 @@ class ReplayInputs:
 
     @cached_property
     def history_of_window(self) -> History:
-        """The session's columns for strategies, whose fractions of the window are of the one in `window`."""
+        """The session's columns for strategies, with fractions of the window relative to `window`."""
         return replace(self.history, window=self.window.size)
 
     @cached_property
     def before_blocks(self) -> NDArray[np.float64]:
-        """Per call, the tokens before the first block the session shows, system prompt and tools, by its own report."""
+        """Reported tokens before the first recorded block (system prompt and tools), per call."""
         shown = self.sizes.ratio * (self.layout.whole_tokens - self.recorded_removed) + self.layout.beside_prompts
         return (self.sizes.whole - shown)[:-1]
 
     @cached_property
     def block_tokens(self) -> NDArray[np.float64]:
-        """Per block, its tokens on the provider's scale, never more than the largest prompt that held it. float64."""
+        """Provider tokens of each block, at most the largest prompt that held it, float64."""
         tokens = (self.scale.calibration.ratio * self.table.tokens).astype(np.float64)
         most = np.zeros(len(tokens))
         for context in self.layout.contexts:
             if len(context.calls):
-                # A block is in every prompt of its context from the first that reaches it on.
+                # A block is in every prompt of its context, starting with the first one that reaches it.
                 ends = np.maximum.accumulate(self.sizes.whole[context.calls][::-1])[::-1]
                 first = np.searchsorted(context.prompt_blocks, np.arange(len(context.blocks)), side="right")
                 held = np.append(ends, 0.0)[np.minimum(first, len(ends))]
@@ -130,9 +132,9 @@ class ReplayInputs:
 
     @cached_property
     def served_all(self) -> NDArray[np.bool_]:
-        """Per call, whether nothing speaks against its cache having held what it shared with the call before.
+        """True for calls at which the cache may have held the whole prefix shared with the previous call.
 
-        Where two prompts share no block, only what stands before the blocks can show a miss, and the clock.
+        If two prompts share no block, only the tokens before the blocks, and the time between, can show a miss.
         """
         recorded, previous, before = self.recorded, self.previous_call, self.before_blocks
         held = (recorded.prompt - recorded.uncached)[previous] > 0
@@ -142,9 +144,9 @@ class ReplayInputs:
 
     @cached_property
     def cache_odds(self) -> Mapping[str, CacheOdds]:
-        """How the session's prompt caches behave, by their names: as its reports show, and as is typical of them.
+        """Observed behavior of the session's prompt caches by cache name, blended with typical values.
 
-        Models of one family share a cache's: a subagent's few calls are taken to be served as their parent's.
+        Models of one family share an entry: a subagent's few calls are assumed to be served like their parent's.
         """
         shared = self._shared_tokens
         names = np.array([cache.name for cache in self._caches_of_calls])
@@ -170,17 +172,14 @@ class ReplayInputs:
         return found
 
     def odds_of(self, cache: CacheModel) -> CacheOdds | None:
-        """How a cache behaves that the session used, or might have: as it shows, else as is typical; None if named."""
+        """Return the observed behavior of a cache, or the typical one if unused; None if the user named a cache."""
         if self.cache is not None:
             return None
         return self.cache_odds.get(cache.name) or CacheOdds.of(cache, CacheSeen.nothing())
 
     @cached_property
     def read_odds(self) -> ReadOdds | None:
-        """Per call, how likely it reads what it shares with the one before; None where a cache was named.
-
-        A cache that is named is one that keeps to its rules.
-        """
+        """Cache behavior at each call; None if the user named a cache, because a named cache follows its rules."""
         if self.cache is not None or not len(self.previous_call):
             return None
         odds = self.cache_odds
@@ -200,9 +199,9 @@ class ReplayInputs:
 
     @cached_property
     def served_by_odds(self) -> NDArray[np.bool_]:
-        """Per call, whether what is expected of its cache is told, bool: nothing was reported of it, but of others.
+        """True for calls with an expected cache read: they lack reported usage, but other calls have it.
 
-        Where nothing was reported of any call, caches are taken to keep to their rules.
+        If no call has reported usage, caches are assumed to follow their rules.
         """
         is_learned = self.cache is None and bool(self.anchored.any())
         return ~self.anchored if is_learned else np.zeros_like(self.anchored)
@@ -213,7 +212,7 @@ class ReplayInputs:
 
     @cached_property
     def start_tokens(self) -> NDArray[np.int64]:
-        """Per call, the tokens of system prompt and tools that its thread began with, shown in blocks or not, int64."""
+        """Tokens of system prompt and tools at the start of each call's thread, recorded as blocks or not, int64."""
         start = self.before_blocks.copy()
         for call in np.unique(self._first_of_thread).tolist():
             blocks = self.history.prompt(call)
@@ -225,21 +224,20 @@ class ReplayInputs:
 
     @cached_property
     def _thread(self) -> NDArray[np.int64]:
-        """Per call, the thread it belongs to, int64."""
         threads = np.array([context.thread for context in self.history.session.contexts], dtype=np.int64)
         return threads[self.history.call_context[: len(self.previous_call)]]
 
     @cached_property
     def _first_of_thread(self) -> NDArray[np.int64]:
-        """Per call, its thread's first call, int64."""
+        """First call of each call's thread, int64."""
         _, firsts, place = np.unique(self._thread, return_index=True, return_inverse=True)
         return firsts[place].astype(np.int64)
 
     @cached_property
     def _is_changed(self) -> NDArray[np.bool_]:
-        """Per call, whether it asks for something beside its prompt that its cache tells apart, bool.
+        """True for calls with a changed request setting that is part of the cache key, bool.
 
-        Of caches that keep what they choose nobody says that they do.
+        No automatic cache documents such settings.
         """
         calls, previous = self.history.session.calls, self.previous_call.tolist()
         changed = [
@@ -250,9 +248,9 @@ class ReplayInputs:
 
     @cached_property
     def _has_sibling(self) -> NDArray[np.bool_]:
-        """Per call, whether it is a subagent's first and another one of its model was at work while the cache lived.
+        """True for a subagent's first call if another subagent of its model ran within the cache's lifetime, bool.
 
-        Subagents begin alike. Requests that are sent together find nothing of one another.
+        Subagents share a prefix. Requests sent at the same time cannot read each other's entries.
         """
         found = np.zeros(len(self.previous_call), dtype=np.bool_)
         thread, time = self._thread, self.history.call_time[:-1]
@@ -264,13 +262,13 @@ class ReplayInputs:
 
     @property
     def _shared_tokens(self) -> NDArray[np.int64]:
-        """Per call, tokens it shares with the prompt before it, on its own report's scale."""
+        """Tokens each call shares with the previous prompt, on the scale of its own report."""
         cleared = plan_edits(self.history, self.renderer, Plan(), self.sizes)
         prefix = PromptEdits.of(self.layout, cleared).reusable(self.layout.previous_blocks)
         ratio, whole = self.sizes.ratio[:-1], np.rint(self.sizes.whole[:-1])
         shared = self.before_blocks + ratio * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
         shared = np.where(self.previous_call < 0, self.start_tokens, self.held_of(shared, whole))
-        # What the provider reported of the prompt before is nearer than what texts measure.
+        # The reported size of the previous prompt is closer than a count of its texts.
         previous, kept = self.previous_call, self.recorded.prompt - self.recorded.uncached
         held = np.where(self.caches.writes, kept, self.recorded.prompt)[previous]
         is_told = (previous >= 0) & ~self.restarts & self.anchored[previous] & ~prefix.shortened[:-1] & (held > 0)
@@ -278,13 +276,13 @@ class ReplayInputs:
         return np.clip(np.rint(shared), 0, whole).astype(np.int64)
 
     def held_of(self, shared: NDArray[np.float64], prompt: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Per call, what a cache can hold of what two prompts share by their blocks.
+        """Return the cacheable tokens of a prefix that two prompts share, per call.
 
-        What comes unseen in the course of a conversation stands in no block, and is taken for what begins it: it is
-        shared neither with a prompt that did not hold it yet, nor where a prompt begins anew.
+        Unrecorded insertions during a conversation belong to no block and are counted with its start. They are shared
+        neither with a prompt that did not contain them yet, nor after a restart.
 
         Args:
-            shared: Per call, tokens before the first block and of blocks that the prompt before held alike.
+            shared: Per call, tokens before the first block plus blocks identical in the previous prompt.
             prompt: Per call, tokens of its prompt.
         """
         previous = self.previous_call
@@ -293,29 +291,29 @@ class ReplayInputs:
         return np.where(previous < 0, shared, np.where(self.restarts, shared - later, grown))
 
     def isolated(self, cancelled: Callable[[], bool] | None = None) -> ReplayInputs:
-        """The same session with a memory of its own for what is worked out of its blocks.
+        """Return the same inputs with a separate renderer cache.
 
-        For a thread of its own, and so that hundreds of values nobody looks at again are not remembered.
+        Use it in other threads, and to avoid caching hundreds of renditions that are never needed again.
 
         Args:
-            cancelled: Asked again and again; once it is true, replays under way end with `ReplayCancelledError`. Some
-                strategies take a minute on a hundred thousand messages, and a program should end at once.
+            cancelled: Polled during a replay; once it returns True, the replay raises `ReplayCancelledError`. Some
+                strategies take a minute on a hundred thousand messages, and a program must be able to exit immediately.
         """
         return replace(self, renderer=Renderer(self.history, self.table, self.renderer.precise, cancelled))
 
     @property
     def lacks_output(self) -> bool:
-        """Nothing tells how long some response was: the session cost more than is known."""
+        """True if some response has no known size, so that the cost is a lower bound."""
         return bool(self.output_is_least.any())
 
     @property
     def lacks_prices(self) -> bool:
-        """Nothing tells what something costs that some call was billed by: the session cost more than is known."""
+        """True if some billed item has no known price, so that the cost is a lower bound."""
         return bool(self.rates.is_least.any())
 
     @property
     def looks_back(self) -> bool:
-        """A prompt cache of the session finds entries only so many positions back."""
+        """True if a prompt cache of the session has a limited lookback."""
         return any(cache.lookback is not None for cache in self.cache_models.values())
 
     @classmethod
@@ -331,19 +329,19 @@ class ReplayInputs:
         scale: TokenScale | None = None,
         lender: Lender | None = None,
     ) -> ReplayInputs:
-        """Work out what replays of a session start from.
+        """Build the replay inputs of a session.
 
         Args:
             history: The session's columns.
             table: Its token counts.
-            pricing: Prices; those of the user's price file and the bundled table where not given.
-            cache: Name of a prompt cache to assume for every call, whatever was reported; each model's own cache,
-                and what was reported, where not given.
-            window: Context window in tokens; what the file or the model's listing says where not given.
-            precise: Count cut texts for real instead of within a few tokens; reads every text that is cut.
-            scale: The provider's tokens for our counted ones; fitted to what the session reports where not given.
-            lender: A session whose fit is borrowed where this one reports too little for its own, and no scale is
-                given: `inspector.replay.lenders` looks for it.
+            pricing: Prices; by default the user's price file and the bundled table.
+            cache: Name of a prompt cache to assume for every call, ignoring reported cache usage; by default each
+                model's own cache, and the reported usage.
+            window: Context window in tokens; by default from the file or the model's listing.
+            precise: Count cut texts exactly, otherwise within a few tokens; reads every text that is cut.
+            scale: Conversion to provider tokens; by default fitted to the session's reported usage.
+            lender: A session to borrow the token calibration from if this one reports too little and no scale is given;
+                see `inspector.replay.lenders`.
         """
         calls = history.session.calls
         pricing = pricing or Pricing.load()
@@ -404,7 +402,7 @@ class ReplayInputs:
 
 
 def _same_model(models: Categorical, previous: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Per call, whether the one before it went to the same model; one that names none is taken to have."""
+    """Return True per call if the previous call went to the same model; an unnamed model counts as the same."""
     if not len(previous):
         return previous >= 0
     is_unnamed = np.array([not name for name in models.names])[models.code]
@@ -420,12 +418,12 @@ def _whole_prompts(
     reported: NDArray[np.bool_],
     counted: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Every prompt with nothing cut: as reported, or the local estimate on the provider's scale."""
+    """Return every prompt's size with nothing cut: as reported, otherwise the local estimate in provider tokens."""
     whole = scale.prompt.copy()
     whole[:-1] = np.where(reported, recorded.prompt, whole[:-1])
     previous = int(layout.previous_call[-1])
     if previous >= 0 and reported[previous]:
-        # The next prompt is the last one and what has come since, so the last report is the better start.
+        # The next prompt extends the previous one, so the last report is the better baseline.
         shown = scale.ratio[-1] * counted + layout.beside_prompts
         whole[-1] = whole[previous] + shown[-1] - shown[previous]
     return whole
@@ -438,12 +436,12 @@ def _ratio_within(
     reported: NDArray[np.bool_],
     removed: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Per call, the provider's tokens for a counted one; less where blocks would measure more than their prompt.
+    """Return provider tokens per counted token for each call, reduced where blocks would exceed their prompt.
 
-    Agents leave out what files do not say they leave out. No plan can leave out more than what was sent. The system
-    prompt and the tools are sent with every call: where blocks would leave less than half of their room, which no fit
-    misses a prompt by, it is the blocks that measure less. A prompt that nobody reported is what its blocks measure;
-    what goes with these is kept in whole counted tokens, which may come to a little more.
+    Agents omit parts of prompts without recording it, and no plan can remove more than was sent. The system prompt and
+    the tools are sent with every call: if the blocks would leave less than half of their size, an error larger than
+    that of any fit, the blocks are scaled down. A prompt without a report has the size of its blocks; their envelopes
+    are rounded to whole counted tokens, so the sum may be slightly larger.
     """
     counted = np.maximum(layout.with_envelopes - removed, 1)
     overhead = np.maximum(np.rint(scale.calibration.call_overhead), 0)
@@ -461,17 +459,17 @@ def _cached_blocks(
     anchored: NDArray[np.bool_],
     cleared: Edits,
 ) -> NDArray[np.int64]:
-    """How many blocks at its beginning every prompt's cache held: where the reported read ends, or the previous prompt.
+    """Count the leading blocks of every prompt in the cache, up to the end of the reported read or previous prompt.
 
     Args:
         layout: The session.
-        ratio: Per call, the next one included, the provider's tokens for one counted token.
-        recorded: Per call, the prompt tokens that were reported.
-        anchored: Per call, whether what was read is taken from that report.
-        cleared: What the agent itself left out while it was recorded.
+        ratio: Per call including the next one, provider tokens per counted token.
+        recorded: Per call, reported prompt tokens.
+        anchored: Per call, True if cache reads are taken from that report.
+        cleared: Blocks that the recorded agent itself removed.
 
     Returns:
-        One number a call, the next one included, int64.
+        One number per call including the next one, int64.
     """
     previous_blocks = layout.previous_blocks
     if not anchored.any():
@@ -479,7 +477,7 @@ def _cached_blocks(
     tail = np.zeros(len(previous_blocks))
     tail[:-1] = recorded.prompt - recorded.cache_read
     ends = np.minimum(_blocks_before(layout, tail, ratio, cleared), previous_blocks)
-    # A read that ends where the previous prompt ended, but for what that one left uncached, read all of it.
+    # A read up to the end of the previous prompt, excluding its uncached tail, covers all of it.
     previous = layout.previous_call[:-1]
     expected = np.where(previous >= 0, (recorded.prompt - recorded.uncached)[previous], 0)
     everything = (previous >= 0) & (recorded.cache_read >= expected - np.maximum(expected // 100, 64))
@@ -491,13 +489,13 @@ def _cached_blocks(
 def _blocks_before(
     layout: PromptLayout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
-    """Per call, how many blocks of its prompt come before its last so many tokens, to the nearest block. int64.
+    """Count the blocks before the last `tail` tokens of each prompt, to the nearest block, int64.
 
     Args:
         layout: The session.
-        tail: Per call, the provider's tokens at the end of its prompt.
-        ratio: Per call, the provider's tokens for one counted token.
-        edits: How its blocks are sent.
+        tail: Per call, provider tokens at the end of its prompt.
+        ratio: Per call, provider tokens per counted token.
+        edits: Renditions of its blocks.
     """
     if len(edits.block):
         return _blocks_before_changed(layout, tail, ratio, edits)
@@ -519,12 +517,12 @@ def _blocks_before(
 def _blocks_before_changed(
     layout: PromptLayout, tail: NDArray[np.float64], ratio: NDArray[np.float64], edits: Edits
 ) -> NDArray[np.int64]:
-    """The same where blocks are not sent whole: their sizes differ from call to call, so ends are searched for."""
+    """Handle edited blocks for `_blocks_before` by bisection, because their sizes differ between calls."""
     everything = np.full(layout.history.call_count + 1, len(layout.tokens), dtype=np.int64)
     prompt_edits = PromptEdits.of(layout, edits)
     whole = prompt_edits.reusable(everything, unbroken=True)
     target = _prefix_tokens(whole, ratio) - tail
-    # The fewest blocks that take so many tokens lie above `low` and no higher than `high`.
+    # The smallest sufficient number of blocks is in the interval (low, high].
     low, high = np.full_like(everything, -1), whole.blocks
     while bool((high - low > 1).any()):
         middle = (low + high) // 2
@@ -536,6 +534,6 @@ def _blocks_before_changed(
 
 
 def _prefix_tokens(prefix: ReusablePrefix, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per call, the provider's tokens of a prompt's beginning."""
+    """Return the provider tokens of each prompt's prefix."""
     tokens: NDArray[np.float64] = ratio * (prefix.whole - prefix.removed) + prefix.beside
     return tokens

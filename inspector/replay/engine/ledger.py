@@ -1,7 +1,7 @@
-"""Counted tokens turned into what the provider measures and charges: the ledger of a replay, one row a call.
+"""Convert counted tokens to provider tokens and cost: the ledger of a replay, one row per call.
 
-Where the session recorded usage, the baseline is that usage to the token, its cache misses included, and a plan moves
-it by what the plan changes. Where it did not, prompts are our own count and the cache is simulated.
+With reported usage, the baseline is that usage to the token, cache misses included, and a plan shifts it by its own
+changes. Otherwise prompts are counted locally and the cache is simulated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """One row of figures a call, as columns in call order.
+    """Figures per call, as columns in call order.
 
     Attributes:
         prompt_tokens: Tokens sent, int64.
@@ -35,12 +35,12 @@ class Ledger:
         cache_write_1h: Prompt tokens written to a one-hour cache, int64.
         uncached: Prompt tokens neither read nor written, int64.
         output: Response tokens, int64.
-        cost: Dollars, what strategies ask of models included, NaN where the model has no price, float64.
-        strategy_cost: Of these, the dollars of requests the plan's strategies make themselves, float64.
-        removed_tokens: Tokens the plan left out of this prompt (negative where it added), int64.
-        first_changed: Block at which this prompt departs from the previous one before its end, -1 for none, int32.
-        edits: Blocks whose rendition changed at this call, int32.
-        is_break: The plan made this prompt differ from the previous one before its end, bool.
+        cost: Dollars, including requests by strategies, NaN if the model has no price, float64.
+        strategy_cost: Of these, dollars for requests by the plan's strategies, float64.
+        removed_tokens: Tokens the plan removed from this prompt (negative if it added), int64.
+        first_changed: First block that differs from the previous prompt before its end, -1 for none, int32.
+        edits: Number of blocks with a new rendition at this call, int32.
+        is_break: True if the plan made this prompt differ from the previous one before its end, bool.
     """
 
     prompt_tokens: NDArray[np.int64]
@@ -58,20 +58,20 @@ class Ledger:
 
     @property
     def cache_write(self) -> NDArray[np.int64]:
-        """Prompt tokens written to a cache of either kind, int64."""
+        """Prompt tokens written to either kind of cache, int64."""
         return self.cache_write_5m + self.cache_write_1h
 
 
 def ledger_of(
     inputs: ReplayInputs, prompt_edits: PromptEdits, reusable: ReusablePrefix, model_calls: Sequence[ModelCall] = ()
 ) -> Ledger:
-    """One row of figures a call, from what a plan changes in the prompts.
+    """Compute the figures of every call from the plan's changes to the prompts.
 
     Args:
         inputs: The session.
-        prompt_edits: What the plan changes in its prompts.
-        reusable: What a cache could hold of them.
-        model_calls: Requests the plan's strategies make.
+        prompt_edits: The plan's edits in the prompts.
+        reusable: The cacheable prefixes of the prompts.
+        model_calls: Requests by the plan's strategies.
     """
     ratio = inputs.sizes.ratio[:-1]
     whole = inputs.sizes.whole[:-1]
@@ -98,7 +98,7 @@ def ledger_of(
 
 
 def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> NDArray[np.float64]:
-    """Per call, dollars of the requests strategies make before it, nothing cached, at the prices of its model."""
+    """Return dollars of strategy requests per call, uncached, at the prices of the call's model."""
     count = inputs.history.call_count
     made = [each for each in model_calls if each.call < count]
     if not made:
@@ -117,13 +117,13 @@ def _strategy_cost(inputs: ReplayInputs, model_calls: Sequence[ModelCall]) -> ND
 def served_usage(
     inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64], calls: NDArray[np.intp] | None = None
 ) -> PromptUsage:
-    """How the prompts of a plan are served.
+    """Compute the cache reads and writes of prompts under a plan.
 
     Args:
         inputs: The session.
-        prefix: What a cache could hold of them.
-        prompt: Per call, tokens of its prompt under the plan.
-        calls: The calls asked about; every one where not given.
+        prefix: The cacheable prefixes of the prompts.
+        prompt: Per call, prompt tokens under the plan.
+        calls: Calls to compute; all by default.
     """
     if not len(prompt):
         return inputs.recorded
@@ -139,11 +139,11 @@ def served_usage(
     shortened = prefix.shortened[asked]
     lengthened = prefix.lengthened[asked] & inputs.served_all[asked]
     removed_before_read = np.rint(reusable_removed - ratio * inputs.recorded_reusable_removed[asked])
-    # Where the provider read none of the blocks, nothing that was left out of them stood before what it read.
+    # If the provider read none of the blocks, no removed tokens precede the end of the recorded read.
     removed_before_read = np.where(prefix.lengthened[asked], 0, removed_before_read)
     reusable = np.maximum(reusable, 0).astype(np.int64)
     moved = shortened | lengthened
-    # What the plan adds before a change can make that begin later than the recorded read ended.
+    # Tokens that the plan adds before a change can move it past the end of the recorded read.
     beyond_change = np.maximum(read, np.minimum(reusable + 1, prompt))
     anchored = anchored_usage(
         caches,
@@ -176,7 +176,7 @@ def served_usage(
 
 
 def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per call, what a cache could hold of its prompt under a plan."""
+    """Return the cacheable tokens of each prompt under a plan."""
     tokens = inputs.sizes.ratio[:-1] * (prefix.whole - prefix.removed)[:-1] + prefix.beside[:-1]
     held = inputs.held_of(inputs.before_blocks + tokens, prompt.astype(np.float64))
     return np.maximum(np.rint(held), 0).astype(np.int64)
@@ -184,7 +184,7 @@ def _held(inputs: ReplayInputs, prefix: ReusablePrefix, prompt: NDArray[np.int64
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Totals over all calls of one replay, or of what the provider reported."""
+    """Totals over all calls of one replay, or of the reported usage."""
 
     calls: Figure
     prompt_tokens: Figure
@@ -206,15 +206,15 @@ def figures_of(
     lacks_output: bool = False,
     lacks_prices: bool = False,
 ) -> Figures:
-    """Totals of a ledger.
+    """Sum up a ledger.
 
     Args:
         ledger: The rows.
-        tokens: How the sizes of prompts are known.
-        output: How the output column is known.
-        served: How it is known what caches held.
-        lacks_output: Some response was longer than its row says.
-        lacks_prices: Some call was billed by something whose price is not known.
+        tokens: Confidence of the prompt sizes.
+        output: Confidence of the output column.
+        served: Confidence of the cache columns.
+        lacks_output: Some response was longer than its row shows.
+        lacks_prices: Some call was billed for an item without a known price.
     """
     costs = ledger.cost
     cost = None if len(costs) and bool(np.isnan(costs).any()) else float(costs.sum())
@@ -232,11 +232,11 @@ def figures_of(
 
 
 def how_known(inputs: ReplayInputs, *, untouched: bool) -> tuple[HowKnown, HowKnown, HowKnown]:
-    """How the prompts' sizes, the responses, and what prompt caches did are known.
+    """Return the confidence of prompt sizes, responses and cache usage.
 
     Args:
-        inputs: What it was worked out from.
-        untouched: The plan changed nothing, so that recorded figures stand as they are.
+        inputs: Inputs of the replay.
+        untouched: The plan changed nothing, so recorded figures apply unchanged.
     """
     all_reported = bool(inputs.reported.all())
     tokens = HowKnown.EXACT if all_reported and untouched else inputs.scale.known

@@ -1,7 +1,7 @@
-"""What prompts measured, where the report of them counts something twice.
+"""Correct reported prompt sizes that count tokens twice.
 
-GitHub Copilot reports some calls to Claude models that think with what is new in their prompts twice over: as written
-to the cache, and as input beside it. The next call's read tells: it goes no further than once.
+For some calls to Claude models with thinking, GitHub Copilot reports the new part of the prompt twice: as cache writes
+and as input. The cache read of the next call covers it only once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 _LEAST_CALLS = 3
-"""Calls of a session that have to be so; one could be by chance."""
+"""Number of such calls in a session; a single one could be chance."""
 
 _LEAST_TOKENS = 64
 
 _BESIDE = 3
-"""Tokens that may stand beside what is counted twice: what follows the last cache breakpoint."""
+"""Tolerance in tokens: the part after the last cache breakpoint."""
 
 
 @once_a_history
 def counted_twice(history: History) -> NDArray[np.int64]:
-    """Per call, the tokens of its prompt that its report counts a second time, int64.
+    """Return the tokens that each call's report counts a second time, int64.
 
-    Those are the calls whose prompt is what they read and twice what the next call of the context read beyond that.
+    A call is affected if its prompt equals its cache read plus twice the next call's growth in cache reads.
     """
     usage = recorded_calls(history).usage
     twice = np.zeros(len(usage.prompt), dtype=np.int64)
@@ -47,5 +47,5 @@ def counted_twice(history: History) -> NDArray[np.int64]:
 
 
 def measured_prompts(history: History) -> NDArray[np.int64]:
-    """Per call, the tokens that its prompt measured by its report, every token once; 0 where none was. int64."""
+    """Return each prompt's reported size with every token counted once; 0 if not reported. int64."""
     return recorded_calls(history).usage.prompt - counted_twice(history)

@@ -1,9 +1,9 @@
-"""A plan's strategies at work on a session: everything they change, in the plan's order.
+"""Run a plan's strategies on a session and collect all their edits, in the plan's order.
 
-A plan of one scheduled strategy is worked out for all calls at once; any other is simulated call by call. Under every
-plan lies what the agent itself cleared while the session ran: Claude Code's partial compactions leave the file as it
-was and record only whose results were no longer sent. Recorded prompts are that much smaller from then on; a plan must
-not be credited with cutting what was already gone.
+A plan of one scheduled strategy is computed for all calls at once; any other is simulated call by call. Every plan
+includes the agent's own clearing during the session: Claude Code's partial compactions leave the file unchanged and
+record only which results were no longer sent. Recorded prompts are smaller from then on, and a plan gets no credit for
+cutting them.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ CLEARED = Decision(ReplaceText("[Old tool result content cleared]"), "cleared by
 def plan_edits(
     history: History, renderer: Renderer, plan: Plan, sizes: PromptSizes, next_call: NextCall | None = None
 ) -> Edits:
-    """Everything the plan's enabled strategies change, on top of what the agent itself cleared.
+    """Compute all edits of the plan's enabled strategies, on top of the agent's own clearing.
 
     Args:
         history: The session's columns.
         renderer: Applies operations.
         plan: The plan.
-        sizes: What every prompt measures with nothing cut.
-        next_call: What is known of the next call by other means than working it out.
+        sizes: Size of every prompt with nothing cut.
+        next_call: External facts about the next call.
     """
     entries = [(index, in_use(entry.strategy)) for index, entry in enumerate(plan.entries) if entry.enabled]
     cleared = recorded_clearing(history)
@@ -68,7 +68,7 @@ def plan_edits(
 
 
 def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
-    """Which blocks the agent cleared, from which call on, in call order."""
+    """Return the blocks the agent cleared and the call of each, in call order."""
     session = history.session
     partial = [compaction for compaction in session.compactions if compaction.is_partial]
     if not partial:
@@ -87,7 +87,7 @@ def recorded_clearing(history: History) -> list[tuple[int, Choice]]:
 
 
 def results_by_call_id(history: History) -> dict[str, int]:
-    """The block of every tool result by the id of its call."""
+    """Map the call id of every tool result to its block."""
     blocks = history.session.blocks
     return {
         blocks[block].tool_call_id: block
@@ -97,7 +97,7 @@ def results_by_call_id(history: History) -> dict[str, int]:
 
 
 def _waits_for_prompt(strategy: Strategy) -> bool:
-    """True when what was sent, or the clock, decides when the strategy's edits are made."""
+    """Return True if the prompts sent, or the clock, decide when the strategy's edits are made."""
     batching = batching_of(strategy)
     return batching is not None and batching.waits_for_the_prompt
 
@@ -126,7 +126,7 @@ def _edits_of_schedule(history: History, renderer: Renderer, entry: int, schedul
 
 
 def _by_call(history: History, schedule: Schedule) -> Iterator[tuple[int, Choice]]:
-    """A schedule's decisions in call order; one about a block that is still to come is due when that enters."""
+    """Yield a schedule's decisions in call order; one about a later block is due when that block enters."""
     calls = np.maximum(schedule.calls, history.enters[schedule.blocks])
     order = np.argsort(calls, kind="stable")
     columns = (calls[order].tolist(), schedule.blocks[order].tolist(), schedule.decisions[order].tolist())

@@ -18,19 +18,19 @@ def prefix_sums(
     query_counts: NDArray[np.int64],
     query_rows: NDArray[np.int64],
 ) -> NDArray[Weight]:
-    """For every query `(n, r)`: the sum of the first `n` weights whose row is below `r`.
+    """Return, for every query `(n, r)`, the sum of the first `n` weights with a row below `r`.
 
-    A wavelet matrix walked for all queries together: one stable partition and one running sum for every bit of the
-    largest row, so the work is points and queries times bits, all of it in numpy.
+    Walks a wavelet matrix for all queries together: one stable partition and one running sum for every bit of the
+    largest row. The work is (points + queries) times bits, all of it in numpy.
 
     Args:
         rows: Row of each point, 0 or more, in the order of the points' other coordinate.
         weights: Weight of each point.
-        query_counts: How many points from the beginning each query looks at.
-        query_rows: Row each query stays below.
+        query_counts: Number of leading points of each query.
+        query_rows: Exclusive upper bound on the row of each query.
 
     Returns:
-        One sum a query.
+        One sum per query.
     """
     result = np.zeros(len(query_counts), dtype=weights.dtype)
     if not len(rows) or not len(query_counts):
@@ -47,7 +47,7 @@ def prefix_sums(
         zero_weight = np.cumsum(np.where(is_one, 0, weights), dtype=weights.dtype)
         zero_weight = np.concatenate((np.zeros(1, dtype=weights.dtype), zero_weight))
         takes_ones = (query_rows >> bit & 1).astype(bool)
-        # Points whose bit is 0 where the query's is 1 are below it, whatever their lower bits are.
+        # Points with bit 0 where the query has 1 are below it, regardless of their lower bits.
         result += np.where(takes_ones, zero_weight[last] - zero_weight[first], 0)
         zero_count = zeros_before[-1]
         first_zeros, last_zeros = zeros_before[first], zeros_before[last]

@@ -1,6 +1,6 @@
-"""The edits of a plan in every prompt: tokens removed, and the longest prefix shared with the previous prompt.
+"""A plan's edits in every prompt: tokens removed, and the longest prefix shared with the previous prompt.
 
-Everything is in counted tokens; what the provider would report follows from it elsewhere.
+All numbers are counted tokens; `ledger` converts them to provider tokens.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ReusablePrefix:
-    """The beginning of every prompt that a cache could hold, per call, the next one included.
+    """The cacheable prefix of every prompt, per call including the next one.
 
     Attributes:
-        blocks: How many blocks it has, int64.
-        shortened: A change stands before the end of what a cache could hold, bool.
-        lengthened: A cache could hold more than of what was recorded, because the plan had left out before what the
-            new context leaves out, bool.
-        whole: Its tokens with every block whole, int64.
-        removed: What the plan left out of it, int64.
-        beside: Provider's tokens that its blocks take beside their counted ones, float64.
+        blocks: Number of blocks, int64.
+        shortened: An edit precedes the end of the recorded cacheable prefix, bool.
+        lengthened: More of the recorded prompt is cacheable, because the plan had already removed the blocks that the
+            new context drops, bool.
+        whole: Tokens with every block whole, int64.
+        removed: Tokens the plan removed from it, int64.
+        beside: Provider tokens of its blocks beyond their counted ones, float64.
     """
 
     blocks: NDArray[np.int64]
@@ -45,14 +45,14 @@ class ReusablePrefix:
 
 @dataclass(frozen=True, eq=False)
 class PromptEdits:
-    """The edits of one plan in all prompts of a session, in the order of contexts, then calls.
+    """The edits of one plan in all prompts of a session, sorted by context, then call.
 
     Attributes:
         layout: The session.
         edits: The edits.
-        place: Per edit as seen in a context, the place of its block, int64.
-        entry: The entry of the call it is first seen at among `PromptColumns.calls`, int64.
-        tokens: The tokens it leaves out, negative where it puts some back or adds, int64.
+        place: Per edit and context, the place of its block, int64.
+        entry: Index in `PromptColumns.calls` of the first call with the edit, int64.
+        tokens: Tokens it removes, negative if it restores or adds some, int64.
     """
 
     layout: PromptLayout
@@ -63,10 +63,11 @@ class PromptEdits:
 
     @classmethod
     def of(cls, layout: PromptLayout, edits: Edits) -> PromptEdits:
-        """Place edits.
+        """Locate edits in the prompts.
 
-        An edit is due at a call of its block's thread or, where a strategy named another, at the thread's next one.
-        One made between the last call of a thread's context and the first of its next is seen at that.
+        An edit takes effect at a call of its block's thread or, if the strategy named a call of another thread, at the
+        thread's next call. An edit between the last call of a context and the first of the thread's next context takes
+        effect at the latter.
         """
         columns = layout.columns
         by_call = edits.by_call
@@ -84,7 +85,7 @@ class PromptEdits:
 
     @cached_property
     def removed(self) -> NDArray[np.int64]:
-        """Per call, the tokens the plan left out of its prompt, negative where it added. int64."""
+        """Per call, tokens the plan removed from its prompt, negative if it added. int64."""
         columns = self._columns
         removed = self._tokens_before[self._made[1:]] - self._tokens_before[self._made_before_context]
         if self._carried_before is not None:
@@ -93,24 +94,23 @@ class PromptEdits:
 
     @cached_property
     def first_changed(self) -> NDArray[np.int32]:
-        """Per call, the first block it shares with its thread's previous prompt and sends otherwise, -1 for none."""
+        """Per call, the first edited block among those shared with its thread's previous prompt, -1 for none."""
         place = self._first_changed
         block = np.where(place >= 0, self._columns.block[place], -1).astype(np.int32)
         return self._columns.by_call(block, otherwise=-1)
 
     @cached_property
     def edited_blocks(self) -> NDArray[np.int32]:
-        """Per call, how many blocks changed their rendition at it. int32."""
+        """Number of blocks with a new rendition, per call. int32."""
         count = len(self._columns.calls)
         return self._columns.by_call(np.bincount(self.entry, minlength=count).astype(np.int32))
 
     def reusable(self, cached_blocks: NDArray[np.int64], *, unbroken: bool = False) -> ReusablePrefix:
-        """How far a cache could hold every prompt.
+        """Compute the cacheable prefix of every prompt.
 
         Args:
-            cached_blocks: Per call, how many blocks at its beginning a cache could hold if nothing in them changed.
-            unbroken: Let it hold them though something in them changed: what prompts would be served from if changes
-                broke nothing.
+            cached_blocks: Per call, number of leading blocks in the cache if nothing in them changed.
+            unbroken: Ignore edits, to get the prefixes that would be cached if edits invalidated nothing.
         """
         columns = self._columns
         begin = columns.first_place[columns.context]
@@ -132,13 +132,13 @@ class PromptEdits:
         )
 
     def sent_before(self, blocks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """What the beginning of every prompt measures as it is sent.
+        """Return the tokens of each prompt's prefix as sent.
 
         Args:
-            blocks: Per call, the next one included, how many blocks of its prompt the beginning has, int64.
+            blocks: Per call including the next one, the number of blocks in the prefix, int64.
 
         Returns:
-            Per call, counted tokens, int64, and the provider's tokens that these blocks take beside them, float64.
+            Per call, counted tokens, int64, and the provider tokens of these blocks beyond them, float64.
         """
         columns = self._columns
         ends = np.minimum(columns.first_place[columns.context] + columns.of_calls(blocks), columns.end)
@@ -151,32 +151,32 @@ class PromptEdits:
 
     @cached_property
     def _tokens_before(self) -> NDArray[np.int64]:
-        """Per change, and behind the last, the tokens that those before it leave out."""
+        """Running sum of tokens removed: entry `i` covers the edits before `i`."""
         return np.concatenate(([0], np.cumsum(self.tokens)))
 
     @cached_property
     def _changes_before(self) -> NDArray[np.int64]:
-        """Per place, and behind the last, how many changes are of blocks before it."""
+        """Per place, the number of edits to blocks before it, with a final total."""
         counts = np.bincount(self.place, minlength=len(self._columns.block))
         return np.concatenate(([0], np.cumsum(counts)))
 
     @cached_property
     def _made(self) -> NDArray[np.int64]:
-        """Per number of entries of `calls`, how many changes are seen at one of them."""
+        """Running count of edits: entry `i` covers the first `i` entries of `calls`."""
         counts = np.bincount(self.entry, minlength=len(self._columns.calls))
         return np.concatenate(([0], np.cumsum(counts)))
 
     @cached_property
     def _made_before_context(self) -> NDArray[np.int64]:
-        """Per entry of `calls`, how many changes are seen in contexts before its own."""
+        """Per entry of `calls`, the number of edits in earlier contexts."""
         made: NDArray[np.int64] = self._made[self._columns.first_call[self._columns.context]]
         return made
 
     @cached_property
     def _first_changed(self) -> NDArray[np.int64]:
-        """Per entry of `calls`, the place of the first block changed among those shared with the previous prompt."""
+        """Per entry of `calls`, the place of the first edited block shared with the previous prompt."""
         first = np.full(len(self._columns.calls), -1, dtype=np.int64)
-        # A block that is new in this prompt cannot break what earlier prompts left in the cache.
+        # A block that is new in this prompt cannot invalidate the cached prefix of earlier prompts.
         earlier = np.flatnonzero(self.place < self._columns.previous_end[self.entry])
         if len(earlier):
             entry = self.entry[earlier]
@@ -185,16 +185,16 @@ class PromptEdits:
         return first
 
     def _removed_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per entry of `calls`, the tokens left out of the blocks before a place, carried ones included."""
+        """Return the tokens removed before a place, per entry of `calls`, carried edits included."""
         removed = self._left_out_before(ends)
         return removed if self._carried_before is None else removed + self._carried_before[ends]
 
     def _left_out_before(self, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per entry of `calls`, the tokens that changes made by then left out of the blocks before a place."""
+        """Return the tokens removed before a place by edits made by then, per entry of `calls`."""
         made, before = self._made[1:], self._made_before_context
         falls = np.flatnonzero(self.place[1:] < self.place[:-1])
         if not len(falls):
-            # Blocks change in the order they are sent, so one running sum holds both bounds.
+            # Blocks are edited in sent order, so one running sum respects both bounds.
             until = np.minimum(made, self._changes_before[ends])
             return self._tokens_before[until] - self._tokens_before[before]
         columns = self._columns
@@ -215,7 +215,7 @@ class PromptEdits:
         *,
         is_mixed: bool,
     ) -> NDArray[np.int64]:
-        """The tokens left out before places by the chosen changes among those from `before` to `made`."""
+        """Sum the tokens removed before places by the chosen edits with indices from `before` to `made`."""
         place, tokens = self.place[chosen], self.tokens[chosen]
         count = np.concatenate(([0], np.cumsum(chosen)))
         running = np.concatenate(([0], np.cumsum(tokens)))
@@ -228,7 +228,7 @@ class PromptEdits:
 
     @cached_property
     def _carried_before(self) -> NDArray[np.int64] | None:
-        """Per place, the tokens already left out of the blocks before it when its context began; None for none."""
+        """Per place, tokens already removed before it when its context began; None if there are none."""
         if not len(self.edits.block):
             return None
         columns, edits, layout = self._columns, self.edits, self.layout
@@ -251,7 +251,7 @@ class PromptEdits:
         return carried
 
     def _alike(self, cached: NDArray[np.int64]) -> dict[int, int]:
-        """For first calls of contexts whose prompt begins as the one before it only under the plan: how many blocks.
+        """Count the blocks shared with the previous prompt for first calls of contexts that match it only as edited.
 
         Where these are no more than were recorded, or the provider's cache held less than it could have, there is none.
         """
@@ -280,14 +280,14 @@ def shared_prefix(
     before: tuple[int, NDArray[np.int32]],
     after: tuple[int, NDArray[np.int32]],
 ) -> int:
-    """How many blocks at the beginning of a prompt are sent, or left out, as the prompt before it began.
+    """Count the leading blocks of a prompt that match the previous prompt, ignoring removed blocks.
 
-    A compaction that keeps the newest messages and drops those before them shares nothing with the prompt before it, as
-    recorded. Where the plan had left the very same messages out already, both prompts begin alike after all, and a
-    cache that held the one holds the beginning of the other.
+    A compaction that keeps the newest messages and drops the ones before shares nothing with the recorded previous
+    prompt. If the plan had already removed exactly these messages, both prompts have the same prefix, and a cache entry
+    of the one serves the other.
 
     Args:
-        edits: How blocks are sent.
+        edits: Renditions of the blocks.
         before: The earlier call, and the block indices of its prompt, int32.
         after: The later one's.
     """
@@ -302,13 +302,13 @@ def shared_prefix(
 def _sent(
     edits: Edits, call: int, blocks: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The blocks that a prompt sends anything of, the rows in force for them, and their places in it."""
+    """Return the blocks of a prompt that are not removed, the rows in force for them, and their places."""
     in_force = edits.in_force(call)
     found = np.searchsorted(edits.block[in_force], blocks)
     rows = np.append(in_force, -1)[found]
     rows = np.where(np.append(edits.block, -1)[rows] == blocks, rows, -1)
     action = np.append(edits.action, np.uint8(Action.WHOLE))
     places = np.flatnonzero((rows < 0) | (action[rows] != Action.REMOVED))
-    # A block sent whole again is sent as one that never changed.
+    # A restored block is the same as one that never changed.
     rows = np.where(action[rows] == Action.WHOLE, -1, rows)
     return blocks[places], rows[places], places

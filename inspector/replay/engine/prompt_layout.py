@@ -1,4 +1,4 @@
-"""Where every block stands in every prompt: the part of a replay that no plan changes."""
+"""Place of every block in every prompt: the part of a replay that no plan changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", np.bool_, np.int32, np.int64, np.float64)
 
 _RUNS = (BlockKind.TOOL_CALL, BlockKind.TOOL_RESULT)
-"""Kinds of blocks of which several in a row are one position of a prompt cache."""
+"""Block kinds that form one prompt-cache position per run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,11 @@ class PromptLayout:
     """All contexts of a session.
 
     Attributes:
-        history: What they are contexts of.
+        history: The session's columns.
         contexts: In the session's order.
-        previous_call: Per call, the call before it in the same context, -1 for the first, int64.
+        previous_call: Per call, the previous call in the same context, -1 for the first, int64.
         tokens: Per block, counted tokens, whole, int32.
-        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64.
+        envelopes: Per block, counted tokens removed with it in addition to its own, int64.
     """
 
     history: History
@@ -43,7 +43,7 @@ class PromptLayout:
 
     @classmethod
     def of(cls, history: History, tokens: NDArray[np.int32]) -> PromptLayout:
-        """Lay out a session whose blocks have the given tokens and take nothing beside them."""
+        """Lay out a session with the given block tokens and empty envelopes."""
         previous = np.full(history.call_count + 1, -1, dtype=np.int64)
         contexts: list[ContextLayout] = []
         last_of_thread: dict[int, ContextLayout] = {}
@@ -72,11 +72,11 @@ class PromptLayout:
         return cls(history, tuple(contexts), previous, tokens, np.zeros(len(tokens), dtype=np.int64))
 
     def with_beside(self, beside: NDArray[np.float64], ratio: float) -> PromptLayout:
-        """The same, with what every block takes beside its counted tokens.
+        """Return a copy with the provider tokens of each block beyond its counted ones.
 
         Args:
-            beside: Per block, the provider's tokens, float64.
-            ratio: The provider's tokens for one counted token.
+            beside: Per block, provider tokens, float64.
+            ratio: Provider tokens per counted token.
         """
         contexts = tuple(
             replace(context, beside=np.concatenate(([0.0], np.cumsum(beside[context.blocks]))))
@@ -86,11 +86,11 @@ class PromptLayout:
 
     @cached_property
     def columns(self) -> PromptColumns:
-        """The prompts of all contexts end to end."""
+        """The prompts of all contexts, concatenated."""
         return PromptColumns.of(self.contexts, self.history.call_count + 1, len(self.tokens))
 
     def previous_in_thread(self) -> NDArray[np.int64]:
-        """Per recorded call, the call before it in its thread, whatever the context, -1 for the first. int64."""
+        """Return the previous call in the thread of each recorded call, across contexts, -1 for the first. int64."""
         previous = self.previous_call.copy()
         for context in self.contexts:
             if len(context.calls):
@@ -99,28 +99,28 @@ class PromptLayout:
 
     @cached_property
     def whole_tokens(self) -> NDArray[np.int64]:
-        """Per call, the counted tokens of its prompt with every block whole. int64."""
+        """Counted tokens of each call's prompt with every block whole. int64."""
         columns = self.columns
         return columns.by_call(columns.tokens_before[columns.end])
 
     @cached_property
     def beside_prompts(self) -> NDArray[np.float64]:
-        """Per call, the provider's tokens that the blocks of its prompt take beside their counted ones. float64."""
+        """Provider tokens of each call's prompt beyond the counted tokens of its blocks. float64."""
         columns = self.columns
         return columns.by_call(columns.beside_before[columns.end])
 
     @cached_property
     def thinking_beside(self) -> NDArray[np.int64]:
-        """Per block of thinking, counted tokens it takes beside its own, 0 for other blocks. int64.
+        """Counted tokens of each thinking block beyond its own, 0 for other blocks. int64.
 
-        What stands for a thinking, its signature or the reported length of its response, is all there is of it in a
-        prompt, whatever the file shows of its text.
+        In a prompt, the signature or the reported length of the response represents the thinking; its recorded text
+        adds nothing.
         """
         return np.where(self.history.kind == BlockKind.THINKING, self.envelopes, 0)
 
     @cached_property
     def with_envelopes(self) -> NDArray[np.int64]:
-        """Per call, the counted tokens of its prompt with every block whole, and what goes with them. int64."""
+        """Counted tokens of each call's prompt with every block whole, envelopes included. int64."""
         sums = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
             before = np.concatenate(([0], np.cumsum(self.envelopes[context.blocks])))
@@ -129,15 +129,15 @@ class PromptLayout:
 
     @cached_property
     def previous_blocks(self) -> NDArray[np.int64]:
-        """Per call, how many blocks at its beginning were also first in its thread's previous prompt. int64."""
+        """Number of leading blocks shared with the thread's previous prompt, per call. int64."""
         columns = self.columns
         return columns.by_call(columns.previous_end - columns.first_place[columns.context])
 
     def positions_after(self, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per call, the next one included, how many positions its last block stands behind the end of a prefix. int64.
+        """Return the cache positions from the end of a prefix to the last block, for all calls and the next. int64.
 
         Args:
-            blocks: Per call, how many blocks of its prompt the prefix holds.
+            blocks: Per call, number of blocks in the prefix.
         """
         after = np.zeros(self.history.call_count + 1, dtype=np.int64)
         for context in self.contexts:
@@ -147,11 +147,11 @@ class PromptLayout:
         return after
 
     def positions_before(self, context: ContextLayout) -> NDArray[np.int64]:
-        """Per number of blocks a prompt of a context may begin with, how many positions they are. int64, one longer.
+        """Return the cache positions for each number of leading blocks of a context. int64, one longer than the blocks.
 
-        Anthropic looks back a number of positions from a breakpoint. A block is a position; a run of tool calls, or of
-        tool results, is one together (its documentation on prompt caching). Blocks that a plan removes are counted as
-        if they stood there, so that a plan is never taken to bring an entry within reach.
+        Anthropic searches a number of positions back from a breakpoint. A block is one position, and so is a run of
+        tool calls or of tool results (its documentation on prompt caching). Removed blocks still count, so no plan
+        brings an entry within reach.
 
         Args:
             context: One of `contexts`.
@@ -164,19 +164,19 @@ class PromptLayout:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ContextLayout:
-    """Where every block stands in the prompts of one context.
+    """Place of every block in the prompts of one context.
 
     Attributes:
         thread: Its thread.
         blocks: Block indices in the order they are sent, int32.
         tokens: Their tokens, whole, int32.
-        beside: Provider's tokens that the first so many blocks take beside their counted ones, float64, one longer.
-        carried: How many of them were there when the context began.
-        shared: How many of them, from the first, were also first in the thread's prompt before the context's first.
+        beside: Running sum of provider tokens beyond the counted ones, float64, one longer than `blocks`.
+        carried: Number of blocks present when the context began.
+        shared: Number of leading blocks shared with the thread's last prompt before this context.
         call_before: That prompt's call, -1 for none.
         calls: Its calls, int64. The last may be the next one, not yet made.
-        prompt_blocks: Per call, how many of `blocks` its prompt holds, int64.
-        in_block_order: `blocks` is sorted, so that a block's position can be searched for.
+        prompt_blocks: Per call, number of `blocks` in its prompt, int64.
+        in_block_order: `blocks` is sorted, so that positions can be found by binary search.
     """
 
     thread: int
@@ -191,7 +191,7 @@ class ContextLayout:
     in_block_order: bool
 
     def positions(self, blocks: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Position in the context of each given block, -1 for those that are not in it."""
+        """Return the position in the context of each given block, -1 if it is absent."""
         if not len(self.blocks):
             return np.full(len(blocks), -1, dtype=np.int64)
         if self.in_block_order:
@@ -205,7 +205,7 @@ class ContextLayout:
 
 
 def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
-    """How many blocks at the beginning of two prompts are the same."""
+    """Count the leading blocks that two prompts share."""
     length = min(len(before), len(after))
     differs = np.flatnonzero(before[:length] != after[:length])
     return int(differs[0]) if len(differs) else length
@@ -213,26 +213,25 @@ def _shared(before: NDArray[np.int32], after: NDArray[np.int32]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PromptColumns:
-    """All prompts of a session as columns, the contexts end to end: every call and every place a block has.
+    """All prompts of a session as columns over calls and over places of blocks, with contexts concatenated.
 
-    Places count the blocks of all contexts in the order they are sent, one context after the other, with a further
-    place behind the last block of each. Calls stand context by context, too, which is an order of their own where
-    threads take turns.
+    Places number the blocks of all contexts in sent order, with an extra place after the last block of each context.
+    Calls are grouped by context, so they are not in session order when threads alternate.
 
     Attributes:
-        call_count: Calls of the session, the next one included.
-        block_count: Blocks of the session.
+        call_count: Number of calls in the session, including the next one.
+        block_count: Number of blocks in the session.
         calls: The calls, int64.
         context: Per entry of `calls`, its context, int64.
-        first_call: Per context, the entry of its first call, and at the end how many there are, int64.
+        first_call: Per context, the entry of its first call, with a final total, int64.
         first_place: Per context, the place of its first block, int64.
-        end: Per entry of `calls`, the place behind the last block of its prompt, int64.
-        previous_end: The same of the blocks that its thread's previous prompt began with, too, int64.
-        begins: Per context, the first call whose changes are seen in it: the one after its thread's last call before
-            it, int64.
-        block: Per place, the block's index, -1 behind the last one, int64.
+        end: Per entry of `calls`, the place after the last block of its prompt, int64.
+        previous_end: Per entry of `calls`, the place after the blocks shared with its thread's previous prompt, int64.
+        begins: Per context, the first call with edits that take effect in it: the one after its thread's previous call,
+            int64.
+        block: Per place, the block's index, -1 after the last one, int64.
         tokens_before: Per place, counted tokens of the blocks before it in its context, whole, int64.
-        beside_before: Per place, provider's tokens that those take beside their counted ones, float64.
+        beside_before: Per place, provider tokens of these blocks beyond their counted ones, float64.
     """
 
     call_count: int
@@ -250,7 +249,7 @@ class PromptColumns:
 
     @classmethod
     def of(cls, contexts: Sequence[ContextLayout], call_count: int, block_count: int) -> PromptColumns:
-        """The columns of contexts."""
+        """Build the columns of contexts."""
         first_call = _ends([len(each.calls) for each in contexts])
         first_place = _ends([len(each.blocks) + 1 for each in contexts])[:-1]
         context = np.repeat(np.arange(len(contexts)), np.diff(first_call))
@@ -274,7 +273,7 @@ class PromptColumns:
         )
 
     def by_call(self, column: NDArray[Number], otherwise: float = 0) -> NDArray[Number]:
-        """A column over the entries of `calls` as one over all calls, the next one included."""
+        """Reorder a column over the entries of `calls` to all calls in session order, including the next one."""
         if self._in_call_order:
             return column
         spread = np.full(self.call_count, otherwise, dtype=column.dtype)
@@ -282,7 +281,7 @@ class PromptColumns:
         return spread
 
     def of_calls(self, column: NDArray[Number]) -> NDArray[Number]:
-        """A column over all calls as one over the entries of `calls`."""
+        """Reorder a column over all calls to the entries of `calls`."""
         return column if self._in_call_order else column[self.calls]
 
     @cached_property
@@ -290,7 +289,7 @@ class PromptColumns:
         return len(self.calls) == self.call_count and bool((self.calls == np.arange(self.call_count)).all())
 
     def places(self, context: NDArray[np.int64], block: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The place that each block has in the context beside it, -1 where it has none."""
+        """Return the place of each block in the context at the same index, -1 if it has none."""
         keys, order = self._blocks_sorted
         wanted = context * (self.block_count + 1) + block
         found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -298,16 +297,16 @@ class PromptColumns:
 
     @cached_property
     def _blocks_sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Context and block of every place as one number, sorted, and the places in that order."""
+        """Sorted keys of context and block for every place, and the places in that order."""
         sizes = np.diff(np.append(self.first_place, len(self.block)))
-        # Behind a context's last block comes a number that no block has.
+        # The place after a context's last block gets an unused block number.
         blocks = np.where(self.block < 0, self.block_count, self.block)
         keys = np.repeat(np.arange(len(sizes)), sizes) * (self.block_count + 1) + blocks
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
     def entries(self, context: NDArray[np.int64], call: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The entry of the first call at or after each call in the context beside it."""
+        """Return the entry of the first call at or after each call, in the context at the same index."""
         found: NDArray[np.int64] = np.searchsorted(self._calls_sorted, context * self.call_count + call)
         return found
 
@@ -317,14 +316,14 @@ class PromptColumns:
 
     @cached_property
     def last_calls(self) -> NDArray[np.int64]:
-        """Per context, its last call, -1 for a context without any."""
+        """Last call of each context, -1 for a context without calls."""
         last = np.full(len(self.first_place), -1, dtype=np.int64)
         last[self.context] = self.calls
         return last
 
 
 def _previous_blocks(context: ContextLayout) -> NDArray[np.int64]:
-    """Per call, how many blocks its thread's previous prompt began with, too."""
+    """Count the leading blocks shared with the thread's previous prompt, per call."""
     first = np.minimum(context.shared, context.prompt_blocks[:1])
     return np.concatenate((first, context.prompt_blocks[:-1]))
 

@@ -1,4 +1,4 @@
-"""What a session's calls say of themselves, in columns: only calls that are new are looked at one by one."""
+"""Recorded data of a session's calls as columns; only new calls are processed."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RecordedCalls:
-    """The columns, in call order.
+    """Columns over the calls, in call order.
 
     Attributes:
-        models: The models' names as recorded.
-        terms: What they are billed by besides, as `BillingTerms.code` has it.
+        models: Model names as recorded.
+        terms: Billing terms, in the format of `BillingTerms.code`.
         response: The message each call produced, int64.
-        usage: Prompt tokens the provider reported; zeros where it reported nothing.
-        output: Response tokens it reported, -1 where it reported nothing, int64.
-        reasoning: The part of them that was reasoning, where reported, int64.
-        is_placeholder: What it reported of the response is not its size, bool.
+        usage: Reported prompt tokens; zeros where nothing was reported.
+        output: Reported response tokens, -1 where nothing was reported, int64.
+        reasoning: The part of them that was reasoning, if reported, int64.
+        is_placeholder: True if the reported output is not the response's size, bool.
     """
 
     models: Categorical
@@ -46,7 +46,7 @@ class RecordedCalls:
 
 @once_a_history
 def recorded_calls(history: History) -> RecordedCalls:
-    """The columns of a history's calls."""
+    """Return the columns of a history's calls."""
     growing = history.growing
     numbers, terms = growing.numbers("models"), growing.numbers("billing terms")
     table = growing.over("recorded calls", history.session.calls, partial(_rows, numbers=numbers, terms=terms))
@@ -65,7 +65,7 @@ def recorded_calls(history: History) -> RecordedCalls:
 
 
 def _rows(calls: Sequence[Call], numbers: dict[str, int], terms: dict[str, int]) -> NDArray[np.int64]:
-    """A row a call, its model and terms as numbers; what has none yet is given the next."""
+    """Return a row per call with model and terms as numbers, assigning new numbers as needed."""
     rows = [
         (*_numbers(call, numbers, terms), call.response, 0, 0, 0, 0, -1, 0, 0)
         if (usage := call.usage) is None
@@ -90,10 +90,10 @@ def _numbers(call: Call, models: dict[str, int], terms: dict[str, int]) -> tuple
 
 
 def is_reported_in_full(session: Session) -> bool:
-    """Whether the provider reported every prompt and every response, and the agent itself cleared nothing.
+    """Return True if usage was reported for every prompt and response, and the agent itself cleared nothing.
 
-    With nothing cut, and every model's own cache, each figure of such a session then stands in what was reported: no
-    count of tokens changes one.
+    Each figure of such a session is then a reported one, provided that nothing is cut and every model has its own
+    cache: no token count changes it.
     """
     usages = [call.usage for call in session.calls]
     reported = all(usage is not None and usage.prompt and not usage.output_is_placeholder for usage in usages)

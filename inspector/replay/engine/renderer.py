@@ -1,8 +1,7 @@
-"""How blocks are sent: their renditions and tokens under the operations of a plan's strategies.
+"""Render blocks: their renditions and tokens under the operations of a plan's strategies.
 
-A stack is the operations of a plan's strategies on one block, in the plan's order. Most blocks have a stack of one,
-and most of those are cuts, so these are computed for all blocks at once; anything else is worked out block by block
-and remembered.
+A stack is the sequence of operations of a plan's strategies on one block. Most blocks have a stack of one, and most of
+those are cuts, so these are computed for all blocks at once; all others are computed block by block and cached.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ if TYPE_CHECKING:
 Stack = tuple[Operation, ...]
 
 MOST_CUTS = 16
-"""Cuts of whose blocks the tokens are remembered, the latest ones."""
+"""Number of most recent cuts with cached block tokens."""
 
 _FEW = 8
-"""Blocks below which lists are quicker than columns."""
+"""Number of blocks below which lists are faster than arrays."""
 
 MOST_REMEMBERED = 250_000
-"""Rendered blocks that are kept beside those of the last plan, and renditions: some tens of megabytes."""
+"""Maximum cached renditions, and rendered blocks in addition to the last plan's: tens of megabytes."""
 
 
 class ReplayCancelledError(InspectorError):
-    """A replay was given up because nobody waits for it any more."""
+    """A replay was cancelled because its result is no longer needed."""
 
     advice = "ask for the replay again"
 
 
 @dataclass(frozen=True, slots=True)
 class _CountedBlock(RecordedBlock):
-    """A recorded block whose tokens were counted."""
+    """A recorded block with counted tokens."""
 
     table: TokenTable
 
@@ -63,12 +62,12 @@ class _CountedBlock(RecordedBlock):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RenderedBlocks:
-    """What stacks make of blocks, as columns of one length.
+    """Results of stacks applied to blocks, as columns of one length.
 
     Attributes:
         tokens: Tokens sent, int32.
-        action: `Action`, uint8; `WHOLE` where the stack changes nothing.
-        signature: Tells renditions of one block apart: equal signatures are equal renditions. int64.
+        action: `Action`, uint8; `WHOLE` if the stack changes nothing.
+        signature: Hash of a block's rendition: equal signatures mean equal renditions. int64.
     """
 
     tokens: NDArray[np.int32]
@@ -77,13 +76,13 @@ class RenderedBlocks:
 
 
 class _Cuts(NamedTuple):
-    """What one cut makes of blocks.
+    """Results of one cut applied to blocks.
 
     Attributes:
         asked: The blocks, int32.
-        over: Which of them are longer than its limit, bool.
+        over: True for blocks longer than its limit, bool.
         tokens: Per block over the limit, its tokens, int32.
-        signature: The same of `RenderedBlocks.signature`, int64.
+        signature: Per block over the limit, as in `RenderedBlocks.signature`, int64.
     """
 
     asked: NDArray[np.int32]
@@ -94,15 +93,15 @@ class _Cuts(NamedTuple):
 
 @dataclass
 class Renderer:
-    """Applies stacks to the blocks of one session, and remembers what took work to find.
+    """Applies stacks to the blocks of one session, and caches expensive results.
 
     Attributes:
         history: The session's columns.
         table: Its token counts.
-        precise: Count the tokens of every cut text for real, reading it, instead of within a few tokens from where
-            its recorded tokens end.
-        cancelled: Asked again and again; once it is true, replays under way end with `ReplayCancelledError`. Every
-            replay asks its renderer all the time, so that is where it can be stopped.
+        precise: Count the tokens of every cut text exactly, which reads it; otherwise interpolate from recorded token
+            offsets, within a few tokens.
+        cancelled: Polled during a replay; once it returns True, the replay raises `ReplayCancelledError`. Every replay
+            calls its renderer often enough to be stopped here.
     """
 
     history: History
@@ -116,16 +115,16 @@ class Renderer:
     _cuts: dict[CutText, _Cuts] = field(default_factory=dict)
 
     def check_cancelled(self) -> None:
-        """Asked again and again while a replay is under way.
+        """Raise if the replay was cancelled; called regularly during a replay.
 
         Raises:
-            ReplayCancelledError: Nobody waits for it any more.
+            ReplayCancelledError: The result is no longer needed.
         """
         if self.cancelled is not None and self.cancelled():
             raise ReplayCancelledError
 
     def rendition(self, block: int, stack: Stack) -> Rendition:
-        """The rendition a stack makes of one block."""
+        """Apply a stack to one block."""
         known = self._renditions.get(stack)
         if known is None:
             known = self._renditions[stack] = {}
@@ -146,7 +145,7 @@ class Renderer:
         return rendition
 
     def tokens(self, block: int, rendition: Rendition) -> int:
-        """Tokens of one rendition of a block."""
+        """Count the tokens of one rendition of a block."""
         if rendition.action is Action.WHOLE:
             return int(self.table.tokens[block])
         if rendition.action is not Action.CUT and all(isinstance(piece, str) for piece in rendition.pieces):
@@ -160,14 +159,14 @@ class Renderer:
         )
 
     def render(self, blocks: NDArray[np.int32], stacks: NDArray[np.int32], table: tuple[Stack, ...]) -> RenderedBlocks:
-        """What the stack `table[stacks[i]]` makes of `blocks[i]`, for all `i`."""
+        """Apply the stack `table[stacks[i]]` to `blocks[i]`, for all `i`."""
         self.check_cancelled()
         result = RenderedBlocks(
             tokens=self.table.tokens[blocks].astype(np.int32),
             action=np.zeros(len(blocks), dtype=np.uint8),
             signature=np.zeros(len(blocks), dtype=np.int64),
         )
-        # Small numbers are put in order far faster than large ones, and tables are short.
+        # Small integers sort much faster than large ones, and tables are short.
         order = np.argsort(stacks.astype(np.min_scalar_type(len(table))), kind="stable")
         bounds = np.searchsorted(stacks[order], np.arange(len(table) + 1)).tolist()
         left: list[tuple[Stack, int, int]] = []
@@ -182,7 +181,7 @@ class Renderer:
         return result
 
     def _apply(self, blocks: NDArray[np.int32], where: NDArray[np.int64], stack: Stack, result: RenderedBlocks) -> bool:
-        """Work a stack out for all its blocks at once, where that can be done; whether it could."""
+        """Apply a stack to all its blocks at once, and return False if that is not possible."""
         match stack:
             case (CutText() as cut,) if not self.precise and not (cut.numbered and cut.never_longer):
                 self._cut_all(cut, blocks, where, result)
@@ -203,7 +202,7 @@ class Renderer:
     def _cut_all(
         self, cut: CutText, blocks: NDArray[np.int32], where: NDArray[np.int64], result: RenderedBlocks
     ) -> None:
-        # Of a plan whose limits are moved one at a time, most cuts are those of the plan before.
+        # When limits are changed one at a time, most cuts are those of the previous plan.
         known = self._cuts.pop(cut, None)
         if known is None or not np.array_equal(known.asked, blocks):
             known = self._cut(cut, blocks)
@@ -247,7 +246,7 @@ class Renderer:
         characters = self.history.characters[blocks].astype(np.int64)
         head = self.table.head_characters(blocks, cut.head)
         tail = np.minimum(self.table.tail_characters(blocks, cut.tail), characters - head)
-        # Where a token ends inside a character, what is kept ends before it.
+        # If a token ends inside a character, the text kept ends before that character.
         tokens = self.table.head_tokens(blocks, head).astype(np.int64) + self.table.tail_tokens(blocks, tail)
         markers = self._token_markers(cut, blocks, characters, characters - head - tail, counted)
         tokens += self.table.beyond_text[blocks] + np.array(
@@ -265,7 +264,6 @@ class Renderer:
         removed: NDArray[np.int64],
         counted: NDArray[np.int64],
     ) -> list[str]:
-        """The marker of every block."""
         if not (cut.numbered or cut.recalls):
             return [cut.marker] * len(blocks)
         names, tools = (*self.history.tool_names, ""), self.history.tool[blocks].tolist()
@@ -274,7 +272,7 @@ class Renderer:
         return [cut.marker_text(length, out, tokens, names[tool], says) for length, out, tokens, tool, says in columns]
 
     def _markers(self, cut: CutText, blocks: NDArray[np.int32], characters: NDArray[np.int32]) -> list[str]:
-        """The marker of every block, or the one marker of them all."""
+        """Return the marker of every block, or a single marker if all are the same."""
         if not (cut.numbered or cut.recalls) or not len(blocks):
             return [cut.marker]
         names, tools = self.history.tool_names, self.history.tool[blocks].tolist()
@@ -284,7 +282,7 @@ class Renderer:
         ]
 
     def _recalls(self, cut: CutText | CutTokens, blocks: NDArray[np.int32]) -> list[str]:
-        """The command that prints the whole of every block, where the marker says it."""
+        """Return the command that prints each block's original text, if the marker contains it."""
         if not cut.recalls:
             return [""] * len(blocks)
         return [recall_command(self.history.session, block) for block in blocks.tolist()]
@@ -296,13 +294,13 @@ class Renderer:
         order: NDArray[np.int64],
         result: RenderedBlocks,
     ) -> None:
-        """Work out stacks block by block.
+        """Apply stacks block by block.
 
         Args:
-            stacks: Each with where its rows begin and end in `order`.
+            stacks: Each stack with the bounds of its rows in `order`.
             blocks: The block of every row of the result.
             order: Rows of the result, in the stacks' order.
-            result: What takes what becomes of them.
+            result: Receives the columns.
         """
         if not stacks:
             return
@@ -336,7 +334,7 @@ class Renderer:
         result.tokens[at], result.action[at], result.signature[at] = columns.T
 
     def _forget(self, used: list[dict[int, tuple[int, int, int]]], added: int) -> None:
-        """Let go of what earlier plans made, the oldest first, where it has become much: limits are dragged."""
+        """Evict the oldest renditions of earlier plans above the limit: dragging a limit creates many."""
         self._rendered_count += added
         if self._rendered_count <= MOST_REMEMBERED:
             return
@@ -349,7 +347,7 @@ class Renderer:
                 self._rendered_count -= len(known)
 
     def _tokens_of(self, blocks: list[int], renditions: list[Rendition]) -> NDArray[np.int32]:
-        # What is beside a text (images, a call's name) goes with it when the whole block is replaced.
+        # Content besides the text (images, a call's name) is replaced together with the whole block.
         totals = np.where(
             [rendition.action in (Action.WHOLE, Action.CUT) for rendition in renditions],
             self.table.beyond_text[blocks],
@@ -382,7 +380,7 @@ class Renderer:
 
 
 def _signature_of(rendition: Rendition, characters: int) -> int:
-    """The same number for the same pieces, sent as the same kind of block, however they came about."""
+    """Return the signature of a rendition, which depends only on its pieces and block kind."""
     if rendition.action is Action.REMOVED:
         return _SIGNATURE_OF_REMOVED
     if rendition.kind is not None:
@@ -403,7 +401,7 @@ def _signature_of(rendition: Rendition, characters: int) -> int:
 
 
 def _number(marker: str) -> int:
-    """A number for what stands in place of what was cut; not 0, which stands for a whole block, for nothing either."""
+    """Hash the replacement marker to a nonzero number, even for an empty marker; 0 is a whole block."""
     return hash((marker, "marker"))
 
 
@@ -414,7 +412,7 @@ _OF_HEAD, _OF_TAIL = 0x9E3779B97F4A7C1, 0x2545F4914F6CDD1
 def _signature(
     marker: NDArray[np.int64], head: NDArray[np.integer[Any]], tail: NDArray[np.integer[Any]]
 ) -> NDArray[np.int64]:
-    """Mixes what tells cuts of one block apart into one number; sums wrap around."""
+    """Hash marker, head and tail of cuts into signatures; sums wrap around."""
     heads, tails = head.astype(np.int64), tail.astype(np.int64)
     mixed: NDArray[np.int64] = marker + heads * _OF_HEAD + tails * _OF_TAIL
     return mixed

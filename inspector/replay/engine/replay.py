@@ -1,4 +1,4 @@
-"""A plan over every call of a session: what would have been sent, what the cache would have done, what it costs."""
+"""Replay a plan over every call of a session: prompts, cache behavior and cost."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ContextState:
-    """How every block stands at one call, as columns over all blocks of the session.
+    """State of every block at one call, as columns over all blocks of the session.
 
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
         in_prompt: The block is part of this call's prompt, bool. A removed block is, with nothing sent.
         recorded: Its tokens, whole, int32.
-        sent: Its tokens as sent; 0 where it is not in the prompt, int32.
+        sent: Its tokens as sent; 0 if it is not in the prompt, int32.
         action: `Action`, uint8.
-        row: Row of `Replay.changes` in force, -1 for none, int64.
+        row: Row of `Replay.edits` in force, -1 for none, int64.
     """
 
     call: int
@@ -57,16 +57,16 @@ class ContextState:
 
 @dataclass(frozen=True, slots=True)
 class GroupEffect:
-    """What one part of one strategy does: a tier, or the whole strategy where it has no parts.
+    """Effect of one part of a strategy: a tier, or the whole strategy if it has no parts.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
         group: The part's name; empty for the whole strategy.
-        results: Blocks it decided about, those it left whole included.
+        results: Blocks it decided about, including blocks left whole.
         touched: Blocks it changed at any call.
-        tokens_before: Tokens of the touched blocks, whole, on the provider's scale; of thinking, what stands for it.
-        tokens_cut: Those of them it leaves out in the end; negative where it adds.
-        are_results: All that it changed are tool results, not blocks of any kind.
+        tokens_before: Provider tokens of the touched blocks, whole; for thinking, of its signature or reported length.
+        tokens_cut: Tokens finally removed from them; negative if it adds.
+        are_results: True if all changed blocks are tool results.
     """
 
     entry: int
@@ -80,16 +80,16 @@ class GroupEffect:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A plan over every call of a session. Ask it for figures, for a call's prompt, or for a block's fate.
+    """A plan replayed over every call of a session, with its figures, prompts and blocks.
 
     Attributes:
-        inputs: What it was worked out from.
+        inputs: Inputs of the replay.
         plan: The plan.
-        changes: Everything the plan changes.
-        placed: The same, placed in the prompts.
-        ledger: One row of figures a call.
+        edits: All edits of the plan.
+        prompt_edits: The edits located in the prompts.
+        ledger: One row of figures per call.
         figures: Totals.
-        reusable_blocks: Per call, the next one included, how many blocks at its beginning a cache could hold, int64.
+        reusable_blocks: Per call including the next one, number of leading cacheable blocks, int64.
     """
 
     inputs: ReplayInputs
@@ -102,22 +102,20 @@ class Replay:
 
     @property
     def history(self) -> History:
-        """The session's columns."""
         return self.inputs.history
 
     @property
     def table(self) -> TokenTable:
-        """The session's token counts."""
         return self.inputs.table
 
     @property
     def recached_calls(self) -> NDArray[np.intp]:
-        """The calls at which an edit puts something out of the cache, rising."""
+        """Calls at which an edit invalidates cached tokens, ascending."""
         return self._recached[0]
 
     @property
     def served_unbroken(self) -> ServedPrompts:
-        """How the prompts of `recached_calls` would be served from a cache that no edit puts anything out of."""
+        """Cache usage of `recached_calls` if no edit invalidated the cache."""
         return self._recached[1]
 
     @cached_property
@@ -128,7 +126,7 @@ class Replay:
 
     @cached_property
     def groups(self) -> tuple[GroupEffect, ...]:
-        """What each part of each enabled strategy does, in the plan's order."""
+        """Effects of each part of each enabled strategy, in the plan's order."""
         edits = self.edits
         rows = edits.in_force(self.history.call_count)
         rows = rows[edits.action[rows] != Action.WHOLE]
@@ -160,7 +158,7 @@ class Replay:
         )
 
     def state(self, call: int) -> ContextState:
-        """How every block stands at a call; `history.call_count` asks for the next one."""
+        """Return the state of every block at a call; `history.call_count` is the next one."""
         history, edits = self.history, self.edits
         in_prompt = np.zeros(len(history.kind), dtype=bool)
         in_prompt[history.prompt(call)] = True
@@ -177,13 +175,13 @@ class Replay:
         return ContextState(call, in_prompt, recorded, sent, action, row)
 
     def rendition(self, block: int, call: int) -> Rendition:
-        """How a block is sent at a call."""
+        """Return the rendition of a block at a call."""
         row = self.edits.row(block, call)
         stack = self.edits.stacks[self.edits.stack[row]] if row >= 0 else ()
         return self.inputs.renderer.rendition(block, stack)
 
     def changed_renditions(self, call: int) -> dict[int, Rendition]:
-        """How every block is sent at a call whose rendition was changed by then, by block index."""
+        """Return the renditions at a call of all blocks changed by then, by block index."""
         rows = self.edits.in_force(call)
         blocks, stacks = self.edits.block[rows].tolist(), self.edits.stack[rows].tolist()
         stack_of = self.edits.stacks
@@ -193,7 +191,7 @@ class Replay:
         }
 
     def text(self, block: int, call: int) -> str:
-        """What the model sees of a block at a call.
+        """Return the text of a block as sent at a call.
 
         Raises:
             TextUnavailableError: The session's file no longer holds the text.
@@ -202,7 +200,7 @@ class Replay:
         return self.rendition(block, call).text(session.text(session.blocks[block]))
 
     def reason(self, block: int, call: int) -> str:
-        """Why a block is not sent whole at a call, naming the strategy; empty where it is."""
+        """Return why a block is not sent whole at a call, including the strategy's name; empty if it is whole."""
         row = self.edits.row(block, call)
         if row < 0 or self.edits.action[row] == Action.WHOLE:
             return ""
@@ -211,7 +209,7 @@ class Replay:
         return decided if reason.entry == RECORDED else f"{self.plan.entries[reason.entry].strategy.name}: {decided}"
 
     def changed_at(self, block: int, call: int) -> int:
-        """The call from which on a block has been sent as it is at `call`; -1 where it is sent as recorded."""
+        """Return the first call with the rendition that a block has at `call`; -1 if it is sent as recorded."""
         row = self.edits.row(block, call)
         return int(self.edits.call[row]) if row >= 0 else -1
 
@@ -219,12 +217,12 @@ class Replay:
 def replay(inputs: ReplayInputs, plan: Plan, next_call: NextCall | None = None) -> Replay:
     """Replay every call of a session under a plan.
 
-    Work is proportional to what the plan changes and to the number of calls, not to calls times blocks.
+    Work is proportional to the plan's changes plus the number of calls, not to calls times blocks.
 
     Args:
         inputs: The session.
         plan: The plan; `Plan()` changes nothing.
-        next_call: What is known of the next call by other means than working it out.
+        next_call: External facts about the next call.
     """
     edits = plan_edits(inputs.history_of_window, inputs.renderer, plan, inputs.sizes, next_call)
     prompt_edits = PromptEdits.of(inputs.layout, edits)

@@ -1,9 +1,9 @@
-"""How long responses were: as reported, and where that was not or is no more than a placeholder, by their texts.
+"""Response lengths: as reported, otherwise (including placeholders) measured from their texts.
 
-A response that is streamed begins with a count of one or a few tokens. Some versions of Claude Code recorded that count
-and never corrected it. What the file holds of such a response, its texts and its thinking, tells how long it was:
-measured as the same blocks measure in the prompts that hold them later, on the scale that is fitted to reported usage.
-Where the file holds neither a text nor anything else that could be measured, the response was at least as long as that.
+A streamed response begins with a count of one or a few tokens. Some versions of Claude Code recorded that count and
+never corrected it. The length is then measured from the recorded texts and thinking of the response, in the same way as
+these blocks in later prompts, on the scale fitted to reported usage. If the file holds nothing measurable, that length
+is a lower bound.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ResponseTokens:
-    """Per call, in call order.
+    """Response lengths per call, in call order.
 
     Attributes:
-        tokens: Tokens of its response, int64.
-        is_reported: The provider reported them, bool.
-        is_least: The response was at least so long: nothing tells the size of some of it, bool.
+        tokens: Tokens of the response, int64.
+        is_reported: True if the provider reported them, bool.
+        is_least: True if `tokens` is a lower bound, because part of the response has no known size, bool.
     """
 
     tokens: NDArray[np.int64]
@@ -40,13 +40,13 @@ class ResponseTokens:
 
     @classmethod
     def of(cls, history: History, calls: RecordedCalls, table: TokenTable, scale: TokenScale) -> ResponseTokens:
-        """Take what was reported, and measure the rest.
+        """Take reported lengths and measure the rest.
 
         Args:
             history: The session's columns.
-            calls: What its calls say of themselves.
+            calls: Recorded data of its calls.
             table: Its token counts.
-            scale: The provider's tokens for the counted ones.
+            scale: Conversion of counted tokens to provider tokens.
         """
         reported, silent, placeholder = calls.output, calls.output < 0, calls.is_placeholder
         tokens, is_least = reported, np.zeros_like(placeholder)
@@ -55,11 +55,11 @@ class ResponseTokens:
             tokens = np.where(silent, np.rint(scale.ratio[:-1] * counted).astype(np.int64), tokens)
         if placeholder.any():
             thinks = history.kind == BlockKind.THINKING
-            # Thinking was at least as long as the text that is shown of it, whatever its signature measures.
+            # Thinking is at least as long as its displayed text, even if its signature measures less.
             beside = np.where(thinks, np.maximum(scale.beside, 0), scale.beside)
             measured = scale.ratio[:-1] * _within(calls.response, history, table.tokens.astype(np.float64))
             measured += _within(calls.response, history, beside)
-            # That much had been streamed when it was reported.
+            # The reported count had already been streamed.
             lengths = np.maximum(np.rint(measured).astype(np.int64), reported)
             tokens = np.where(placeholder, lengths, tokens)
             hidden = thinks & (table.tokens == 0) & ~scale.has_signature
@@ -71,7 +71,7 @@ class ResponseTokens:
 
 
 def _within(response: NDArray[np.int64], history: History, column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per response, the sum of a column over its blocks."""
+    """Sum a column over the blocks of each response."""
     before = np.concatenate(([0.0], np.cumsum(column)))
     first = history.message_first_block
     found: NDArray[np.float64] = before[first[response + 1]] - before[first[response]]

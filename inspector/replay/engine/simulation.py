@@ -1,7 +1,7 @@
-"""A plan simulated call by call: each strategy sees what the ones before it left and what the plan has sent so far.
+"""Simulate a plan call by call: each strategy sees the output of the ones before it and the prompts sent so far.
 
-Most calls change nothing, and those that do change little: a call's work here is what arrives and what is decided, and
-columns of numbers, which are slow to look at one by one, are plain lists.
+Most calls change little or nothing. The work per call is proportional to new blocks and decisions, and columns of
+numbers are plain lists, because single elements of arrays are slow to access.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
 
 
 _FEW = 4
-"""Blocks below which they are worked out one by one: most calls change no more."""
+"""Number of blocks below which they are processed one by one; most calls change no more."""
 
 _ASKED_EVERY = 16
-"""Calls between two questions whether anybody still waits for the simulation."""
+"""Calls between two checks for cancellation."""
 
-_KNOWN = 256  # Decisions whose numbers are kept at hand.
+_KNOWN = 256  # Decisions with cached numbers.
 
 
 @dataclass
 class StrategyRun:
-    """One strategy of the plan at work: what it decides at every call, and what it has decided so far.
+    """Progress of one strategy of the plan.
 
     Attributes:
         entry: Index of the strategy among the plan's entries.
-        sequential: The strategy itself, where it is asked call by call.
-        scheduled: Its decisions in call order, where they are known in advance.
-        decided: By block, the latest decision.
-        batched: What holds its edits back, if anything does.
+        sequential: The strategy itself, if it runs call by call.
+        scheduled: Its decisions in call order, if they are determined in advance.
+        decided: The latest decision by block.
+        batched: Delays its edits, if present.
     """
 
     entry: int
@@ -62,16 +62,16 @@ class StrategyRun:
         self._next_due = next(self.scheduled, None)
 
     def is_idle(self, call: int) -> bool:
-        """Whether it is known in advance that nothing is decided at a call."""
+        """Return True if the strategy certainly decides nothing at a call."""
         due = self._next_due
         return self.sequential is None and self.batched is None and (due is None or due[0] > call)
 
     def choices(self, moment: Moment) -> Iterable[Choice]:
-        """What the strategy changes at this call."""
+        """Return the strategy's changes at this call."""
         return self.decide(moment) if self.batched is None else self.batched.step(moment)
 
     def decide(self, moment: Moment) -> Iterable[Choice]:
-        """What the strategy decides at this call, whether or not it may change anything now."""
+        """Return the strategy's decisions at this call, before batching."""
         if self.sequential is not None:
             return self.sequential.step(moment)
         return self._due(moment.call)
@@ -84,14 +84,14 @@ class StrategyRun:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PromptSizes:
-    """What every call's prompt measures with nothing cut by a plan, in the provider's tokens.
+    """Size of every call's prompt before a plan's cuts, in provider tokens.
 
     Attributes:
-        whole: Per call, the next one included, float64.
-        ratio: Per call, the provider's tokens for one of our counted tokens, float64.
-        cleared: Per call, the next one included, counted tokens the agent itself had cleared by then, which `whole` is
-            without, int64; None for none.
-        envelopes: Per block, counted tokens that go with it when it is removed, beside its own, int64; None for none.
+        whole: Per call including the next one, float64.
+        ratio: Per call, provider tokens per counted token, float64.
+        cleared: Per call including the next one, counted tokens the agent itself had cleared by then, which `whole`
+            excludes, int64; None for none.
+        envelopes: Per block, counted tokens removed with it in addition to its own, int64; None for none.
     """
 
     whole: NDArray[np.float64]
@@ -102,10 +102,10 @@ class PromptSizes:
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """What a caller knows of the next call, used in place of what earlier calls tell; None for what it does not know.
+    """External facts about the next call, used instead of values derived from earlier calls; None if unknown.
 
     Attributes:
-        input_tokens: What the provider measures of the prompt, and measured of the one before.
+        input_tokens: Provider's size of the next prompt, and of the previous one.
         idle_seconds: Time since the previous call.
     """
 
@@ -114,26 +114,26 @@ class NextCall:
 
 
 class PromptsNotMeasuredError(InspectorError):
-    """A strategy whose `measures_prompts` is off has asked for the size of a prompt."""
+    """A strategy with `measures_prompts` off requested the size of a prompt."""
 
     advice = "set `measures_prompts` on the strategy"
 
 
 @dataclass
 class Simulation:
-    """The state of a simulation: what is decided, and what the prompts have come to.
+    """State of a simulation: decisions and resulting prompt sizes.
 
-    `depth` counts strategies from the beginning of the plan: a block at depth 2 is as the first two leave it.
+    `depth` counts strategies from the start of the plan: a block at depth 2 has passed the first two.
 
     Attributes:
-        history: What was recorded.
+        history: The session's columns.
         renderer: Applies operations.
-        sizes: What every prompt measures with nothing cut.
-        next_call: What the caller knows of the next call.
+        sizes: Size of every prompt with nothing cut.
+        next_call: External facts about the next call.
         runs: The strategies, in the plan's order.
-        removed: Per block that was ever touched, counted tokens left out of it.
-        sent_prompt_tokens: Per call so far, what the provider would measure of its prompt.
-        dirty: Blocks decided about since `removed` was worked out.
+        removed: Counted tokens removed from each block ever touched.
+        sent_prompt_tokens: Per call so far, the prompt's size in provider tokens.
+        dirty: Blocks with decisions since `removed` was updated.
         thread_call: Per thread, its last call so far.
     """
 
@@ -170,7 +170,7 @@ class Simulation:
         self.times: list[float] = self.history.call_time.tolist()
 
     def edits(self) -> Edits:
-        """Simulate every call, the next one included."""
+        """Simulate every call, including the next one."""
         history, runs = self.history, self.runs
         stepping = [each for run in runs for each in (run.sequential, run.batched) if each is not None]
         self.measures_prompts = any(getattr(each, "measures_prompts", True) for each in stepping)
@@ -218,7 +218,7 @@ class Simulation:
         )
 
     def stack(self, block: int, depth: int) -> Stack:
-        """The operations of the first `depth` strategies on a block."""
+        """Return the operations of the first `depth` strategies on a block."""
         operations = []
         for run in self.runs[:depth]:
             decision = run.decided.get(block)
@@ -227,21 +227,21 @@ class Simulation:
         return tuple(operations)
 
     def is_untouched(self, block: int, depth: int) -> bool:
-        """Whether the first `depth` strategies have decided nothing about a block so far."""
+        """Return True if the first `depth` strategies have decided nothing about a block so far."""
         for decided in self._decided[depth]:  # noqa: SIM110  a generator takes longer than the rest
             if block in decided:
                 return False
         return True
 
     def are_untouched(self, blocks: Iterable[int], depth: int) -> bool:
-        """Whether they have decided nothing about any of some blocks."""
+        """Return True if they have decided nothing about any of the blocks."""
         for decided in self._decided[depth]:  # noqa: SIM110  a generator takes longer than the rest
             if not decided.keys().isdisjoint(blocks):
                 return False
         return True
 
     def rendition(self, block: int, depth: int) -> Rendition:
-        """What the first `depth` strategies, of which there is at least one, make of a block."""
+        """Return a block's rendition after the first `depth` strategies, at least one."""
         known = self._sent[depth - 1]
         rendition = known.get(block)
         if rendition is None:
@@ -249,10 +249,10 @@ class Simulation:
         return rendition
 
     def settle(self, thread: int, call: int) -> int:
-        """Counted tokens the strategies left out of the thread's present prompt, which is a call's.
+        """Return the counted tokens removed from the thread's current prompt at a call.
 
         Raises:
-            PromptsNotMeasuredError: Every strategy said that it looks at no prompt's size.
+            PromptsNotMeasuredError: All strategies declared that they need no prompt sizes.
         """
         if not self.measures_prompts:
             raise PromptsNotMeasuredError
@@ -260,7 +260,7 @@ class Simulation:
         if not self.dirty:
             return total
         for block, removed in zip(self.dirty, self._removed_from(self.dirty), strict=True):
-            # A strategy may decide about what a compaction has taken away.
+            # A strategy may decide about blocks that a compaction has removed.
             if self.history.still_sends(call, block):
                 total += removed - self.removed.get(block, 0)
             self.removed[block] = removed
@@ -269,7 +269,7 @@ class Simulation:
         return total
 
     def prompt_tokens(self, call: int, removed: int) -> int:
-        """What the provider would measure of a call's prompt with so many counted tokens left out."""
+        """Return the size in provider tokens of a call's prompt without `removed` counted tokens."""
         cleared = 0 if self._cleared is None else self._cleared[call]
         return round(self._whole[call] - self._ratio[call] * (removed - cleared))
 
@@ -305,7 +305,7 @@ class Simulation:
         )
 
     def _record(self, blocks: set[int], call: int) -> None:
-        # A strategy gives many blocks the same decision, and to look that up is to take it apart.
+        # A strategy gives many blocks the same decision, and hashing one is expensive.
         numbers, rows, runs = self._numbers, self._rows, self.runs
         if len(numbers) > _KNOWN:
             numbers.clear()
@@ -316,12 +316,12 @@ class Simulation:
             found = numbers.get(key)
             if found is None:
                 found = numbers[key] = self._numbers_of(decided)
-                # What is no more can share its id with another.
+                # Keep a reference, because a deleted object's id can be reused.
                 self._numbered.append(decided)
             rows.extend((block, call, *found))
 
     def _numbers_of(self, decided: list[Decision | None]) -> tuple[int, int]:
-        """The numbers of the stack and of the reason that the strategies' decisions about a block come to."""
+        """Return the numbers of the stack and the reason for the strategies' decisions about a block."""
         deciding = [(at, decision) for at, decision in enumerate(decided) if decision is not None]
         acting = [each for each in deciding if each[1].operation is not None]
         stack = tuple([each.operation for _, each in acting if each.operation is not None])
@@ -331,7 +331,7 @@ class Simulation:
 
 
 class SimulatedMoment:
-    """What one strategy may see of one call."""
+    """View of one call for one strategy."""
 
     __slots__ = ("arrived", "call", "depth", "simulation", "starts_context", "thread")
 
@@ -344,23 +344,22 @@ class SimulatedMoment:
         arrived: NDArray[np.int32],
         starts_context: bool,
     ) -> None:
-        """See `Moment`; `depth` is how many strategies stand before this one."""
+        """Create the view; see `Moment`. `depth` is the number of strategies before this one."""
         self.simulation, self.depth, self.call, self.thread = simulation, depth, call, thread
         self.arrived, self.starts_context = arrived, starts_context
 
     @property
     def history(self) -> History:
-        """What was recorded."""
         return self.simulation.history
 
     @property
     def _known(self) -> NextCall | None:
-        """What the caller knows of this call; of recorded ones nothing."""
+        """External facts about this call, none for recorded calls."""
         return self.simulation.next_call if self.call == self.simulation.call_count else None
 
     @property
     def previous_prompt_tokens(self) -> int:
-        """Prompt tokens of the thread's previous call under the plan."""
+        """Tokens of the thread's previous prompt under the plan."""
         known = self._known
         if known is not None and known.input_tokens is not None:
             return known.input_tokens
@@ -371,7 +370,7 @@ class SimulatedMoment:
 
     @property
     def prompt_tokens(self) -> int:
-        """Prompt tokens of this call as it stands."""
+        """Current tokens of this call's prompt."""
         known = self._known
         if known is not None and known.input_tokens is not None:
             return known.input_tokens
@@ -379,7 +378,6 @@ class SimulatedMoment:
 
     @property
     def idle_seconds(self) -> float | None:
-        """Time since the thread's previous call."""
         known = self._known
         if known is not None and known.idle_seconds is not None:
             return known.idle_seconds
@@ -390,7 +388,7 @@ class SimulatedMoment:
         return None if isnan(gap) else gap
 
     def prompt(self) -> NDArray[np.int32]:
-        """The blocks of this call's prompt, removed ones left out."""
+        """Return the blocks of this call's prompt without removed ones."""
         blocks = self.history.prompt(self.call)
         if not self.simulation.dirty and not self.simulation.removed:
             return blocks
@@ -398,53 +396,49 @@ class SimulatedMoment:
         return np.array(kept, dtype=np.int32)
 
     def rendition(self, block: int) -> Rendition:
-        """How the block would be sent now."""
+        """Return the block's current rendition."""
         return self.simulation.rendition(block, self.depth + 1)
 
     def is_whole(self, block: int) -> bool:
-        """Whether it would be sent whole."""
         simulation = self.simulation
         return simulation.is_untouched(block, self.depth + 1) or self.rendition(block).action is Action.WHOLE
 
     def are_whole(self, blocks: Sequence[int]) -> bool:
-        """Whether they all would."""
         return self.simulation.are_untouched(blocks, self.depth + 1) or all(map(self.is_whole, blocks))
 
     def length(self, block: int) -> int:
-        """Its characters."""
+        """Return the number of characters the block is sent with."""
         simulation = self.simulation
         if simulation.is_untouched(block, self.depth + 1):
             return simulation.characters[block]
         return self.rendition(block).length
 
     def tokens(self, block: int) -> int:
-        """Its tokens."""
         simulation = self.simulation
         if simulation.is_untouched(block, self.depth + 1):
             return simulation.tokens[block]
         return simulation.renderer.tokens(block, self.rendition(block))
 
     def total_tokens(self, blocks: Sequence[int]) -> int:
-        """Their tokens."""
         if self.simulation.are_untouched(blocks, self.depth + 1):
             return sum(map(self.simulation.tokens.__getitem__, blocks))
         return sum(map(self.tokens, blocks))
 
     def note_estimate(self, tokens: float) -> None:
-        """Keep what the strategy takes the prompt to measure."""
+        """Record the strategy's estimate of the prompt's size."""
         self.simulation.estimates.append(Estimate(self.simulation.runs[self.depth].entry, self.call, tokens))
 
     def note_model_call(self, prompt_tokens: int, output_tokens: int) -> None:
-        """Keep what the strategy asks a model for."""
+        """Record a model request by the strategy."""
         entry = self.simulation.runs[self.depth].entry
         self.simulation.model_calls.append(ModelCall(entry, self.call, prompt_tokens, output_tokens))
 
     def note_printed(self, text: str) -> None:
-        """Keep what the described program would print."""
+        """Record a line that the described program would print."""
         self.simulation.notices.append(Notice(self.simulation.runs[self.depth].entry, self.call, text))
 
     def tokens_under(self, choice: Choice) -> int:
-        """Tokens of the choice's block if it were made."""
+        """Return the tokens of the choice's block if it were applied."""
         stack = self.simulation.stack(choice.block, self.depth)
         if choice.decision.operation is not None:
             stack = (*stack, choice.decision.operation)
@@ -452,5 +446,5 @@ class SimulatedMoment:
         return renderer.tokens(choice.block, renderer.rendition(choice.block, stack))
 
     def text(self, block: int) -> str:
-        """The block's text as it would be sent now."""
+        """Return the block's current text."""
         return self.rendition(block).text(self.history.session.text(self.history.session.blocks[block]))

@@ -1,8 +1,8 @@
-"""The provider's tokens for ours: how local counts are brought to the scale of what the provider reports and charges.
+"""Convert local token counts to the provider's scale, as reported and billed.
 
-`inspector.tokens.calibration` fits; here is what it fits: what every recorded prompt holds, on each `Reading` of how
-later prompts hold responses. Where the provider does not report reasoning apart, it is what the reported length of a
-response leaves when its texts are taken away. What was sent is taken as recorded, so one fit serves every plan.
+`inspector.tokens.calibration` does the fit; this module builds its input: the contents of every recorded prompt, for
+each `Reading` of how later prompts include responses. Unreported reasoning is the reported length of a response minus
+its texts. Prompts are taken as recorded, so one fit serves every plan.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lender:
-    """A session whose fit is lent.
+    """A session that lends its token calibration.
 
     Attributes:
-        kind: What it is to the one that borrows: its parent, or what that goes on from.
+        kind: Its relation to the borrower: its parent, or the session it continues.
         identifier: Its id.
-        fits: What was fitted to its calls, the model with most of them first.
+        fits: Fits to its calls, the model with most calls first.
     """
 
     kind: LinkKind
@@ -49,22 +49,22 @@ class Lender:
 
     @property
     def is_parent(self) -> bool:
-        """It started the one that borrows, as its subagent."""
+        """True if it started the borrower as a subagent."""
         return self.kind is LinkKind.PARENT
 
 
 @dataclass(frozen=True, eq=False)
 class TokenScale:
-    """What local counts measure at the provider, per call, the next one included.
+    """Conversion of local counts to provider tokens, per call including the next one.
 
     Attributes:
-        ratio: The provider's tokens for one counted token, float64.
-        prompt: The recorded prompt as the calibration has it, system prompt and tool definitions included, float64.
-        beside: Per block, the provider's tokens it takes beside its counted ones: its envelope and signature, float64.
-        has_signature: Per block, whether a signature of it counts for something there, bool.
-        known: How prompts on this scale are known.
-        calibration: The fit behind it.
-        lender: The session whose fit is borrowed; None where none was looked for, or none is of use.
+        ratio: Provider tokens per counted token, float64.
+        prompt: Calibrated size of the recorded prompt, including system prompt and tool definitions, float64.
+        beside: Per block, provider tokens beyond its counted ones (envelope and signature), float64.
+        has_signature: Per block, True if it has a signature that counts toward the prompt, bool.
+        known: Confidence of prompt sizes on this scale.
+        calibration: The underlying fit.
+        lender: The session the fit is borrowed from; None if there is no suitable one.
     """
 
     ratio: NDArray[np.float64]
@@ -77,7 +77,7 @@ class TokenScale:
 
     @property
     def borrowed(self) -> str:
-        """Whose fit the model with most calls borrows, and by how many calls it was found; empty where none."""
+        """Source and size of the fit that the most-used model borrows; empty if it borrows none."""
         fit, lender = self.calibration.main_borrowed, self.lender
         if fit is None or lender is None:
             return ""
@@ -88,13 +88,13 @@ class TokenScale:
     def of(
         cls, history: History, table: TokenTable, removed: Integers | None = None, lender: Lender | None = None
     ) -> TokenScale:
-        """Fit a session's counts to what it reports, or take what is typical of its models if that is too little.
+        """Fit a session's counts to its reported usage, or use typical values of its models if there is too little.
 
         Args:
             history: The session's columns.
             table: Its token counts.
-            removed: Per call, the next one included, counted tokens the agent itself had cleared by then.
-            lender: A session whose fit is borrowed where this one reports too little for its own.
+            removed: Per call including the next one, counted tokens the agent itself had cleared by then.
+            lender: A session to borrow the fit from if this one reports too little.
         """
         calibration = calibrate_session(history, table, removed, () if lender is None else lender.fits)
         main = np.array(calibration.main)
@@ -111,10 +111,10 @@ class TokenScale:
         )
 
     def of_calls(self, calls: Integers) -> TokenScale:
-        """The scale of the same session without some of its calls, as it was fitted to all.
+        """Return the scale for a subset of the session's calls, with the fit to all of them.
 
         Args:
-            calls: Those that are left, in order; the next one stays behind them.
+            calls: The remaining calls in order, without the next one, which always remains.
         """
         rows = np.append(calls, len(self.ratio) - 1)
         fit, place = self.calibration, {call: at for at, call in enumerate(calls.tolist())}
@@ -132,10 +132,10 @@ class TokenScale:
 def calibrate_session(
     history: History, table: TokenTable, removed: Integers | None = None, lent: Sequence[LentFit] = ()
 ) -> Calibration:
-    """Fit the table's counts to the usage the session reports; one row a call, the next one, not yet made, included.
+    """Fit the table's counts to the session's reported usage; one row per call, including the next one.
 
-    `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is what every prompt holds
-    beside them. Arguments as for `TokenScale.of`, with the fits of another session.
+    `Calibration.prompt` less `Calibration.call_ratio` times the prompt's counted tokens is the uncounted part of each
+    prompt. Arguments are as for `TokenScale.of`, with the fits of another session.
     """
     reported = np.append(measured_prompts(history), 0)
     return fit_contents(history, prompt_contents(history, table, removed), reported, lent)
@@ -147,16 +147,16 @@ def fit_contents(
     reported: Integers,
     lent: Sequence[LentFit] = (),
 ) -> Calibration:
-    """Fit what prompts hold to prompts that were reported, 0 for those to be predicted."""
+    """Fit prompt contents to reported prompt sizes; a size of 0 is predicted."""
     models = recorded_calls(history).models.and_again()
     return calibrate(models, _growing_together(history, reported), contents, reported, lent)
 
 
 def _growing_together(history: History, reported: Integers) -> Integers:
-    """Per call, the next one included, a number for those whose prompts grow from one another: its context's.
+    """Group the calls by prompts that grow from one another: return the context of each call.
 
-    Where nearly every call begins a context, as where a system prompt that the file shows grows with each, nothing
-    could be fitted to growth: then its thread's, whose prompts hold the same of what the file does not show.
+    If almost every call begins a context, for example because a recorded system prompt grows with each call, growth
+    cannot be fitted. The thread is used instead, because its prompts share the same unrecorded part.
     """
     contexts: Integers = history.call_context.astype(np.int64)
     told = contexts[reported > 0]
@@ -169,7 +169,7 @@ def _growing_together(history: History, reported: Integers) -> Integers:
 def prompt_contents(
     history: History, table: TokenTable, removed: Integers | None = None
 ) -> dict[Reading, PromptContents]:
-    """On every reading, what prompts hold, the next one's included; arguments as for `TokenScale.of`."""
+    """Return prompt contents for each reading, including the next prompt; arguments are as for `TokenScale.of`."""
     contents = {Reading.SIGNATURES: signature_contents(history, table), **response_contents(history, table)}
     if removed is None:
         return contents
@@ -177,10 +177,10 @@ def prompt_contents(
 
 
 def signature_contents(history: History, table: TokenTable) -> PromptContents:
-    """Per call, the next one included, what its prompt holds as counted, reasoning by its signatures' characters.
+    """Count each prompt's contents, with reasoning measured by the characters of its signatures.
 
-    Thinking that has a signature is left out of the counted tokens: the signature stands for it. Where the call's model
-    drops reasoning with the next message of the user, only what came after the last one counts.
+    Thinking with a signature is excluded from the counted tokens, because the signature represents it. If the call's
+    model drops reasoning at the next user message, only reasoning after the last one counts.
     """
     per_block = _of_blocks(history, table)
     (counted, blocks, signatures), (since_user,) = _over_prompts(history, per_block, [_said_by_user(history)])
@@ -191,7 +191,7 @@ def signature_contents(history: History, table: TokenTable) -> PromptContents:
 
 
 def response_contents(history: History, table: TokenTable) -> dict[Reading, PromptContents]:
-    """On the readings that take responses as reported, what prompts hold; empty where no length was reported."""
+    """Return prompt contents for the readings with reported response lengths; empty if no length was reported."""
     responses = _MeasuredResponses.of(history, table)
     if not responses.measured.any():
         return {}
@@ -213,7 +213,7 @@ def response_contents(history: History, table: TokenTable) -> dict[Reading, Prom
 
 
 def media_of_prompts(history: History, table: TokenTable) -> Integers:
-    """Per call, the next one included, what its model takes the images and documents of its prompt for. int64."""
+    """Return the media tokens of each prompt by its model's rule, including the next prompt. int64."""
     if not table.media.any():
         return np.zeros(history.call_count + 1, dtype=np.int64)
     models = recorded_calls(history).models.and_again()
@@ -226,7 +226,7 @@ def media_of_prompts(history: History, table: TokenTable) -> Integers:
 
 
 def _media_of_blocks(history: History, table: TokenTable, rule: ImageRule) -> Integers:
-    """Per block, the provider's tokens of its images and documents."""
+    """Return the provider tokens of each block's images and documents."""
     tokens = np.zeros(len(history.kind), dtype=np.int64)
     blocks = history.session.blocks
     for block in np.flatnonzero(table.media).tolist():
@@ -236,12 +236,12 @@ def _media_of_blocks(history: History, table: TokenTable, rule: ImageRule) -> In
 
 @dataclass(frozen=True, eq=False)
 class _MeasuredResponses:
-    """The responses of a session whose length was reported, by their first block.
+    """The responses of a session with a reported length, by their first block.
 
     Attributes:
         tokens: Per block, the reported tokens of the response it begins, 0 elsewhere, int64.
-        reasoning: Of these, the reasoning, int64.
-        measured: Per block, it is part of such a response, bool.
+        reasoning: The reasoning part of these, int64.
+        measured: Per block, True if it is part of such a response, bool.
     """
 
     tokens: Integers
@@ -276,19 +276,19 @@ class _MeasuredResponses:
 
 
 def _of_blocks(history: History, table: TokenTable) -> Integers:
-    """What every block counts for in a prompt: counted tokens, one block, characters of signatures, a row each.
+    """Return the features of every block, a row each: counted tokens, block count, characters of signatures.
 
-    Images and documents are left out of the counted tokens: what they take is known in the provider's.
+    Images and documents are excluded from the counted tokens, because their size in provider tokens is given.
     """
     signature = history.signature.astype(np.int64)
-    # A signature stands for the whole of the reasoning; the text beside it, if any, is what people are shown of it.
+    # A signature represents the whole reasoning; any text next to it is only a displayed summary.
     hidden = (history.kind == BlockKind.THINKING) & (signature > 0)
     counted = np.where(hidden, 0, table.tokens - table.media)
     return np.stack((counted, (history.kind != BlockKind.OTHER).astype(np.int64), signature))
 
 
 def _of_main_model(history: History, table: TokenTable, calibration: Calibration) -> Integers:
-    """What every block counts for in a prompt, on the reading of the model used most: a row for each coefficient."""
+    """Return the features of every block for the reading of the most-used model, a row per coefficient."""
     rule = image_rule(calibration.main_model)
     per_block = np.vstack((_of_blocks(history, table), _media_of_blocks(history, table, rule)))
     reading = calibration.main_reading
@@ -296,14 +296,14 @@ def _of_main_model(history: History, table: TokenTable, calibration: Calibration
         if calibration.main_model and drops_reasoning(calibration.main_model):
             per_block[2] = 0
         return per_block
-    # Texts are counted, as strategies cut them; what a response measures beside them is its reasoning.
+    # Texts are counted, because strategies cut them; the remainder of a response is its reasoning.
     responses = _MeasuredResponses.of(history, table)
     thinking = (history.kind == BlockKind.THINKING) & responses.measured
     per_block[0] = np.where(thinking, 0, table.tokens - table.media)
     per_block[2] = 0
     if reading is Reading.KEPT:
         begins = np.flatnonzero(responses.reasoning)
-        # On the response's first block of reasoning, where it has one, else on its first.
+        # Assign it to the response's first block of reasoning if there is one, otherwise to its first block.
         places = np.flatnonzero(thinking)
         found = np.searchsorted(places, begins)
         near = places[np.minimum(found, len(places) - 1)] if len(places) else begins
@@ -318,15 +318,15 @@ def _said_by_user(history: History) -> NDArray[np.bool_]:
 
 
 def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.bool_]]) -> tuple[Integers, Integers]:
-    """What blocks count for, added up over every call's prompt, the next one's included.
+    """Sum block features over every call's prompt, including the next one.
 
     Args:
         history: The session's columns.
-        per_block: What every block counts for, a row for each kind of figure.
-        marks: Per block, whether it is marked; several such columns.
+        per_block: Features of every block, a row each.
+        marks: Boolean columns over the blocks.
 
     Returns:
-        A row for each row of `per_block`; and a row for each of `marks`: the last of these figures, from the last
+        A row for each row of `per_block`, and a row for each of `marks`: the sum of the last feature from the last
         marked block of the prompt on.
     """
     size = history.call_count + 1
@@ -347,6 +347,6 @@ def _over_prompts(history: History, per_block: Integers, marks: list[NDArray[np.
 
 
 def _last_marked(marked: NDArray[np.bool_]) -> Integers:
-    """Per number of blocks at the beginning, where the last marked one among them is; 0 for none."""
+    """Return, per number of leading blocks, the index of the last marked one among them; 0 for none."""
     places = np.where(marked, np.arange(len(marked)), 0)
     return np.concatenate(([0], np.maximum.accumulate(places, dtype=np.int64)))
