@@ -1,4 +1,4 @@
-"""Codex: one file of lines a session, each an item of the conversation or an event beside it; and what it prints."""
+"""Read Codex: one JSONL rollout per session, with conversation items and events, and printed event streams."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _is_rollout_line(record: dict[str, Any]) -> bool:
 
 
 def _is_enveloped(record: dict[str, Any]) -> bool:
-    """Whether a line has Codex's envelope, whatever it holds: new kinds join now and then."""
+    """Return True if a line has Codex's envelope, with any payload: Codex adds new kinds over time."""
     return isinstance(record.get("payload"), dict) and isinstance(record.get("type"), str)
 
 
 def _stream_events(sample: Sample) -> int:
-    """How many of the records are a printed stream's; 0 where most are not."""
+    """Count the records of a printed stream; 0 if they are not the majority."""
     found = sum(is_event(record) for record in sample.records)
     return found if found * 2 > len(sample.records) else 0
 
@@ -47,7 +47,7 @@ def _is_whole_session(document: object) -> bool:
 
 
 class CodexFormat(Format):
-    """Codex's rollouts, and what `codex exec --json` prints."""
+    """Codex rollouts and `codex exec --json` output."""
 
     name = "codex"
     title = "Codex"

@@ -1,6 +1,6 @@
-"""Compactions and rollbacks: what is left of a conversation.
+"""Apply compactions and rollbacks to a conversation.
 
-As `codex-rs/core/src/compact.rs` and `codex-rs/core/src/context_manager/history.rs` of openai/codex do it.
+Follows `codex-rs/core/src/compact.rs` and `codex-rs/core/src/context_manager/history.rs` in openai/codex.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ SUMMARY_BEGINNINGS = (
     "another language model started to solve this problem",
     "you were originally given instructions from a user over one or more turns",
 )
-"""How the user message begins that hands a compacted conversation over."""
+"""Prefixes of the user message with a compaction summary."""
 
 
 def is_injected(blocks: Iterable[Block]) -> bool:
-    """Whether a user message was written by Codex: one of its parts is."""
+    """Return True if Codex wrote any part of a user message."""
     return any(block.preview.lstrip().lower().startswith(BEGINNINGS) for block in blocks)
 
 
 def is_summary(blocks: Iterable[Block]) -> bool:
-    """Whether a user message stands for a compacted conversation."""
+    """Return True for a user message with a compaction summary."""
     return any(block.preview.lstrip().lower().startswith(SUMMARY_BEGINNINGS) for block in blocks)
 
 
 KEPT_CHARACTERS = 80_000
-"""Of what the user said, the newest 20,000 tokens of four bytes are kept beside a summary."""
+"""Characters of user messages kept with a summary: the newest 20,000 tokens of four bytes."""
 
 NONE = -1
 
@@ -66,7 +66,7 @@ NONE = -1
 def compacted_items(
     payload: Mapping[str, Any], origin: Origin, names: Mapping[str, str]
 ) -> Iterator[tuple[Mapping[str, Any], Sequence[TextBlock]]]:
-    """The items that a compaction leaves, each with its blocks; older versions recorded a summary alone."""
+    """Yield the items left by a compaction, each with its blocks; older versions recorded only a summary."""
     items = objects(payload.get("replacement_history"))
     if not items:
         message = string(payload.get("message"))
@@ -79,7 +79,7 @@ def compacted_items(
 
 
 class Compactions:
-    """Reads compactions, with the token counts that were reported around them."""
+    """Reads compactions with the token counts reported before and after them."""
 
     def __init__(self, builder: SessionBuilder) -> None:
         self._builder = builder
@@ -87,14 +87,14 @@ class Compactions:
         self._open = NONE
 
     def read(self, line: RolloutLine, origin: Origin, thread: ItemThread, *, system: int, is_inherited: bool) -> None:
-        """Begin the context that a `compacted` line leaves.
+        """Begin the context left by a `compacted` line.
 
         Args:
             line: The line.
-            origin: Where it stands.
-            thread: The conversation it compacts.
-            system: Index of the message with the instructions, -1 where there is none.
-            is_inherited: It was copied from the session this one goes on from, which counts it.
+            origin: Its place in the file.
+            thread: The compacted conversation.
+            system: Index of the message with the instructions, -1 if there is none.
+            is_inherited: The line was copied from the continued session, which counts the compaction.
         """
         messages = self._builder.messages
         has_history = isinstance(line.payload.get("replacement_history"), list)
@@ -124,7 +124,7 @@ class Compactions:
         self._builder.compactions.append(Compaction(message, tokens_before=self._tokens, time=time))
 
     def measure(self, last: Mapping[str, Any]) -> None:
-        """Take the newest count of tokens. After a compaction there is one of no call, an estimate of what is left."""
+        """Record the latest token count. The first one after a compaction belongs to no call and estimates the rest."""
         spoken = count(last.get("input_tokens")) + count(last.get("output_tokens"))
         if spoken:
             self._tokens, self._open = spoken, NONE
@@ -137,18 +137,18 @@ class Compactions:
 
 
 def hands_over(made: Sequence[TextBlock], summary: str, *, is_alone: bool) -> bool:
-    """Whether a user message of a compacted conversation is its summary.
+    """Return True if a user message of a compacted conversation is its summary.
 
     Args:
         made: The message's blocks.
-        summary: The summary's text, where it is recorded beside the message too.
-        is_alone: The message is all that was recorded.
+        summary: The summary text, if recorded separately as well.
+        is_alone: The message is the only recorded item.
     """
     return is_alone or is_summary(block for block, _ in made) or (bool(summary) and any(summary == t for _, t in made))
 
 
 def kept_without_history(messages: Sequence[Message], members: Sequence[int]) -> list[int]:
-    """What older versions kept beside a summary: what the user's side had said, but no results, newest first."""
+    """Return the messages that older versions kept with a summary: the newest from the user side, without results."""
     kept: list[int] = []
     room = KEPT_CHARACTERS
     for index in reversed(members):
@@ -163,10 +163,10 @@ def kept_without_history(messages: Sequence[Message], members: Sequence[int]) ->
 
 
 def rolled_back(messages: Sequence[Message], members: Sequence[int], turns: int) -> int:
-    """How many members are left when the last turns are taken back.
+    """Count the members left after rolling back the last turns.
 
-    A turn begins with what a person typed. What was injected just before it goes with it; what stands before the first
-    turn stays.
+    A turn begins with a user's prompt and includes messages injected right before it. Messages before the first turn
+    stay.
     """
     starts = [place for place, index in enumerate(members) if _is_typed(messages[index])]
     if not starts or turns <= 0:

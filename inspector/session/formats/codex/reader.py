@@ -1,4 +1,4 @@
-"""Reading rollouts."""
+"""Read rollouts."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str, str]) -> Sequence[TextBlock]:
-    """All blocks of a line, numbered in order.
+    """Return all blocks of a line, numbered in order.
 
     Args:
         line: The line.
         data: Its bytes.
-        origin: Where they stand.
-        names: Mapping[str, str] of the tools of known call ids, for outputs.
+        origin: Its place in the file.
+        names: Tool names by call id, for outputs.
     """
     first = Origin(origin.offset, origin.length)
     match line.kind:
@@ -61,9 +61,9 @@ def blocks_of(line: RolloutLine, data: bytes, origin: Origin, names: Mapping[str
 
 
 def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """What the header says that every prompt begins with: instructions, and tools added by whoever started it.
+    """Return the blocks at the start of every prompt: the header's instructions and user-supplied tools.
 
-    Until about 0.80 a header has `instructions` alone, which a message of the user's side may repeat.
+    Up to about version 0.80, a header has only `instructions`, which a user message may repeat.
     """
     instructions = payload.get("base_instructions")
     text = string(mapping(instructions).get("text")) or string(instructions) or string(payload.get("instructions"))
@@ -75,7 +75,7 @@ def system_blocks(payload: Mapping[str, Any], origin: Origin) -> list[TextBlock]
 
 
 class CodexInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a rollout."""
+    """Builds a session from the lines of a rollout."""
 
     decoder = ObjectDecoder("payload")
 
@@ -93,12 +93,10 @@ class CodexInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
         value, _ = object_of(record)
         return [] if value is None else blocks_of(unwrapped(value), record, origin, {})
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         line, data, origin = unwrapped(record.value), record.data, record.origin
         self.builder.record_counts[line.count_name] += 1
         was_inherited, self._is_inherited = self._is_inherited, self._lineage.is_inherited(line)
@@ -145,7 +143,7 @@ class CodexInterpreter(RecordInterpreter):
             self._speak(side, made, time)
 
     def _speak(self, side: ItemSide, made: Sequence[TextBlock], time: float | None, *, is_meta: bool = False) -> int:
-        """Add what is no response."""
+        """Add a message that is not a response."""
         blocks = [block for block, _ in made]
         if side is not ItemSide.TOOL:
             self._attribution.pass_by()
@@ -162,7 +160,7 @@ class CodexInterpreter(RecordInterpreter):
         )
 
     def _forget_instructions(self) -> None:
-        """Leave the header's instructions out of prompts: a message repeats them."""
+        """Exclude the header's instructions from prompts, because a message repeats them."""
         context = self._thread.context
         if context is not None and self._system in context.members:
             context.members.remove(self._system)
@@ -220,11 +218,11 @@ class CodexInterpreter(RecordInterpreter):
             calls[call] = structs.replace(calls[call], usage=usage)
 
     def _leave_over(self, report: CodexUsage | None, *, compacts: bool = False) -> None:
-        """Add a call of which nothing but its usage was recorded.
+        """Add a call with nothing recorded except its usage.
 
         Args:
-            report: Its usage.
-            compacts: It made the summary of a compaction, and so is no call of the conversation.
+            report: The usage.
+            compacts: The call made a compaction summary, so it is a side call.
         """
         if report is None or self._is_inherited:
             return
@@ -236,7 +234,7 @@ class CodexInterpreter(RecordInterpreter):
         self._thread.respond(message, model=self._model, usage=report.usage, is_sent=False)
 
     def _show(self, made: Sequence[TextBlock], time: float | None) -> None:
-        """Add what is shown beside the conversation."""
+        """Add a message that is shown but not sent."""
         self._thread.join(ItemSide.OTHER, [block for block, _ in made], time=time, is_inherited=self._is_inherited)
 
     def _compact(self, line: RolloutLine, origin: Origin) -> None:
@@ -258,7 +256,7 @@ class CodexInterpreter(RecordInterpreter):
 
 
 def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream: bool = False) -> Reader:
-    """A reader for a rollout, of lines or, as some early ones are, one JSON document, or for a printed stream."""
+    """Return a reader for a rollout (JSON lines, or one document in early versions) or a printed stream."""
     if is_stream:
         return JsonlReader(path, name, StreamInterpreter())
     if is_document:
@@ -266,12 +264,12 @@ def codex_reader(path: Path, name: str, *, is_document: bool = False, is_stream:
     return JsonlReader(path, name, CodexInterpreter())
 
 
-# The third class above it is the readers' protocol itself: a rollout holds items of the Responses API as records.
+# Its third base class is the reader protocol itself; a rollout holds Responses API items as records.
 class CodexDocumentInterpreter(ResponsesInterpreter):
-    """Makes a session out of a rollout that is one JSON document."""
+    """Builds a session from a rollout in one JSON document."""
 
     def take_document(self, document: Node) -> None:
-        """Take the items, and what is said of the session."""
+        """Read the items and the session metadata."""
         super().take_document(document)
         self.builder.agent = "Codex"
         fields = document.fields()

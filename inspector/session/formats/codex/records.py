@@ -1,4 +1,4 @@
-"""What tells a line of a rollout, or of a stream that `codex exec --json` prints."""
+"""Recognize rollout lines and lines printed by `codex exec --json`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT = (
 )
 
 KINDS = frozenset({META, ITEM, EVENT, TURN, COMPACTED, MESSAGE_OF_AGENT, "world_state", "rollout_reference"})
-"""What `type` says in the envelope."""
+"""Values of `type` in the envelope."""
 
 THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS = "thread.started", "turn.started", "turn.completed", "turn.failed"
 
@@ -31,11 +31,11 @@ ITEMS = ("item.started", "item.updated", ITEM_ENDS)
 ENDS_OF_TURNS = frozenset({THREAD, TURN_BEGINS, TURN_ENDS, TURN_FAILS})
 
 SAY_NOTHING = frozenset({THREAD, TURN_BEGINS})
-"""Events of a stream that say nothing but that something begins."""
+"""Stream events that only mark a beginning."""
 
 
 def is_event(record: Mapping[str, Any]) -> bool:
-    """Whether a line is one of a printed stream."""
+    """Return True for a line of a printed stream."""
     kind, item = str(record.get("type")), record.get("item")
     if kind in ITEMS:
         return isinstance(item, dict) and isinstance(item.get("type"), str)
@@ -43,18 +43,18 @@ def is_event(record: Mapping[str, Any]) -> bool:
 
 
 def is_header(value: Mapping[str, Any]) -> bool:
-    """Whether a line is the first of a rollout without envelopes."""
+    """Return True for the first line of a rollout without envelopes."""
     return "type" not in value and all(isinstance(value.get(name), str) for name in ("id", "timestamp"))
 
 
 QUIET = frozenset({TURN, "inter_agent_communication_metadata", "rollout_reference", "state", "world_state"})
-"""Lines that say nothing to anybody but the program."""
+"""Line kinds for the program only."""
 
 NOTICES = frozenset(
     {"error", "guardian_warning", "stream_error", "turn_aborted", "warning", "entered_review_mode"}
     | {"exited_review_mode", "model_reroute"}
 )
-"""Events that are recorded nowhere else and that a person would want to see."""
+"""Events worth showing that are recorded nowhere else."""
 
 QUIET_EVENTS = frozenset(
     {"agent_message", "agent_reasoning", "agent_reasoning_raw_content", "agent_reasoning_section_break"}
@@ -68,16 +68,16 @@ QUIET_EVENTS = frozenset(
     | {"thread_settings_applied", "token_count", "turn_complete", "turn_diff", "turn_started", "user_message"}
     | {"view_image_tool_call", "web_search_begin", "web_search_end"}
 )
-"""Events that repeat what items say, or that are for the program's screen."""
+"""Events that repeat items, or are only for the program's screen."""
 
 
 class RolloutLine(NamedTuple):
-    """One line, unwrapped.
+    """One line without its envelope.
 
     Attributes:
-        kind: What the envelope says it is.
-        payload: What it holds.
-        time: Seconds since the epoch, None where the line has no time.
+        kind: Kind from the envelope.
+        payload: Its content.
+        time: Seconds since the epoch, None if the line has no time.
     """
 
     kind: str
@@ -86,13 +86,13 @@ class RolloutLine(NamedTuple):
 
     @property
     def count_name(self) -> str:
-        """The name it is counted under: its kind, and for items and events their type."""
+        """Name for counting: the kind, plus the type of items and events."""
         inner = string(self.payload.get("type")) if self.kind in (ITEM, EVENT) else ""
         return f"{self.kind}:{inner}" if inner else self.kind
 
 
 def unwrapped(value: Mapping[str, Any]) -> RolloutLine:
-    """A line of either envelope."""
+    """Unwrap a line with either envelope."""
     kind, time = string(value.get("type")), seconds_of_any(value.get("timestamp"))
     if isinstance(value.get("payload"), dict):
         return RolloutLine(kind or "(no type)", value["payload"], time)

@@ -1,6 +1,6 @@
-"""Which rollouts belong together: subagents, what started them, and forks.
+"""Find related rollouts: subagents, their parents, and forks.
 
-A subagent is a rollout of its own whose header names its parent; the parent's events name the threads it spawned.
+A subagent has its own rollout with a header that names its parent; the parent's events name the threads it spawned.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SPAWNED = frozenset({"collab_agent_spawn_end", "sub_agent_spawn_end"})
 
 DAYS_AROUND = (0, -1, 1)
-"""Folders are of local days, ids of universal time."""
+"""Day offsets to search: folders use local dates, ids use UTC."""
 
 
 def parent_of(header: Mapping[str, Any]) -> str:
-    """The thread that started this one as a subagent; empty for one that a person began, or forked."""
+    """Return the thread that spawned this subagent; empty for a session started by the user, or a fork."""
     source = mapping(mapping(header.get("source")).get("subagent"))
     spawned = mapping(source.get("thread_spawn"))
     return string(spawned.get("parent_thread_id")) or string(header.get("parent_thread_id"))
 
 
 def is_subagent(header: Mapping[str, Any]) -> bool:
-    """Whether a rollout is a subagent's, also where it does not say whose."""
+    """Return True for a subagent's rollout, even if it does not name its parent."""
     return "subagent" in mapping(header.get("source")) or bool(parent_of(header))
 
 
 def note_header(header: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Take from a rollout's own header what started it, or what it goes on from."""
+    """Link the parent or origin named in a rollout's own header."""
     parent, origin = parent_of(header), string(header.get("forked_from_id"))
     if parent or (origin and is_subagent(header)):
         title = string(header.get("agent_nickname")) or string(header.get("agent_role"))
@@ -54,7 +54,7 @@ def note_header(header: Mapping[str, Any], builder: SessionBuilder) -> None:
 
 
 def note_event(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Take from an event which subagent a call started."""
+    """Link the subagent that an event reports as spawned."""
     if string(payload.get("type")) in SPAWNED and (thread := string(payload.get("new_thread_id"))):
         title = string(payload.get("new_agent_nickname")) or string(payload.get("new_agent_role"))
         call = string(payload.get("call_id"))
@@ -62,11 +62,11 @@ def note_event(payload: Mapping[str, Any], builder: SessionBuilder) -> None:
 
 
 def locate(path: Path, identifier: str) -> Path | None:
-    """The rollout with an id, among those that are kept with another one.
+    """Find a rollout by its id in the folders of another one.
 
     Args:
         path: A rollout.
-        identifier: The id of the one looked for.
+        identifier: The id to find.
     """
     if not UUID.fullmatch(identifier):
         return None
@@ -78,7 +78,7 @@ def locate(path: Path, identifier: str) -> Path | None:
 
 
 def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
-    """Where a rollout is kept by the time in its id: the first 48 bits of it, in milliseconds (RFC 9562, 5.7)."""
+    """Yield the folders for the time in an id: its first 48 bits, in milliseconds (RFC 9562, 5.7)."""
     root = next((folder for folder in path.parents if folder.name in ("sessions", "archived_sessions")), None)
     if root is None:
         return
@@ -92,14 +92,14 @@ def _folders_of(path: Path, identifier: str) -> Iterator[Path]:
 
 
 PAUSE_SECONDS = 0.05
-"""A longer pause between two lines is the end of what was copied: copies are written at once."""
+"""Pause between two lines that ends the copied part; copies are written at once."""
 
 START_SECONDS = 2.0
-"""A turn that began within this time of the fork, or later, is the fork's own."""
+"""A turn that began at most this long before the fork belongs to the fork itself."""
 
 
 class CodexLineage:
-    """Tells copied lines from a rollout's own.
+    """Separates copied lines from a rollout's own.
 
     Attributes:
         identifier: The rollout's own id, from its first header.
@@ -114,7 +114,7 @@ class CodexLineage:
         self._forked: float | None = None
 
     def is_inherited(self, line: RolloutLine) -> bool:
-        """Whether a line, the next one of the file, was copied."""
+        """Return True if the next line of the file was copied."""
         if line.kind == META:
             identifier = string(line.payload.get("id"))
             if not self._has_header:

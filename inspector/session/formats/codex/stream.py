@@ -1,13 +1,13 @@
-"""Joining the events of a `codex exec --json` stream into messages and calls.
+"""Join the events of a `codex exec --json` stream into messages and calls.
 
-Responses are not marked. A new one begins with the first thing that a model says or calls after a tool has returned,
-unless another tool that was called before is still running: the model is asked again when all have returned.
+Responses are not marked. A new one begins with the first model output after a tool result, unless an earlier tool call
+is still running: the next request waits for all results.
 
-What is printed at a turn's end is the thread's total so far (`last_total_token_usage` in
-`codex-rs/exec/src/event_processor_with_jsonl_output.rs`). What the turn added is the usage of its call, where it is
-one; that of several cannot be told apart, and is shown as it was printed. A stream does not say that it resumes a
-thread, and what its first turn reports then holds what went before, too: that shows where the model would have written
-more tokens than its answer has characters.
+The usage printed at the end of a turn is the thread's running total (`last_total_token_usage` in
+`codex-rs/exec/src/event_processor_with_jsonl_output.rs`). The increase is the usage of the turn's call if it has just
+one; the usage of several calls cannot be separated and is shown as printed. A stream does not show that it resumes a
+thread, in which case the first total includes earlier turns. This is detected if the output tokens exceed the
+characters of the response.
 """
 
 from __future__ import annotations
@@ -37,40 +37,40 @@ ARGUMENTS = {
     "web_search": ("query", "action"),
     "collab_tool_call": ("prompt", "receiver_thread_ids"),
 }
-"""Items of tools, with the fields that hold what a tool was called with."""
+"""Tool items, with the fields that hold the call's arguments."""
 
 MCP = "mcp_tool_call"
 
 PLAN = "todo_list"
-"""Printed whenever the model changes its plan, and once more at the turn's end."""
+"""Printed whenever the model changes its plan, and again at the end of the turn."""
 
 Made = tuple[ItemSide, "TextBlock"]
 
 
 def is_tool(item: Mapping[str, Any]) -> bool:
-    """Whether an item is the call of a tool that runs for a while."""
+    """Return True for a tool call, which has a start and an end event."""
     return item.get("type") in (MCP, *ARGUMENTS)
 
 
 def is_plan(item: Mapping[str, Any]) -> bool:
-    """Whether an item is the model's plan, which changes over a turn."""
+    """Return True for the model's plan, which changes during a turn."""
     return item.get("type") == PLAN
 
 
 def count_name(value: Mapping[str, Any]) -> str:
-    """The name an event is counted under: its type, and for items theirs."""
+    """Return the name for counting: the event's type, plus the type of its item."""
     kind = string(value.get("type")) or "(no type)"
     inner = string(mapping(value.get("item")).get("type"))
     return f"{kind}:{inner}" if inner else kind
 
 
 def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> list[Made]:
-    """All blocks of an event, numbered in order, each with who adds it.
+    """Return all blocks of an event, numbered in order, each with the side that adds it.
 
     Args:
         value: The event.
         data: Its bytes.
-        origin: Where they stand.
+        origin: Its place in the file.
     """
     item = mapping(value.get("item"))
     made: list[Made] = []
@@ -81,14 +81,14 @@ def blocks_of_event(value: Mapping[str, Any], data: bytes, origin: Origin) -> li
 
 
 def blocks_again(data: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """The blocks of an event that is read again."""
+    """Return the blocks of an event that is read again."""
     value, _ = object_of(data)
     first = Origin(origin.offset, origin.length)
     return [] if value is None else [block for _, block in blocks_of_event(value, data, first)]
 
 
 def _items(item: Mapping[str, Any], *, is_ended: bool) -> list[dict[str, Any]]:
-    """An item as items of the Responses API; none for what is of no tool and no model."""
+    """Convert an item to Responses API items; empty for items of neither a tool nor the model."""
     kind, identifier = string(item.get("type")), string(item.get("id"))
     if is_tool(item):
         name = f"mcp__{string(item.get('server'))}__{string(item.get('tool'))}" if kind == MCP else kind
@@ -117,7 +117,7 @@ def _arguments(item: Mapping[str, Any]) -> Any:
 
 
 def _output(item: Mapping[str, Any]) -> Any:
-    """What a tool returned, as far as a stream has it."""
+    """Return the tool output recorded in the stream."""
     error = mapping(item.get("error"))
     if error:
         return string(error.get("message"))
@@ -136,13 +136,13 @@ def _failed(item: Mapping[str, Any]) -> bool:
 
 
 SPARE_TOKENS = 64
-"""Tokens that a response may have without a character for each: those that begin and end its parts."""
+"""Tokens a response may have in excess of its characters, for the delimiters of its parts."""
 
 COUNTS = ("input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens")
 
 
 class StreamInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a stream."""
+    """Builds a session from the lines of a stream."""
 
     decoder = ObjectDecoder("item")
 
@@ -159,11 +159,9 @@ class StreamInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a line that is read again."""
         return blocks_again(record, origin)
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         self._add(record.value, record.data, record.origin)
 
     def _add(self, value: Mapping[str, Any], data: bytes, origin: Origin) -> None:
@@ -211,7 +209,7 @@ class StreamInterpreter(RecordInterpreter):
                 self._thread.join(side, [block])
 
     def _report(self, total: Mapping[str, Any], shown: Sequence[Made]) -> None:
-        """Take a thread's total so far: what was added is the turn's."""
+        """Assign the increase of a thread's running total to the current turn."""
         now = {name: count(total.get(name)) for name in COUNTS}
         is_continued = all(now[name] >= self._total[name] for name in COUNTS)
         usage = usage_of({name: now[name] - self._total[name] for name in COUNTS} if is_continued else now)
@@ -225,6 +223,6 @@ class StreamInterpreter(RecordInterpreter):
             self._say(shown)
 
     def _holds_more(self, total: Mapping[str, Any], now: Mapping[str, int]) -> bool:
-        """Whether a first report counts more than its turn can have written, as far as it says what was reasoning."""
+        """Return True if a first report exceeds the output of its turn; it must report reasoning tokens separately."""
         written = now["output_tokens"] - now["reasoning_output_tokens"]
         return "reasoning_output_tokens" in total and written > self._characters + SPARE_TOKENS

@@ -1,8 +1,8 @@
-"""Usage as Codex reports it: in `token_count` events, not on the responses they belong to.
+"""Assign usage to calls: Codex reports it in `token_count` events, separate from the responses.
 
-An event repeats what was reported before whenever anything else in it changes, so that only one with another total
-counts. Where it stands differs by version: the earlier ones wrote it before the items of its response, later ones
-behind them, perhaps behind the outputs too.
+An event repeats the last report whenever anything else in it changes, so only events with a new total count. Their
+position depends on the version: early versions wrote them before the items of the response, later ones after them,
+possibly after the tool outputs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Total = tuple[int, ...]
 
 
 def usage_of(reported: Mapping[str, Any]) -> Usage | None:
-    """Reported usage as ours; None where it is of no call. What was cached, and reasoning, are part of the counts."""
+    """Convert reported usage; None if it belongs to no call. The counts include cached and reasoning tokens."""
     prompt = count(reported.get("input_tokens"))
     read = min(count(reported.get("cached_input_tokens")), prompt)
     written = min(count(reported.get("cache_write_input_tokens")), prompt - read)
@@ -43,7 +43,7 @@ def usage_of(reported: Mapping[str, Any]) -> Usage | None:
 
 
 class TokenCounts:
-    """Takes `token_count` events in order and tells which of them are of a call."""
+    """Selects the `token_count` events that report a new call."""
 
     def __init__(self) -> None:
         self._total: Total | None = None
@@ -51,10 +51,10 @@ class TokenCounts:
         self._last: Mapping[str, Any] = {}
 
     def add(self, info: Mapping[str, Any]) -> Usage | None:
-        """The usage of a call, None for an event that says nothing new."""
+        """Return the usage of a call, None for a repeated event."""
         total, last = mapping(info.get("total_token_usage")), mapping(info.get("last_token_usage"))
         now = tuple(count(total.get(name)) for name in COUNTS) if total else None
-        # Where there is no total, an event that says the same as the one before is taken for its repetition.
+        # Without a total, an event equal to the last one is a repetition.
         is_repeated = now == self._total if now is not None else last == self._last
         before = self._totals
         self._total, self._last = now if now is not None else self._total, last
@@ -65,7 +65,7 @@ class TokenCounts:
 
 
 def _added(total: Mapping[str, Any], before: Mapping[str, Any]) -> Usage | None:
-    """What was added to a total; all of it where it began anew."""
+    """Return the increase of a total, or all of it if it was reset."""
     added = {name: count(total.get(name)) - count(before.get(name)) for name in ALL_COUNTS}
     return usage_of(added) if min(added.values()) >= 0 else usage_of(total)
 
@@ -73,16 +73,16 @@ def _added(total: Mapping[str, Any], before: Mapping[str, Any]) -> Usage | None:
 NONE = -1
 
 INHERITED = -2
-"""In the place of a call's index: the call was another session's."""
+"""Call index for calls of another session."""
 
 
 class CodexUsage(NamedTuple):
-    """A reported usage.
+    """A usage report.
 
     Attributes:
-        usage: What was reported.
-        time: When.
-        block: The event itself.
+        usage: The reported usage.
+        time: Time of the report.
+        block: Block of the event itself.
     """
 
     usage: Usage
@@ -91,11 +91,11 @@ class CodexUsage(NamedTuple):
 
 
 class Attribution:
-    """Gives reports to calls.
+    """Assigns usage reports to calls.
 
-    Whether reports stand before or behind the items of their response shows at the first one: before, when there is no
-    response yet that it could be of. One that cannot be of any recorded response (a request made to summarise, say)
-    is left over.
+    The first report shows the order: if there is no response yet that it could belong to, reports precede the items of
+    their response, otherwise they follow. A report that matches no recorded response, such as a summary request's, is
+    left over.
     """
 
     def __init__(self) -> None:
@@ -106,20 +106,20 @@ class Attribution:
         self._stands_first: bool | None = None
 
     def begin(self, call: int) -> Usage | None:
-        """A response begins, of the given call; its usage, where that was reported before."""
+        """Begin the response of a call. Return its usage if already reported."""
         waiting, self._waiting = self._waiting, None
         self._call, self._lacks, self._is_passed = call, waiting is None, False
         return waiting.usage if waiting is not None else None
 
     def pass_by(self) -> None:
-        """A turn or a prompt begins: later reports are of no earlier response."""
+        """Mark the start of a turn or prompt; later reports do not belong to earlier responses."""
         self._is_passed = True
 
     def report(self, report: CodexUsage) -> tuple[int, CodexUsage | None]:
-        """A usage was reported.
+        """Assign a usage report.
 
         Returns:
-            The call it is of, `NONE` where it waits for a response, and a report that waited in vain.
+            Its call, or `NONE` while it waits for a response, and an earlier report that was never assigned.
         """
         if self._lacks and (not self._is_passed or self._stands_first is False):
             self._lacks, self._stands_first = False, False
@@ -130,12 +130,12 @@ class Attribution:
         return NONE, waited
 
     def left_over(self, *, ends: bool = False) -> CodexUsage | None:
-        """A report that cannot be of the response that begins now, or of any where a turn `ends`."""
+        """Return a pending report that cannot belong to the next response, or to any response if a turn `ends`."""
         if self._waiting is None or (self._stands_first and not ends):
             return None
         waiting, self._waiting = self._waiting, None
         return waiting
 
     def forget(self) -> None:
-        """What was reported so far was of another session."""
+        """Drop the pending report, which belongs to another session."""
         self._waiting = None

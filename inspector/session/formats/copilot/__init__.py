@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: a folder a session, in which `events.jsonl` holds one event a line; one document at first."""
+"""Read GitHub Copilot CLI: a folder per session with `events.jsonl`, or one JSON document in the first versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _is_event(record: dict[str, Any]) -> bool:
 
 
 class CopilotFormat(Format):
-    """Copilot CLI's session folders, and the documents of its first versions."""
+    """Copilot CLI session folders and the documents of its first versions."""
 
     name = "copilot-cli"
     title = "GitHub Copilot CLI"

@@ -1,7 +1,8 @@
-"""Sessions of the first versions: one JSON document, `history-session-state/session_*.json`, written anew every time.
+"""Read the sessions of the first versions: one JSON document that is rewritten on every change.
 
-`chatMessages` is what the model is sent, in OpenAI's form. `timeline` is what the screen showed of it: it adds times,
-and is read in the place of the messages only where a document has none. Neither has usage.
+The path is `history-session-state/session_*.json`. `chatMessages` holds the messages sent to the model, in OpenAI's
+form. `timeline` holds their display form: it adds times, and replaces the messages only if a document has none. Neither
+includes usage.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 REQUESTED, COMPLETED = "tool_call_requested", "tool_call_completed"
 
 SPEAKERS = {"copilot": "assistant", "user": "user"}
-"""Types of what was said on the timeline."""
+"""Roles by type of timeline entry."""
 
 
 class CopilotDocumentInterpreter(DocumentInterpreter):
-    """Makes a session out of such a document."""
+    """Builds a session from such a document."""
 
     def take_document(self, document: Node) -> None:
-        """Take its messages, or its timeline where it has none."""
+        """Read the messages, or the timeline if there are none."""
         fields = document.fields()
         about = {name: fields[name].value() for name in fields if name not in (MESSAGES, TIMELINE)}
         self.builder.agent = "Copilot CLI"
@@ -56,25 +57,22 @@ class CopilotDocumentInterpreter(DocumentInterpreter):
             if messages:
                 self.builder.record_counts[string(value.get("role")) or "(no role)"] += 1
             elif value.get("type") == REQUESTED and string(value.get("callId")) in returned:
-                continue  # the entry of its result says all of it again
+                continue  # the result's entry repeats all of it
             spoken = _chat_messages(value, times, model)
             if thread.members and spoken[0].is_call:
                 before = self.builder.messages[thread.members[-1]]
                 if before.role is Role.ASSISTANT:
-                    spoken[0] = replace(
-                        spoken[0], is_call=False
-                    )  # what one response said stands in messages of its own
+                    spoken[0] = replace(spoken[0], is_call=False)  # one response may be stored as several messages
             thread.say(spoken, Origin(entry.offset, entry.length))
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an entry that is read again."""
         value, _ = object_of(record)
         return [] if value is None else blocks_of_chat(_chat_messages(value, {}, ""), origin)
 
 
 def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """When a call was requested and when it returned, by its id."""
+    """Return request and completion times of calls by id."""
     found: dict[tuple[str, str], float] = {}
     for entry in shown:
         kind, time = string(entry.get("type")), seconds_of_any(entry.get("timestamp"))
@@ -84,7 +82,7 @@ def _times(shown: list[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
 
 
 def _chat_messages(value: Mapping[str, Any], times: Mapping[tuple[str, str], float], model: str) -> list[ChatMessage]:
-    """What a message, or an entry of the timeline, says."""
+    """Convert a message or timeline entry to chat messages."""
     if string(value.get("role")):
         is_call = value.get("role") == "assistant"
         calls = [string(call.get("id")) for call in objects(value.get("tool_calls"))]
@@ -105,7 +103,7 @@ def _chat_messages(value: Mapping[str, Any], times: Mapping[tuple[str, str], flo
 
 
 def _called(value: Mapping[str, Any], time: float | None, model: str) -> list[ChatMessage]:
-    """A call on the timeline, and what it returned where it did."""
+    """Convert a timeline call and its result, if any."""
     call, name = string(value.get("callId")), string(value.get("name")) or string(value.get("toolTitle"))
     function = {"name": name, "arguments": value.get("arguments")}
     asked = {"role": "assistant", "tool_calls": [{"id": call, "type": "function", "function": function}]}

@@ -1,4 +1,4 @@
-"""Reading Copilot CLI's event logs."""
+"""Read Copilot CLI event logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 TEXT, REASONING, REQUESTS, ATTACHMENTS = "content", "reasoning", "toolRequests", "attachments"
-"""Locators of what an event may hold several of."""
+"""Locators of the parts of an event."""
 
 NO_NAMES: dict[str, str] = {}
 
@@ -31,14 +31,14 @@ NO_NAMES: dict[str, str] = {}
 def blocks_of_event(
     event: Mapping[str, Any], kind: EventKind, line: bytes, offset: int, tool_names: Mapping[str, str]
 ) -> list[TextBlock]:
-    """The blocks of an event.
+    """Return the blocks of an event.
 
     Args:
         event: The event.
-        kind: What it is to the conversation.
+        kind: Its role in the conversation.
         line: Its bytes.
-        offset: Where they stand in the file.
-        tool_names: Names of the tools of known call ids, for results.
+        offset: Its byte offset in the file.
+        tool_names: Tool names by call id, for results.
     """
     data = mapping(event.get("data"))
     origin = Origin(offset, len(line))
@@ -85,7 +85,7 @@ def _response(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
 
 
 def _result(data: Mapping[str, Any], origin: Origin, tool_names: Mapping[str, str]) -> TextBlock:
-    """A tool result. `content` is what the model is sent; `detailedContent` is for the screen and often longer."""
+    """Build a tool result. `content` is sent to the model; `detailedContent` is for display and often longer."""
     result = mapping(data.get("result"))
     media, encoded = _media(result.get("binaryResultsForLlm"))
     call = clean_string(data.get("toolCallId"))
@@ -105,7 +105,7 @@ def _result(data: Mapping[str, Any], origin: Origin, tool_names: Mapping[str, st
 
 
 def _said(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """A user message as the model sees it: with the tags that the program wraps around what was typed."""
+    """Return a user message as sent to the model, with the tags that the program adds around the typed text."""
     text = clean_string(data.get("transformedContent")) or clean_string(data.get("content"))
     blocks = [text_block(BlockKind.USER_TEXT, text, origin)]
     for index, attachment in enumerate(objects(data.get("attachments"))):
@@ -118,7 +118,7 @@ def _said(data: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
 
 
 def _media(items: Any) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    """Images and documents that were sent: with their data, or with the name of an asset that holds it."""
+    """Return the images and documents sent, with their data or the id of an asset that holds it."""
     media, encoded = [], []
     for item in objects(items):
         media_type, data = string(item.get("mimeType")), string(item.get("data")).encode(errors="replace")
@@ -139,7 +139,7 @@ def _notice(event: Mapping[str, Any], data: Mapping[str, Any], line: bytes) -> s
 
 
 MAIN = ("", "main")
-"""How events name the agent that is no subagent."""
+"""Names of the main agent in events."""
 
 ROLES = {
     EventKind.USER: Role.USER,
@@ -152,12 +152,12 @@ ROLES = {
 
 @dataclass(slots=True)
 class CopilotResponse:
-    """A response that may still get further parts.
+    """A response that may still receive more parts.
 
     Attributes:
-        request: Id of the API call it belongs to.
-        message: Its message.
-        call: Its call.
+        request: Id of its API call.
+        message: Index of its message.
+        call: Index of its call.
     """
 
     request: str
@@ -167,14 +167,14 @@ class CopilotResponse:
 
 @dataclass(slots=True)
 class Agent:
-    """Where the main conversation or one subagent's stands.
+    """State of the main conversation or of one subagent's.
 
     Attributes:
         thread: Its messages and contexts.
-        model: Used where an event names none.
-        system: The message with its system text, None before the first.
+        model: Default model for its events.
+        system: Index of the system prompt's message, None before the first.
         response: Its last response.
-        compaction: What the compaction under way says of itself, with the number of messages there were.
+        compaction: Member count at the start of the current compaction, and its start event's data.
     """
 
     thread: Thread
@@ -185,7 +185,7 @@ class Agent:
 
 
 class CopilotInterpreter(RecordInterpreter):
-    """Makes a session out of events, in file order."""
+    """Builds a session from events in file order."""
 
     decoder = ObjectDecoder("data")
 
@@ -200,14 +200,12 @@ class CopilotInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an event that is read again."""
         event, _ = object_of(record)
         if event is None:
             return []
         return blocks_of_event(event, kind_of(string(event.get("type"))), record, origin.offset, {})
 
     def add(self, line: Record) -> None:
-        """Add an event."""
         event = line.value
         event_type = string(event.get("type"))
         self.builder.record_counts[event_type or "(no type)"] += 1
@@ -250,7 +248,7 @@ class CopilotInterpreter(RecordInterpreter):
         return agent
 
     def _begin_agent(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Know a subagent by both its names: its own id, and the call that started it."""
+        """Register a subagent under its own id and under the id of the call that started it."""
         names = [name for name in (string(data.get("toolCallId")), string(event.get("agentId"))) if name not in MAIN]
         if not names:
             return
@@ -262,7 +260,7 @@ class CopilotInterpreter(RecordInterpreter):
             self._agents[name] = agent
 
     def _note(self, event_type: str, data: Mapping[str, Any], agent: Agent) -> None:
-        """Take up what an event says of the session, its agents and their tools."""
+        """Record what an event reports about the session, its agents and their tools."""
         builder = self.builder
         match event_type:
             case "session.start" | "session.resume":
@@ -303,12 +301,12 @@ class CopilotInterpreter(RecordInterpreter):
                 self._names[block.tool_call_id] = block.tool_name
                 self._agent_of_call[block.tool_call_id] = agent
         request = string(data.get("apiCallId"))
-        # Only the output is reported. A usage without prompt tokens says so: what the prompt held is not known.
+        # Only output tokens are reported. A usage without prompt tokens marks an unknown prompt size.
         output = count(data.get("outputTokens"))
         usage = Usage(output=output) if output else None
         before = agent.response
         if before is not None and request and request == before.request:
-            # Parts of one response repeat its usage, or leave it to the last of them.
+            # The parts of a response repeat its usage, or only the last one has it.
             self.builder.add_blocks(before.message, blocks)
             call = self.builder.calls[before.call]
             if usage is not None and (call.usage is None or usage.output > call.usage.output):
@@ -329,7 +327,7 @@ class CopilotInterpreter(RecordInterpreter):
         agent.thread.add(self._message(event, EventKind.RESULT, blocks, agent), is_sent=is_sent)
 
     def _instruct(self, event: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
-        """Put system text first; where it changed, everything is sent behind the new one from now on."""
+        """Set the system prompt; if it changed, begin a context with the new one first."""
         before = agent.system
         if before is not None and _digests(self.builder.messages[before].blocks) == _digests(blocks):
             return
@@ -342,9 +340,9 @@ class CopilotInterpreter(RecordInterpreter):
         agent.thread.begin(ContextCause.REWIND, [agent.system, *others])
 
     def _compact(self, event: Mapping[str, Any], data: Mapping[str, Any], blocks: list[Block], agent: Agent) -> None:
-        """Begin the context that a compaction leaves.
+        """Begin the context left by a compaction.
 
-        Compactions run beside the conversation: what was said after the start of one is not in its summary and stays.
+        Compactions run in the background: messages added after the start of one are not in its summary and stay.
         """
         if not blocks and not data.get("messagesRemoved"):
             return

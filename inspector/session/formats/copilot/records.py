@@ -1,4 +1,4 @@
-"""What an event is to the conversation. The types are those of `session-events.ts` in github/copilot-sdk."""
+"""Classify events. The types are those of `session-events.ts` in github/copilot-sdk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ QUIET_FAMILIES = frozenset(
     | {"factory", "hook", "mcp", "mcp_app", "pending_messages", "permission", "sampling", "session_limits_exhausted"}
     | {"tool_search", "ui", "user_input"}
 )
-"""What stands before the first dot of types that are counted and not shown. Hooks alone are half of all events."""
+"""Type prefixes (before the first dot) that are counted and not shown. Hooks alone are half of all events."""
 
 QUIET = frozenset(
     {
@@ -19,7 +19,7 @@ QUIET = frozenset(
         "assistant.intent",
         "assistant.message_delta",
         "assistant.message_start",
-        "assistant.reasoning",  # said again by the message it belongs to
+        "assistant.reasoning",  # repeated in its message
         "assistant.reasoning_delta",
         "assistant.streaming_delta",
         "assistant.turn_end",
@@ -60,7 +60,7 @@ QUIET = frozenset(
         "session.usage_checkpoint",
         "session.usage_info",
         "session.workspace_file_changed",
-        "skill.invoked",  # its text comes again as a user message
+        "skill.invoked",  # its text is repeated as a user message
         "subagent.completed",
         "subagent.deselected",
         "subagent.selected",
@@ -75,24 +75,23 @@ QUIET = frozenset(
 
 
 class EventKind(Enum):
-    """What an event is to the conversation: by its type where there is one for it."""
+    """Role of an event in the conversation, with its type as value if there is just one."""
 
     RESPONSE = "assistant.message"
-    """A model's response, or one part of several."""
+    """A model response or a part of one."""
     RESULT = "tool.execution_complete"
-    """A tool result."""
     USER = "user.message"
-    """Something a person said, or that was said in their place."""
+    """A message from the user or on their behalf."""
     NOTIFICATION = "system.notification"
-    """Something the program tells the model."""
+    """A message from the program to the model."""
     SYSTEM = "system.message"
-    """The system text, said again whenever it changes."""
+    """The system prompt, repeated whenever it changes."""
     COMPACTION_START = "session.compaction_start"
     COMPACTION = "session.compaction_complete"
     CLEARED = "session.context_cleared"
-    """The conversation begins anew."""
+    """The conversation restarts."""
     NOTICE = ""
-    """Shown, never sent: errors, and what is of a type this version does not know."""
+    """Shown, never sent: errors and unknown event types."""
     QUIET = "-"
     """Counted only."""
 
@@ -101,7 +100,7 @@ SPOKEN = {kind.value: kind for kind in EventKind if kind not in (EventKind.NOTIC
 
 
 def kind_of(event_type: str) -> EventKind:
-    """What an event of this type is to the conversation; of unknown types it is a notice, so that they are seen."""
+    """Classify an event by type. Unknown types are notices, so that they are visible."""
     if event_type in SPOKEN:
         return SPOKEN[event_type]
     if event_type in QUIET or event_type.partition(".")[0] in QUIET_FAMILIES:
@@ -112,11 +111,11 @@ def kind_of(event_type: str) -> EventKind:
 MESSAGES, TIMELINE = "chatMessages", "timeline"
 
 ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
-"""Roles of messages in the documents of the first versions."""
+"""Message roles in the documents of the first versions."""
 
 
 def is_document(value: object) -> bool:
-    """Whether a value is such a session."""
+    """Return True for a session document of the first versions."""
     about = mapping(value)
     if not isinstance(about.get("sessionId"), str):
         return False

@@ -1,7 +1,7 @@
-"""DeepSeek Harness: a log of events a session, compressed frame by frame unless it is told otherwise.
+"""Read DeepSeek Harness: one event log per session, compressed frame by frame by default.
 
-Checked against the packages `@deepseek-ai/dsh-session` (events, the surface that prompts are made of, rows of chunks),
-`dsh-llm` (messages, usage), `dsh-compaction` and `dsh-session-persistence-jsonl`, and the readers of junhoyeo/tokscale
+Checked against the packages `@deepseek-ai/dsh-session` (events, the surface that forms prompts, chunk rows), `dsh-llm`
+(messages, usage), `dsh-compaction` and `dsh-session-persistence-jsonl`, and the readers of junhoyeo/tokscale
 (`sessions/dsh.rs`) and kenn-io/agentsview (`deepseek_harness*.go`).
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from inspector.session.sniff import Sample
 
 GENERATION = re.compile(r"session(?:\.v(?P<version>\d+))?\.jsonl(?:\.zstd)?")
-"""Names of logs: a newer version of the harness writes one of its own beside the one it went on from."""
+"""Log file names: a newer version of the harness continues a session in its own file next to the old one."""
 
 
 def _is_header(record: dict[str, Any]) -> bool:
@@ -42,7 +42,7 @@ def _version_of(path: Path) -> int:
 
 
 class DeepSeekHarnessFormat(Format):
-    """The harness's logs."""
+    """DeepSeek Harness logs."""
 
     name = "deepseek-harness"
     title = "DeepSeek Harness"
@@ -69,7 +69,7 @@ class DeepSeekHarnessFormat(Format):
         return JsonlReader(path, self.name, HarnessInterpreter())
 
     def is_copy(self, path: Path) -> bool:
-        """Whether a newer version of the harness wrote the session anew beside this file."""
+        """Return True if a newer version of the harness rewrote the session next to this file."""
         version = _version_of(path)
         if version < 0:
             return False
@@ -79,7 +79,7 @@ class DeepSeekHarnessFormat(Format):
             return False
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """The session that one was forked from, or was started by: its folder is beside that of this one."""
+        """Find the origin or parent of a session in a sibling folder."""
         if not can_name_file(identifier):
             return None
         folder = path.parent.with_name(identifier)

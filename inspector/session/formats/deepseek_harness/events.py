@@ -1,4 +1,4 @@
-"""Events of DeepSeek Harness: which are messages, which are bookkeeping, and what they say as chat messages."""
+"""Classify DeepSeek Harness events and convert them to chat messages."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
 USER, ASSISTANT, RESULT, HEADER = "user/message", "assistant/message", "tool/result", "request/header"
 
 SURFACE = frozenset({USER, ASSISTANT, RESULT})
-"""Events that prompts are made of."""
+"""Events that form prompts."""
 
 CHUNK, ATTEMPT, RETRY, STEP_END = "assistant/chunk", "assistant/attempt", "llm/retry-started", "step/end"
 
 SUMMARY = "compaction/summary"
 
 REQUESTS = "-llm-request"
-"""How kinds of events end that are a request of their own: for a title, for a search."""
+"""Suffix of event kinds for separate requests, such as titles and searches."""
 
 QUIET = frozenset(
     {"agent", "agent-preset", "approval", "assistant", "command", "compaction", "feedback", "goal", "hook", "llm"}
     | {"permission", "plan", "request", "sandbox", "schedule", "session", "step", "subagent", "todo", "tool"}
     | {"tool-workflow", "turn", "web"}
 )
-"""Beginnings of kinds that are counted and not shown, where they are no messages."""
+"""Prefixes of non-message kinds that are counted and not shown."""
 
 
 def is_quiet(kind: str) -> bool:
-    """Whether events of a kind are the harness's own bookkeeping."""
+    """Return True for kinds used only by the harness itself."""
     if kind in SURFACE:
         return False
     return kind == "session" or kind.endswith("-chunks") or kind.partition("/")[0] in QUIET
 
 
 def message_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message in an event that prompts are made of."""
+    """Return the message of a surface event."""
     data = mapping(event.get("data"))
     return data if event.get("type") == USER else mapping(data.get("message"))
 
 
 def chat_of(event: Mapping[str, Any]) -> Chat:
-    """What a message says."""
+    """Convert an event to a chat message."""
     content: list[Any] = []
     calls: list[Chat] = []
     for block in objects(message_of(event).get("content")):
@@ -80,9 +80,9 @@ def _part(block: Mapping[str, Any]) -> Chat:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Reported usage as ours; None where there is none.
+    """Convert reported usage; None if there is none.
 
-    Input, cache reads and cache writes are apart; reasoning is part of the output.
+    Input, cache reads and cache writes are separate; output includes reasoning.
     """
     fields = mapping(reported)
     names = ("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
@@ -92,7 +92,7 @@ def usage_of(reported: Any) -> Usage | None:
 
 
 def streamed_usage(data: Mapping[str, Any]) -> Usage | None:
-    """The last usage in the stream that an event of a newer version keeps with it."""
+    """Return the last usage in the stream that newer versions store with an event."""
     for record in reversed(objects(data.get("stream"))):
         chunk = mapping(record.get("chunk"))
         if chunk.get("type") == "usage":
@@ -101,7 +101,7 @@ def streamed_usage(data: Mapping[str, Any]) -> Usage | None:
 
 
 def model_of(source: Any) -> str:
-    """The model that answered: what the provider says it was, where that is another than asked for."""
+    """Return the model that responded: the one reported by the provider if it differs from the requested one."""
     fields = mapping(source)
     response = mapping(mapping(fields.get("replayState")).get("response"))
     return clean_string(response.get("responseModel")) or clean_string(fields.get("model"))

@@ -1,4 +1,4 @@
-"""Reading DeepSeek Harness's events: the surface that prompts are made of, and what each request was billed for."""
+"""Read DeepSeek Harness events: the surface that forms prompts, and the billing data of each request."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ NONE = -1
 
 
 class SurfaceNode(NamedTuple):
-    """An event that is in prompts.
+    """An event on the surface.
 
     Attributes:
-        sequence: The event's number.
-        message: Its message, -1 for one that sends nothing.
+        sequence: The event's sequence number.
+        message: Index of its message, -1 if it sends nothing.
     """
 
     sequence: int
@@ -72,7 +72,7 @@ class SurfaceNode(NamedTuple):
 
 
 class HarnessInterpreter(RecordInterpreter):
-    """Makes a session out of events."""
+    """Builds a session from events."""
 
     record_name = "an event"
 
@@ -90,7 +90,6 @@ class HarnessInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of an event that is read again."""
         value, _ = object_of(record)
         if value is None:
             return []
@@ -99,7 +98,6 @@ class HarnessInterpreter(RecordInterpreter):
         return blocks_of_chat([_said(value)], Origin(origin.offset, origin.length))
 
     def add(self, record: Record) -> None:
-        """Take an event."""
         event = record.value
         kind, data = string(event.get("type")), mapping(event.get("data"))
         self.builder.record_counts[clean_text(kind) or "(no type)"] += 1
@@ -130,7 +128,7 @@ class HarnessInterpreter(RecordInterpreter):
             builder.link(SessionLink(kind, parent))
 
     def _take_billing(self, kind: str, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        """Note what a request was billed for whose answer is no message of the conversation."""
+        """Record the usage of a request with no response in the conversation."""
         time = seconds_of_any(event.get("time"))
         if kind == CHUNK:
             chunk = mapping(data.get("chunk"))
@@ -180,7 +178,7 @@ class HarnessInterpreter(RecordInterpreter):
             self._thread.open_context().members.append(index)
 
     def _answer(self, chat: ChatMessage, event: Mapping[str, Any], message: Message) -> int:
-        """Add an answer; what its step's chunks reported counts where they did, as the harness has it."""
+        """Add a response. Usage from its step's chunks takes precedence, as in the harness."""
         data = mapping(event.get("data"))
         slot = (data.get("turn"), data.get("step"))
         streamed = self._usage if slot == self._asked else None
@@ -190,7 +188,7 @@ class HarnessInterpreter(RecordInterpreter):
         return self._thread.respond(message, model=model, usage=usage, identifier=chat.identifier, is_sent=False)
 
     def _replace(self, node: SurfaceNode, operation: Mapping[str, Any], *, kind: str, time: float | None) -> None:
-        """Have a message stand in prompts for those that it replaces."""
+        """Replace surface messages by a new one."""
         places = {known.sequence: place for place, known in enumerate(self._surface)}
         first, last = (places.get(count(operation.get(name)), NONE) for name in ("start", "end"))
         if first == NONE or last < first:
@@ -204,7 +202,7 @@ class HarnessInterpreter(RecordInterpreter):
         self._begin_context(ContextCause.REWIND if kind == RESULT else ContextCause.COMPACTION)
 
     def _take_header(self, record: Record, header: Mapping[str, Any]) -> None:
-        """Take the system text and the tools of the requests that follow."""
+        """Record the system prompt and tools for the following requests."""
         self._model = clean_string(mapping(header.get("config")).get("model")) or self._model
         made = [made.block for made in _definitions(record.data, record.offset)]
         known = self.builder.complete_messages()[self._definitions].blocks if self._definitions != NONE else ()
@@ -216,7 +214,7 @@ class HarnessInterpreter(RecordInterpreter):
         self._begin_context(ContextCause.REWIND)
 
     def _begin_context(self, cause: ContextCause) -> None:
-        """Begin the context that the surface now is; one in which nothing was asked yet is changed instead."""
+        """Begin a context from the current surface, or update one without requests."""
         members = [node.message for node in self._surface if node.message != NONE]
         if self._definitions != NONE:
             members.insert(0, self._definitions)
@@ -234,7 +232,7 @@ class HarnessInterpreter(RecordInterpreter):
 
 
 def _said(event: Mapping[str, Any]) -> ChatMessage:
-    """What an event says."""
+    """Convert an event to a chat message."""
     kind = string(event.get("type"))
     if kind not in SURFACE:
         return ChatMessage(notice(compact_json(dict(event))))
@@ -246,7 +244,7 @@ def _said(event: Mapping[str, Any]) -> ChatMessage:
 
 
 def _definitions(record: bytes, offset: int) -> list[TextBlock]:
-    """The blocks of the tools and the system text in a header."""
+    """Return the blocks of the tools and system prompt in a header."""
     fields = FileNode(record, offset).fields().fields_of("data").fields_of("header")
     made: list[TextBlock] = []
     for name, locator in (("tools", TOOLS), ("system", SYSTEM)):

@@ -1,6 +1,6 @@
-"""Gemini CLI: a log of JSON lines a session, in which records replace earlier ones; a JSON document in older versions.
+"""Read Gemini CLI: one JSONL log per session with records that replace earlier ones; older versions wrote JSON.
 
-The format is that of `packages/core/src/services/chatRecordingService.ts` in google-gemini/gemini-cli.
+The format is defined by `packages/core/src/services/chatRecordingService.ts` in google-gemini/gemini-cli.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 LETTERS_OF_PARENT = 8
-"""A session's file is named after the first letters of its id."""
+"""Length of the session id prefix in file names."""
 
 
 def _is_session(value: dict[str, Any]) -> bool:
-    """Whether a value is a whole session."""
+    """Return True for a whole session."""
     messages = value.get(MESSAGES)
     if not isinstance(messages, list) or not _is_metadata(value):
         return False
@@ -52,7 +52,7 @@ def _is_record(value: dict[str, Any]) -> bool:
 
 
 class GeminiFormat(Format):
-    """Gemini CLI's logs and documents."""
+    """Gemini CLI logs and documents."""
 
     name = "gemini-cli"
     title = "Gemini CLI"
@@ -73,7 +73,7 @@ class GeminiFormat(Format):
         sure = [
             record for record in sample.records if _is_metadata(record) or "$rewindTo" in record or "$set" in record
         ]
-        # Where a line says whose session it is, what has no id counts too.
+        # If any line names the session, records without an id count too.
         is_known = any(map(_is_metadata, sure))
         found = [record for record in sample.records if _is_record(record) or (is_known and _is_like_a_record(record))]
         if len(found) + len(sure) == 0 or (len(found) + len(sure)) * 2 <= len(sample.records):
@@ -89,12 +89,12 @@ class GeminiFormat(Format):
         return gemini_reader(path)
 
     def is_sidecar(self, path: Path) -> bool:
-        """Whether a document is what a log was made of when its session was taken up again: the log says all of it."""
+        """Return True for a document converted to a log when its session was resumed; the log contains all of it."""
         is_old = path.suffix == ".json" and CHATS in (path.parent.name, path.parent.parent.name)
         return is_old and is_file(path.with_suffix(".jsonl"))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """A subagent of the session at `path`, whose log is in a folder `chats/<parent>/`, or its parent."""
+        """Find a subagent of the session at `path`, with its log in `chats/<parent>/`, or its parent."""
         if not can_name_file(identifier):
             return None
         name = glob.escape(identifier)
@@ -102,7 +102,7 @@ class GeminiFormat(Format):
             found = found_by(path.parent.parent, f"session-*-{glob.escape(identifier[:LETTERS_OF_PARENT])}.json*")
         else:
             found = found_by(path.parent, f"*/{name}.json*" if path.parent.name == CHATS else f"{name}.json*")
-        # A session that was migrated exists in both forms; the lines are the newer one.
+        # A migrated session exists in both forms; the JSONL log is newer.
         return max(found, key=lambda file: file.suffix, default=None)
 
     def is_bookkeeping(self, count_name: str) -> bool:

@@ -1,4 +1,4 @@
-"""From one record to its blocks, with their texts: the same for a record read first and for one read again."""
+"""Convert a record to blocks with their texts, on the first read and when reading it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CONTENT, THOUGHTS, CALLS, RESULTS = "content", "thoughts", "toolCalls", "result"
-"""Locators: the fields of a record in which a block can stand."""
+"""Locators: the record fields that contain blocks."""
 
 FAILED = frozenset({"cancelled", "error"})
 
@@ -28,10 +28,10 @@ class GeminiBlocks:
     """The blocks of a record.
 
     Attributes:
-        thoughts: Summaries of what the model thought. They are not sent again: counts of prompts that leave them out
-            agree with what the API reports, to a fraction of a thousandth in a real session.
-        spoken: What the record says itself.
-        results: The results of the tools that it calls, which are sent behind it.
+        thoughts: Thought summaries, which are not sent again: prompt counts without them match the API's reports to
+            within a fraction of a thousandth in a real session.
+        spoken: The record's own content.
+        results: Results of the tools it calls, sent after it.
     """
 
     thoughts: list[TextBlock] = field(default_factory=list)
@@ -40,7 +40,7 @@ class GeminiBlocks:
 
 
 def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a record that is read again."""
+    """Return the blocks of a record that is read again."""
     value, _ = object_of(record)
     if value is None:
         return []
@@ -49,12 +49,12 @@ def blocks_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
 
 
 def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks:
-    """The blocks of a record.
+    """Return the blocks of a record.
 
     Args:
         record: The record.
         raw: Its bytes.
-        offset: Where they stand in the file.
+        offset: Its byte offset in the file.
     """
     origin = Origin(offset, len(raw))
     kind = string(record.get("type"))
@@ -69,7 +69,7 @@ def parts_of(record: Mapping[str, Any], raw: bytes, offset: int) -> GeminiBlocks
 
 
 def is_sent(record: Mapping[str, Any]) -> bool:
-    """Whether a record is part of the conversation. Pictures that a tool read are sent in records of type `info`."""
+    """Return True if a record is part of the conversation, including `info` records with images read by a tool."""
     kind = string(record.get("type"))
     return kind in SPOKEN or (kind in BESIDE and _has_data(record))
 
@@ -81,7 +81,7 @@ def _has_data(record: Mapping[str, Any]) -> bool:
 def _response(record: Mapping[str, Any], origin: Origin) -> GeminiBlocks:
     content = list(_content(record, BlockKind.ASSISTANT_TEXT, origin))
     calls = objects(record.get("toolCalls"))
-    # Newer versions put calls into the content too, once the program has changed its list of messages.
+    # Newer versions also store calls in the content once the program has changed its message list.
     has_calls = any(made.block.kind is BlockKind.TOOL_CALL for made in content)
     parts = GeminiBlocks(spoken=content)
     for index, thought in enumerate(objects(record.get("thoughts"))):
@@ -145,7 +145,7 @@ def _result_of_call(call: Mapping[str, Any], origin: Origin) -> TextBlock:
 
 
 def _result(parts: list[Any], call: str, name: str, origin: Origin, *, has_failed: bool = False) -> TextBlock:
-    """A tool result: usually one function response, beside which texts, images and documents may stand."""
+    """Build a tool result, usually one function response, possibly with texts, images and documents."""
     texts, inner = [], []
     for part in parts:
         fields = mapping(part)
@@ -175,7 +175,7 @@ def _result(parts: list[Any], call: str, name: str, origin: Origin, *, has_faile
 
 
 def answer_text(response: Any) -> str:
-    """What a tool answered: its `output`, or its `error`, or whatever else it is made of."""
+    """Return a tool's `output`, or its `error`, or the whole response."""
     if isinstance(response, str):
         return response
     for key in ("output", "error"):
@@ -200,10 +200,10 @@ def _media(parts: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage | None:
-    """A response's usage as ours; None where there is none.
+    """Convert a response's usage; None if there is none.
 
-    `input` includes what was read from the cache; `output` leaves out thoughts, and `input` what tools that run at the
-    provider put into the prompt (`toolUsePromptTokenCount`). The five add up to `total`.
+    `input` includes cache reads. `output` excludes thoughts, and `input` excludes the prompt tokens of server-side
+    tools (`toolUsePromptTokenCount`). The five add up to `total`.
     """
     reported = mapping(record.get("tokens"))
     cached, thoughts = count(reported.get("cached")), count(reported.get("thoughts"))

@@ -1,9 +1,9 @@
-"""The log of a conversation: records that replace earlier ones, rewinds, and checkpoints that begin it anew.
+"""Replay a conversation log with record replacements, rewinds and checkpoints.
 
-What a log says is what `loadConversationRecord` of google-gemini/gemini-cli makes of it: a record with a known id takes
-the earlier one's place, `$rewindTo` takes away a record and all that follow it (everything where it is unknown), and
-`$set` with messages is the whole conversation from now on. Here nothing that was once part of a prompt is lost: rows
-stay, marked where they were taken back, and the contexts say what was sent when.
+The log is interpreted like `loadConversationRecord` of google-gemini/gemini-cli: a record with a known id replaces the
+earlier one, `$rewindTo` removes a record and all after it (everything if the record is unknown), and `$set` with
+messages replaces the whole conversation. Unlike there, nothing that was once in a prompt is dropped: messages stay,
+marked as taken back, and the contexts record what was sent when.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 class About(NamedTuple):
-    """What a record says beside its blocks.
+    """Metadata of a record.
 
     Attributes:
         identifier: Its id.
         type: Its type.
         time: Seconds since the epoch, or None.
         model: The model's name.
-        usage: What the provider reported, or None.
-        is_sent: Whether it is part of the conversation.
+        usage: Reported usage, or None.
+        is_sent: True if it is part of the conversation.
     """
 
     identifier: str
@@ -44,28 +44,28 @@ class About(NamedTuple):
 
 
 class Share(IntEnum):
-    """What of a record a message is, in the order in which they stand."""
+    """The parts of a record that become separate messages, in order."""
 
     THOUGHTS = 0
-    """What the model thought: shown, never sent."""
+    """Thoughts: shown, never sent."""
     SPOKEN = 1
-    """What the record says itself."""
+    """The record's own content."""
     RESULTS = 2
-    """The results of the tools that it calls."""
+    """Results of the tools it calls."""
 
 
 @dataclass(eq=False)
 class LogShare:
-    """A share of a record that is one message.
+    """A part of a record that becomes one message.
 
     Attributes:
         entry: Number of its record, in order of first appearance.
-        share: Which share it is.
-        about: The record, without what its blocks hold.
+        share: The part.
+        about: The record's metadata.
         blocks: Its blocks.
-        is_copy: A checkpoint's version of a record that was there before.
-        is_abandoned: Whether it was taken back.
-        message: What was made of it last.
+        is_copy: True for a checkpoint's version of an existing record.
+        is_abandoned: True if taken back.
+        message: The last message built from it.
     """
 
     entry: int
@@ -78,22 +78,21 @@ class LogShare:
 
     @property
     def is_sent(self) -> bool:
-        """Whether it is part of the conversation."""
         return self.about.is_sent and self.share is not Share.THOUGHTS
 
     @property
     def is_response(self) -> bool:
-        """Whether it is what the model said."""
+        """True for model output."""
         return self.about.type == "gemini" and self.share is Share.SPOKEN
 
 
 @dataclass(eq=False)
 class LoggedMessage:
-    """A record as it was last.
+    """The latest version of a record.
 
     Attributes:
-        number: In order of first appearance.
-        units: Its shares that hold anything, in their order.
+        number: Its number, in order of first appearance.
+        units: Its non-empty parts in order.
     """
 
     number: int
@@ -101,7 +100,7 @@ class LoggedMessage:
 
     @property
     def sent(self) -> list[LogShare]:
-        """Those that are part of the conversation."""
+        """The parts that are in the conversation."""
         return [unit for unit in self.units if unit.is_sent]
 
 
@@ -110,11 +109,11 @@ class Segment:
     """A context.
 
     Attributes:
-        cause: Why it began.
-        members: What is sent, in order.
-        carried: How many of these, from the first, were there before.
-        first_entry: Number of the first record that came after it began.
-        time: When it began, as the record says.
+        cause: Reason for its start.
+        members: The parts sent, in order.
+        carried: Number of leading members from the previous context.
+        first_entry: Number of the first record after its start.
+        time: Start time as recorded.
     """
 
     cause: ContextCause
@@ -125,10 +124,10 @@ class Segment:
 
 
 class Log:
-    """A conversation as its log has it so far.
+    """State of a conversation after replaying its log.
 
     Attributes:
-        entries: Every record there ever was, in order of first appearance, as it was last.
+        entries: The latest version of every record, in order of first appearance.
         segments: The contexts.
     """
 
@@ -140,9 +139,9 @@ class Log:
         self._first_changed = 0
 
     def take_changes(self) -> int:
-        """Number of the first record that changed since this was asked last; 0 where contexts changed otherwise.
+        """Return the number of the first record changed since the last call; 0 if contexts changed otherwise.
 
-        Records from that one on stand, in order, at the end of the last context, and in no other.
+        From that record on, all are at the end of the last context, in order, and in no other.
         """
         first, self._first_changed = self._first_changed, len(self.entries)
         return first if first >= self._first_of_segment else 0
@@ -151,7 +150,7 @@ class Log:
         self._first_changed = min(self._first_changed, number)
 
     def put(self, record: Record) -> None:
-        """Add a record, or put it in the place of the one with its id."""
+        """Add a record, or replace the one with its id."""
         identifier = string(record.value.get("id"))
         entry = self._live.get(identifier)
         if entry is not None:
@@ -163,7 +162,7 @@ class Log:
         self.segments[-1].members.extend(entry.sent)
 
     def rewind(self, identifier: str) -> None:
-        """Take back a record and all that follow it; everything where it is unknown."""
+        """Take back a record and all after it; everything if the record is unknown."""
         self._note(0)
         names = list(self._live)
         first = names.index(identifier) if identifier in self._live else 0
@@ -173,10 +172,10 @@ class Log:
         self._begin(Segment(ContextCause.REWIND, _sent(self._live.values())))
 
     def restart(self, records: Iterable[Record], time: str = "") -> None:
-        """Go on from a checkpoint: these records are the conversation from now on.
+        """Replace the conversation by the records of a checkpoint.
 
-        Checkpoints are written whenever the program's own list was changed. Where that only took back the last
-        messages it is a rewind; where earlier ones went or changed, the conversation was compacted.
+        Checkpoints are written whenever the program changes its message list. One that only removes the last messages
+        is a rewind; if earlier ones are removed or changed, it is a compaction.
         """
         self._note(0)
         first_entry = len(self.entries)
@@ -200,7 +199,7 @@ class Log:
         return self.entries[-1]
 
     def _replace(self, entry: LoggedMessage, record: Record) -> None:
-        """Put a record in another's place, in the context that grows too."""
+        """Replace a record, also in the current context."""
         self._note(entry.number)
         segment = self.segments[-1]
         before = entry.sent
@@ -208,7 +207,7 @@ class Log:
         entry.units = [_renewed(known.get(unit.share), unit) for unit in _units(entry.number, record)]
         start = _last_place(segment.members, before)
         if start is None:
-            # It said nothing until now, and had its place all the same.
+            # It was empty until now but keeps its position.
             later = (place for place, unit in enumerate(segment.members) if unit.entry > entry.number)
             start = next(later, len(segment.members))
         end = start + sum(unit in before for unit in segment.members[start : start + 2])
@@ -221,9 +220,9 @@ class Log:
             other.members = [unit for unit in other.members if unit not in gone]
 
     def _known(self, entry: LoggedMessage | None, record: Record) -> LoggedMessage:
-        """The entry of a checkpoint's record: made of what there is, as far as it says the same.
+        """Return the entry of a checkpoint's record, reusing existing parts with the same content.
 
-        The program's own list has thoughts in another form, or none; that alone changes nothing.
+        The program's message list has thoughts in another form or none, which does not count as a change.
         """
         units = _units(len(self.entries), record)
         if entry is not None and _said(entry.units) == _said(units):
@@ -247,7 +246,7 @@ class Log:
 
 
 def _units(number: int, record: Record) -> list[LogShare]:
-    """A record's shares that hold anything. A response that was counted is one even where it says nothing."""
+    """Return a record's non-empty parts. A response with usage has one even if it is empty."""
     value = record.value
     parts = parts_of(value, record.data, record.offset)
     about = About(
@@ -268,7 +267,7 @@ def _units(number: int, record: Record) -> list[LogShare]:
 
 
 def _renewed(unit: LogShare | None, now: LogShare) -> LogShare:
-    """A unit as it is now. The same one, so that contexts before the present one have it too."""
+    """Update a part in place, so that earlier contexts see the change too."""
     if unit is None or unit.is_sent != now.is_sent:
         return now
     unit.about, unit.blocks, unit.message = now.about, now.blocks, None
@@ -276,7 +275,7 @@ def _renewed(unit: LogShare | None, now: LogShare) -> LogShare:
 
 
 def _last_place(members: Sequence[LogShare], units: Sequence[LogShare]) -> int | None:
-    """Where units stand that follow one another; near the end, as a rule."""
+    """Return the position of consecutive parts, searching from the end."""
     found = None
     for place in range(len(members) - 1, -1, -1) if units else ():
         if members[place] in units:
@@ -291,7 +290,7 @@ def _sent(entries: Iterable[LoggedMessage]) -> list[LogShare]:
 
 
 def _said(units: Iterable[LogShare]) -> list[tuple[int, int, bytes, str]]:
-    """What identifies the part of a record that is sent. Thoughts come and go with the form of a record."""
+    """Return the identity of a record's sent content. Thoughts are excluded: they vary with a record's form."""
     return [
         (unit.share, block.kind, block.digest, block.tool_call_id)
         for unit in units

@@ -1,4 +1,4 @@
-"""Reading Gemini CLI's sessions: logs of JSON lines, and the documents that older versions wrote."""
+"""Read Gemini CLI sessions: JSONL logs, and the documents of older versions."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 INJECTED = ("<session_context>", "<hook_context>", "<system-reminder>")
-"""How user messages begin that nobody typed."""
+"""Prefixes of injected user messages."""
 
 SNAPSHOT = "<state_snapshot>"
-"""What the summary of a compressed conversation holds (`chatCompressionService.ts`)."""
+"""Marker in the summary of a compressed conversation (`chatCompressionService.ts`)."""
 
 
 class Settlement:
-    """What a log came to when it was looked at last, so that what was only added to it costs no more than itself."""
+    """State of the session after the last update; appended records are added incrementally."""
 
     def __init__(self) -> None:
         self._messages: list[Message] = []
@@ -61,7 +61,7 @@ class Settlement:
         self._repeats_results = False
 
     def settle(self, log: Log, builder: SessionBuilder) -> None:
-        """Put what a log says at the moment into a builder."""
+        """Update a builder with the log's current state."""
         first = log.take_changes()
         if not self._go_on(log, first):
             self._begin_anew(log)
@@ -95,7 +95,7 @@ class Settlement:
         self._calls.sort(key=lambda call: (call.response, call.context))
 
     def _go_on(self, log: Log, first: int) -> bool:
-        """Take records from one on, where nothing before it can have changed; whether that is so."""
+        """Add the records from `first` on; False if earlier ones may have changed."""
         if not first or first > len(self._starts) or self._repeats_results:
             return False
         start = self._starts[first] if first < len(self._starts) else len(self._messages)
@@ -123,7 +123,7 @@ class Settlement:
         return True
 
     def _add_rows(self, units: Sequence[LogShare], answered: set[str]) -> dict[int, int]:
-        """Add messages of units that hold anything; the index of each by the unit."""
+        """Add messages for non-empty parts; return their indices by part."""
         index_of: dict[int, int] = {}
         for unit in units:
             while len(self._starts) <= unit.entry:
@@ -145,16 +145,16 @@ class Settlement:
         kept: int = 0,
         before: LogShare | None = None,
     ) -> None:
-        """Add the calls that responses among a context's members answer.
+        """Add the calls of the responses among a context's members.
 
         Args:
             members: The members.
-            places: Their messages.
+            places: Indices of their messages.
             context: Number of the context.
-            carried: How many of them were there before the context began.
-            called: Responses that have their call already; added to.
-            kept: How many members stand before these.
-            before: The one that stands right before them.
+            carried: Number of members carried over from the previous context.
+            called: Responses that already have a call; extended.
+            kept: Number of members before these.
+            before: The member directly before these.
         """
         for place, unit in enumerate(members):
             if place >= carried and id(unit) not in called and _is_call(unit, before):
@@ -164,12 +164,12 @@ class Settlement:
 
 
 def _repeats_results(unit: LogShare) -> bool:
-    """Whether a record says of results what the records of their calls may say too."""
+    """Return True if a record may repeat results that are also in the records of their calls."""
     return unit.share is Share.SPOKEN and any(block.kind is BlockKind.TOOL_RESULT for block in unit.blocks)
 
 
 def _rows(log: Log) -> list[LogShare]:
-    """Every unit in the order of the file: of those of a record, results last; and those no longer of any record."""
+    """Return every part in file order: results last within a record, and parts that no longer belong to a record."""
     known = [unit for entry in log.entries for unit in entry.units]
     present = set(map(id, known))
     gone = {id(unit): unit for segment in log.segments for unit in segment.members if id(unit) not in present}
@@ -179,7 +179,7 @@ def _rows(log: Log) -> list[LogShare]:
 
 
 def _shown(unit: LogShare, answered: set[str], names: dict[str, str]) -> tuple[Block, ...]:
-    """A unit's blocks, without results that the record of their call has too, and results with their tool's name."""
+    """Return a part's blocks without results repeated in their call's record, and with tool names."""
     kinds = {block.kind for block in unit.blocks}
     if BlockKind.TOOL_CALL in kinds:
         names.update(
@@ -197,7 +197,7 @@ def _shown(unit: LogShare, answered: set[str], names: dict[str, str]) -> tuple[B
 
 
 def _message(unit: LogShare, blocks: tuple[Block, ...]) -> Message:
-    """What a unit is, the same object as before where nothing changed."""
+    """Return a part's message, the same object if nothing changed."""
     made = unit.message
     if made is not None and made.is_abandoned == unit.is_abandoned and made.blocks is blocks:
         return made
@@ -216,14 +216,14 @@ def _message(unit: LogShare, blocks: tuple[Block, ...]) -> Message:
 
 
 def _is_call(unit: LogShare, before: LogShare | None) -> bool:
-    """Whether a unit is a response of its own, with a call that it answered; `before` is sent before it."""
+    """Return True if a part is a separate response, i.e. has its own call; `before` precedes it in the prompt."""
     if unit.is_copy or not unit.is_response:
         return False
     return unit.about.usage is not None or not _continues(unit, before)
 
 
 def _continues(unit: LogShare, before: LogShare | None) -> bool:
-    """Whether a record holds the calls of the response before it, which a notice between the two kept apart."""
+    """Return True if a record holds calls of the previous response, separated from it by a notice."""
     if before is None or not before.is_response:
         return False
     says_nothing = not any(block.kind is BlockKind.ASSISTANT_TEXT for block in unit.blocks)
@@ -243,7 +243,7 @@ def _call(unit: LogShare, context: int, prompt_messages: int, response: int) -> 
 
 
 def _compaction(segment: Segment, index_of: dict[int, int], count: int) -> Compaction:
-    """A checkpoint that changed what was there; the first message after it is the first that is new."""
+    """Build the compaction for a checkpoint; its message is the first new one after it."""
     new = [index_of[id(unit)] for unit in segment.members if unit.entry >= segment.first_entry and id(unit) in index_of]
     return Compaction(min(new, default=count), time=seconds(segment.time))
 
@@ -257,10 +257,10 @@ def _mark_summary(members: Sequence[LogShare], index_of: dict[int, int], message
 
 
 class GeminiInterpreter(RecordInterpreter):
-    """Makes a session out of the lines of a log, or of the document that older versions wrote."""
+    """Builds a session from the lines of a log or from an older version's document."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Begin; `path` is the log."""
+        """Initialize without reading; `path` is the log."""
         super().__init__()
         if path is not None:
             note_parent(path, self.builder)
@@ -269,7 +269,6 @@ class GeminiInterpreter(RecordInterpreter):
         self._is_settled = True
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         value = record.value
         self.builder.record_counts[count_name(value)] += 1
         self._is_settled = False
@@ -297,7 +296,7 @@ class GeminiInterpreter(RecordInterpreter):
             self._log.put(record._replace(value={**value, "id": f"line {record.line}"}))
 
     def take_document(self, document: Node) -> None:
-        """Take a session that is one document."""
+        """Read a session stored as one document."""
         _note(mapping(document.value()), self.builder)
         for place, record in enumerate(_records(document, self.builder, 0, MESSAGES)):
             self.builder.record_counts[count_name(record.value)] += 1
@@ -306,26 +305,24 @@ class GeminiInterpreter(RecordInterpreter):
         self._is_settled = False
 
     def settle(self) -> None:
-        """Put the session together: records replace one another."""
+        """Rebuild the session: records can replace one another."""
         if not self._is_settled:
             self._settlement.settle(self._log, self.builder)
             self._is_settled = True
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a record that is read again."""
         return blocks_again(record, origin)
 
 
 def gemini_reader(path: Path) -> Reader:
-    """A reader for a session."""
     if Sample(path).is_lines:
         return JsonlReader(path, NAME, GeminiInterpreter(path))
     return JsonReader(path, NAME, GeminiInterpreter)
 
 
 def count_name(value: Mapping[str, Any]) -> str:
-    """The name a line is counted under."""
+    """Return the name for counting a line."""
     for name in ("$rewindTo", "$set"):
         if name in value:
             return name
@@ -335,7 +332,7 @@ def count_name(value: Mapping[str, Any]) -> str:
 
 
 def _records(node: Node | None, builder: SessionBuilder, line: int, *names: str) -> Iterator[Record]:
-    """The objects in an array inside a value, with where they stand; whatever else it holds becomes a diagnostic."""
+    """Yield the objects in a nested array with their places; report other items as diagnostics."""
     for name in names:
         node = node.fields().get(name) if node is not None else None
     for item in node.items() if node is not None else ():
@@ -351,13 +348,13 @@ def _named(record: Record, place: int) -> Record:
 
 
 def note_parent(path: Path, builder: SessionBuilder) -> None:
-    """Take from a file's place which session it was started by."""
+    """Link the parent session implied by a file's path."""
     if path.parent.parent.name == CHATS:
         builder.link(SessionLink(LinkKind.PARENT, path.parent.name))
 
 
 def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Take from a record which subagents its calls started."""
+    """Link the subagents started by a record's calls."""
     for call in objects(record.get("toolCalls")):
         if agent := clean_string(call.get("agentId")):
             title = clean_text(string(call.get("description")) or string(call.get("displayName")))
@@ -366,7 +363,7 @@ def note_subagents(record: Mapping[str, Any], builder: SessionBuilder) -> None:
 
 
 def _note(value: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Take up what metadata says of the session. Later metadata takes the place of earlier."""
+    """Record session metadata. Later metadata replaces earlier."""
     builder.agent = "Gemini CLI"
     builder.identifier = string(value.get("sessionId")) or builder.identifier
     builder.title = string(value.get("summary")) or builder.title

@@ -1,19 +1,19 @@
-"""The types of records, and the names that readers and recognition have in common."""
+"""Record types and shared names of the reader and format detection."""
 
 from __future__ import annotations
 
 NAME = "gemini-cli"
 
 CHATS = "chats"
-"""The folder of a project's sessions."""
+"""Folder of a project's sessions."""
 
 MESSAGES = "messages"
-"""Where a document, or a checkpoint, has its records."""
+"""Field with the records of a document or checkpoint."""
 
 SPOKEN = frozenset({"user", "gemini"})
-"""Types of records that are part of the conversation."""
+"""Types of conversation records."""
 
 BESIDE = frozenset({"info", "error", "warning"})
-"""Types of records that are shown beside it."""
+"""Types that are shown but not sent."""
 
 KINDS = SPOKEN | BESIDE
