@@ -1,1 +1,1 @@
-"""What every call cost, drawn over the calls with the cache misses among them."""
+"""Chart of the cost per call with its cache misses."""

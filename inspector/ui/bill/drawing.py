@@ -1,6 +1,6 @@
-"""The bill over calls as text: a column a call, one kind of token upon the other, and the cache misses below.
+"""Draw the cost per call as text: a stacked column per call by kind of token, and the cache misses below.
 
-Kinds are told by glyph before hue. A column of several calls is their sum.
+Kinds differ by glyph before color. If several calls share a column, it shows the costliest one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 class BillKind(NamedTuple):
-    """A kind of token of the bill.
+    """A kind of token in the chart.
 
     Attributes:
-        field: Its name among the dollars of a call.
-        glyph: What its cells are drawn with.
-        style: Their component class.
-        label: What it is called in the legend.
+        field: Field name in the dollars of a call.
+        glyph: Glyph of its cells.
+        style: Component class of its cells.
+        label: Label in the legend.
     """
 
     field: str
@@ -48,24 +48,24 @@ KINDS: Final = (
     BillKind("uncached_usd", "▒", "bill--uncached", "uncached"),
     BillKind("output_usd", "█", "bill--output", "output"),
 )
-"""From the lowest to the highest."""
+"""Ordered from the bottom of a column to the top."""
 
 AXIS: Final = "─"
 BESIDE: Final = "+"
-"""Stands under calls before which other requests were made."""
+"""Marks calls that were preceded by side requests."""
 HERE: Final = "◆"
-"""Stands under the call that is looked at."""
+"""Marks the selected call."""
 
 NAMED: Final = 3
-"""So many misses are named above the columns."""
+"""Number of misses labeled above the columns."""
 
 
 SEEN: Final = 0.002
-"""The share of the bill from which on a kind is in the legend."""
+"""Minimum share of the total for a kind to appear in the legend."""
 
 
 class BillRun(NamedTuple):
-    """A piece of a row and the component class it is drawn in."""
+    """Part of a row with its component class."""
 
     text: str
     style: str
@@ -73,15 +73,15 @@ class BillRun(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BillSeries:
-    """What every call cost; equal only to itself.
+    """Cost of every call; compared by identity.
 
     Attributes:
         dollars: Per kind of `KINDS` and call, float64.
-        misses: The misses that did not have to be, the costliest first.
-        compactions: Calls that are the first after a recorded compaction.
-        call: The call that is looked at; None for none.
-        beside: Calls before which requests were made that are not the conversation's.
-        beside_usd: What these cost.
+        misses: Avoidable misses, the costliest first.
+        compactions: First calls after a recorded compaction.
+        call: The selected call; None for none.
+        beside: Calls that were preceded by side requests.
+        beside_usd: Cost of the side requests.
     """
 
     dollars: NDArray[np.float64]
@@ -93,12 +93,11 @@ class BillSeries:
 
     @property
     def call_count(self) -> int:
-        """Calls there are."""
         return len(self.dollars[0])
 
 
 def bill_of(found: CacheMisses) -> BillSeries | None:
-    """The bill of a replay; None where no call has a price."""
+    """Build the chart data of a replay; None if no call has a price."""
     by_kind = call_dollars(found.replay)
     table = np.nan_to_num(np.array([by_kind[kind.field] for kind in KINDS], dtype=np.float64))
     compactions = first_calls_after_compactions(found.replay.history)
@@ -110,7 +109,7 @@ def bill_of(found: CacheMisses) -> BillSeries | None:
 
 
 def told_of_call(series: BillSeries) -> str:
-    """What the call that is looked at cost, by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
+    """Describe the cost of the selected call by kind: `call 132: $2.48, writes $2.31, output $0.12`."""
     call = series.call
     if call is None or not 0 <= call < series.call_count:
         return ""
@@ -120,10 +119,10 @@ def told_of_call(series: BillSeries) -> str:
 
 
 def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRun, ...], ...]:
-    """The bill, `height` rows from the top, each exactly `width` cells: names, columns, axis, legend.
+    """Draw the chart as `height` rows from the top, each exactly `width` cells: labels, columns, axis, legend.
 
     Args:
-        series: What it shows.
+        series: The data.
         width: Cells of a row.
         height: Rows.
     """
@@ -147,7 +146,7 @@ def draw_bill(series: BillSeries, width: int, height: int) -> tuple[tuple[BillRu
 
 
 def call_at(series: BillSeries, x: int, width: int) -> int | None:
-    """The costliest call drawn at a column of the widget; None beside the columns."""
+    """Return the costliest call drawn at a column of the widget; None outside the columns."""
     labels = _label_width(series, width)
     if not labels <= x < width:
         return None
@@ -158,17 +157,17 @@ def call_at(series: BillSeries, x: int, width: int) -> int | None:
 
 
 def _label_width(series: BillSeries, width: int) -> int:
-    """Cells of the labels at the left, the blank after them included."""
+    """Return the width of the y-axis labels in cells, including the blank after them."""
     _, costs = _columns(series, max(width, 1))
     longest = len(ON_SCREEN.dollars(float(costs.sum(axis=0).max(initial=0.0)))) + 2
     return longest if width >= 4 * longest else 0
 
 
 def _columns(series: BillSeries, width: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The first column of every call, and per kind and column what its costliest call cost.
+    """Return the first column of every call, and the costliest call's dollars per kind and column.
 
-    As many calls share a column as the width leaves no room for: added up they would make columns of two calls look
-    dearer than those of one, and the same call cost more on a small screen.
+    If calls share columns, their costs are not added up: sums would depend on the number of calls in a column and on
+    the width of the screen.
     """
     count = series.call_count
     calls = np.arange(count, dtype=np.int64)
@@ -180,7 +179,7 @@ def _columns(series: BillSeries, width: int) -> tuple[NDArray[np.int64], NDArray
 
 
 def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:
-    """A row of columns, counted from below: the kind with most of each cell, and at least a cell of what costs."""
+    """Build row `row`, counted from the bottom, with the dominant kind per cell. Any cost gets at least one cell."""
     lower = np.vstack([np.zeros(heights.shape[1]), heights[:-1]])
     most = (np.minimum(heights, row + 1) - np.maximum(lower, row)).argmax(axis=0).tolist()
     is_there = (heights[-1] > row + 0.5) | ((row == 0) & (heights[-1] > 0))
@@ -191,14 +190,14 @@ def _row(heights: NDArray[np.float64], row: int) -> list[tuple[str, str]]:
 
 
 def _names(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tuple[str, str]]:
-    """The costliest misses by call and extra cost, where they stand or end there; those without room are left out."""
+    """Label the costliest misses with call and extra cost above their columns. Labels without room are left out."""
     cells = [(" ", "")] * width
     for miss in series.misses[:NAMED]:
         glyph = mark_of(miss.cause).glyph
         said = " ".join(filter(None, (glyph, ON_SCREEN.whole(miss.call + 1), dollars(miss.extra_usd))))
         column = int(places[miss.call])
         first = min(column, width - len(said))
-        # Beside a name that stands there already, as long as the miss is below the name.
+        # Move left of an existing label as long as the miss stays below its own label.
         for start in range(first, max(column - len(said), -1), -1):
             room = cells[max(start - 1, 0) : start + len(said) + 1]
             if all(letter == " " for letter, _ in room):
@@ -216,13 +215,13 @@ def _axis(series: BillSeries, places: NDArray[np.int64], width: int) -> list[tup
     for miss in reversed(series.misses):
         cells[int(places[miss.call])] = (mark_of(miss.cause).glyph, "bill--miss")
     if series.call is not None and 0 <= series.call < series.call_count:
-        # Over any other mark: what the call is, its row and its name above the column say.
+        # Overrides the call's other marks, because its row and its label show them too.
         cells[int(places[series.call])] = (HERE, "bill--here")
     return cells
 
 
 def _legend(series: BillSeries, width: int) -> list[tuple[str, str]]:
-    """What the glyphs stand for: kinds of tokens that cost something, then the marks of misses that there are."""
+    """Build the legend: the kinds of tokens with a cost, then the glyphs of the misses present."""
     totals = series.dollars.sum(axis=1).tolist()
     least = SEEN * sum(totals)
     entries = [(kind.glyph, kind.style, kind.label) for kind, total in zip(KINDS, totals, strict=True) if total > least]

@@ -1,4 +1,4 @@
-"""The bill over calls as a widget."""
+"""Widget for the chart of the cost per call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class BillChart(Widget):
-    """What every call cost. Set `series` to show a session; a click says which call is meant."""
+    """Cost per call. Set `series` to show a session. A click posts the call under the pointer."""
 
     DEFAULT_CSS = """
     BillChart {
@@ -41,11 +41,11 @@ class BillChart(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(DEFAULT_CSS)
 
     series: reactive[BillSeries | None] = reactive[BillSeries | None](None)
-    """What is shown."""
+    """The data on display."""
 
     @dataclass
     class Clicked(Message):
-        """A call was clicked.
+        """Posted when a call is clicked.
 
         Attributes:
             call: Index of the call.
@@ -59,7 +59,7 @@ class BillChart(Widget):
         self._drawn_as: tuple[BillSeries, int, int] | None = None
 
     def render_line(self, y: int) -> Strip:
-        """One row; the whole is drawn when its size or series changes."""
+        """Return one row. The chart is drawn again when its size or series changes."""
         (width, height), series, plain = self.size, self.series, self.rich_style
         if series is None:
             return Strip.blank(width, plain)
@@ -71,7 +71,7 @@ class BillChart(Widget):
         return strip_of(parts, width, plain)
 
     def on_click(self, event: events.Click) -> None:
-        """Say which call was clicked."""
+        """Post the clicked call."""
         offset, series = event.get_content_offset(self), self.series
         call = None if offset is None or series is None else call_at(series, offset.x, self.size.width)
         if call is not None:

@@ -1,1 +1,1 @@
-"""Every strategy, and the plan, on one session: the compare screen."""
+"""Compare screen: every strategy and the current plan on one session."""

@@ -1,4 +1,4 @@
-"""Which of the compared plans is the best, and the line that says so above their rows."""
+"""Choose the best of the compared plans, and build the headlines above the rows."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ IS_REJECTED: Final = "a provider would reject it"
 _SHARE_OF_THE_BEST: Final = 0.5
 
 _LAST: Final = (PlanKind.YOURS, PlanKind.CURRENT)
-"""Of plans that save the same, one that comes with the program is the best, and not its copy."""
+"""Kinds that lose ties: among plans with equal savings, the built-in plan wins over its copy."""
 
 
 class Headline(NamedTuple):
-    """What the line above the rows says.
+    """Line above the rows.
 
     Attributes:
-        said: Which plan is the best, and what it saves.
-        short: The same in fewer words.
-        gone: What it leaves out, as an addition; empty for nothing.
-        gone_short: The same in fewer words.
-        key: What a key does about it; empty for none.
-        is_good: There is a plan to recommend.
+        said: The recommended plan and its saving.
+        short: Shorter form of `said`.
+        gone: Kinds of content it leaves out, as an addition; empty for none.
+        gone_short: Shorter form of `gone`.
+        key: Key hint; empty for none.
+        is_good: True if a plan is recommended.
     """
 
     said: str
@@ -60,7 +60,7 @@ class Headline(NamedTuple):
     is_good: bool = False
 
     def wordings(self) -> Iterator[str]:
-        """All of it, in ever fewer words."""
+        """Yield the line in decreasing length."""
         for said, gone in (
             (self.said, self.gone),
             (self.short, self.gone),
@@ -71,17 +71,17 @@ class Headline(NamedTuple):
 
 
 def best_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The plan that saves most net of recoveries, as `BestPlanSearch` chooses it."""
+    """Return the plan with the largest net saving, as `BestPlanSearch` chooses it."""
     plans = (each for each in contenders if could_be_best(each) and not each.is_part)
     return _most(plans, lambda each: each.net_share or 0.0)
 
 
 def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contender]:
-    """What the session's agent can apply of the plans that it cannot apply whole, where that is no plan among them.
+    """Build the applicable parts of plans that the session's agent cannot apply as a whole, without duplicates.
 
     Args:
         contenders: The plans.
-        format_name: The format of the session.
+        format_name: Format of the session.
     """
     known = {each.plan.strategies for each in contenders}
     parts = []
@@ -95,20 +95,20 @@ def parts_of(contenders: Sequence[Contender], format_name: str) -> list[Contende
 
 
 def part_in(contenders: Iterable[Contender], each: Contender) -> Contender | None:
-    """What the session's agent can apply of a plan, where that is something and not the whole of it."""
+    """Return the applicable part of a plan; None if the agent can apply all or nothing of it."""
     if each.answer is None or not each.answer.is_lacking or not each.answer.applied:
         return None
     return next((other for other in contenders if other.plan.strategies == each.answer.applied), None)
 
 
 def applicable_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The best of what the session's agent can apply, parts of plans among it."""
+    """Return the best plan that the session's agent can apply, including parts of plans."""
     plans = [each for each in contenders if could_be_best(each) and each.can_be_applied]
     return _most(sorted(plans, key=attrgetter("is_part")), lambda each: each.net_share or 0.0)
 
 
 def could_be_best(each: Contender) -> bool:
-    """Whether a plan can be recommended, if it saves: it was replayed, is not rejected and leaves out no words."""
+    """Return True if a plan may be recommended: it is replayed, not rejected, and keeps user and assistant messages."""
     return not (each.is_baseline or each.found is None or _is_rejected(each) or _leaves_out_words(each))
 
 
@@ -119,10 +119,10 @@ def _most(contenders: Iterable[Contender], share: Callable[[Contender], float]) 
 
 
 def safest_of(contenders: Iterable[Contender]) -> Contender | None:
-    """The plan with the fewest later calls that needed what it cut, of those that could be best and save for sure.
+    """Return the plan with the fewest later calls that needed cut text, among plans that may be best and save for sure.
 
-    One that saves half of what the best does is preferred, if fewer calls needed it than the best: a plan that nothing
-    needed because it does next to nothing is no choice. Of several the one that saves most net of recoveries.
+    Plans that reach half of the best saving with fewer needed calls than the best are preferred: a plan that nothing
+    needed because it does next to nothing is no choice. Ties go to the larger net saving.
     """
     found = [
         each
@@ -144,7 +144,7 @@ def _needed(each: Contender) -> int:
 
 
 def why_passed_over(each: Contender) -> str:
-    """Why a plan is not recommended whatever it saves; empty where it may be, or is not known."""
+    """Return why a plan is never recommended; empty if it may be, or if it is not replayed yet."""
     if each.is_baseline or each.found is None:
         return ""
     if _leaves_out_words(each):
@@ -153,7 +153,7 @@ def why_passed_over(each: Contender) -> str:
 
 
 def told_of_passing_over(each: Contender, best: Contender | None) -> str:
-    """The same in a sentence, with what it saves beside the best plan."""
+    """Explain why a plan is not recommended, and whether it saves more than the best plan."""
     reason = why_passed_over(each)
     if not reason:
         return ""
@@ -163,14 +163,14 @@ def told_of_passing_over(each: Contender, best: Contender | None) -> str:
 
 
 def about_passed_over(contenders: Iterable[Contender]) -> str:
-    """What the mark of plans that are not recommended stands for; empty where none is."""
+    """Return the legend of the mark for plans that are not recommended; empty if there are none."""
     reasons = dict.fromkeys(filter(None, map(why_passed_over, contenders)))
     said = {LEAVES_OUT_WORDS: "leaves out messages", IS_REJECTED: "would be rejected"}
     return f"{PASSED_OVER_MARK} {' or '.join(said[each] for each in said if each in reasons)}" if reasons else ""
 
 
 def safest_line(best: Contender | None, safest: Contender | None, waiting: int) -> Headline | None:
-    """The line on the safest plan; None where that is the best one, or there is none."""
+    """Build the line about the safest plan; None if it is the best plan or there is none."""
     if safest is None or best is None or safest.key == best.key:
         return None
     of = f"{SAFEST_MARK} safer so far: " if waiting else f"{SAFEST_MARK} safer: "
@@ -185,9 +185,10 @@ def safest_line(best: Contender | None, safest: Contender | None, waiting: int) 
 
 
 def applicable_line(contenders: Iterable[Contender], best: Contender | None, waiting: int) -> Headline | None:
-    """The line on the best plan that the session's agent can apply.
+    """Build the line about the best plan that the session's agent can apply.
 
-    None where the best of all is such a plan, there is no plan to recommend, or nobody knows what the agent can apply.
+    Returns None if the best plan is applicable, if no plan is recommended, or if the agent's
+    abilities are unknown.
     """
     known = [each for each in contenders if each.answer is not None and each.answer.applied is not None]
     if best is None or best.can_be_applied or not known or known[0].answer is None:
@@ -207,7 +208,7 @@ def applicable_line(contenders: Iterable[Contender], best: Contender | None, wai
 
 
 def _less_net(safest: Contender, best: Contender) -> str:
-    """What a plan saves net of recoveries, and how much less that is than the best; empty where there is no price."""
+    """Describe a plan's net saving and the difference to the best plan; empty without a price."""
     most, own = (None if each.recoveries is None else each.recoveries.band_low for each in (best, safest))
     if most is None or own is None:
         return ""
@@ -221,7 +222,7 @@ def _gone(each: Contender) -> tuple[str, str]:
 
 
 def _is_rejected(each: Contender) -> bool:
-    """Whether a provider would reject one of its prompts."""
+    """Return True if a provider would reject one of its prompts."""
     hazards = () if each.found is None else each.found.hazards
     return any(hazard.kind is HazardKind.ORPHANED_PAIR for hazard in hazards)
 
@@ -233,13 +234,13 @@ def _leaves_out_words(each: Contender) -> bool:
 def headline(
     contenders: Sequence[Contender], best: Contender | None, waiting: int, safest: Contender | None = None
 ) -> Headline:
-    """The line above the rows.
+    """Build the line above the rows.
 
     Args:
         contenders: The plans.
-        best: The best of them so far.
-        waiting: How many are not replayed yet.
-        safest: The safest of them so far.
+        best: The best plan so far.
+        waiting: Number of plans not replayed yet.
+        safest: The safest plan so far.
     """
     if best is not None:
         is_safest = safest is not None and safest.key == best.key
@@ -275,7 +276,7 @@ def headline(
 
 
 def _risk(each: Contender) -> tuple[str, str]:
-    """How many later calls needed what it cut and what that leaves of the saving, in full and as an addition."""
+    """Describe the later calls that needed cut text and the remaining saving, in full and as an addition."""
     found = each.recoveries
     if found is None or not found.needed:
         return needed_words(0, ON_SCREEN), ""

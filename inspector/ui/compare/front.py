@@ -1,10 +1,9 @@
-"""The front of the compared plans: what more could be saved, and how often what is cut for it was needed later.
+"""Pareto front of the compared plans: saving against needed later.
 
-Of the plans that could be recommended those are on it of which no other saves more and is needed no oftener. From the
-first to the last more is saved, and more was needed. The best plan is always among them: it is what is left of the
-saving after recoveries that makes it the best. So is the safest. A plan that is not recommended, because it leaves out
-user or assistant messages or a provider would reject it, stands beside them with the mark of such plans where it would
-be on the front otherwise: left out without a word, it would be missed.
+A recommendable plan is on the front if no other saves more and is needed less often. Along the front both the saving
+and the number of needed calls grow. The best plan is always included, because it is chosen by its saving net of
+recoveries; so is the safest. Plans that are not recommended (they leave out user or assistant messages, or a provider
+would reject them) are listed with a mark if they would be on the front otherwise, so that they are not overlooked.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ COLUMNS: Final = (
 def front_of(
     contenders: Iterable[Contender], best: Contender | None, safest: Contender | None = None
 ) -> tuple[Contender, ...]:
-    """The plans of the front, the most careful first.
+    """Return the plans of the front, ordered from the most careful one.
 
     Args:
         contenders: Plans, replayed or not.
-        best: The best of them; stays among them where another one saves more and is needed as often, but for more.
-        safest: The safest of them, which stays as well.
+        best: The best plan; included even if another one saves more and is needed as often, at a higher cost.
+        safest: The safest plan; always included.
     """
     found = _not_beaten([each for each in contenders if could_be_best(each) and not each.is_part])
     for each in (best, safest):
@@ -75,14 +74,14 @@ def front_of(
 
 
 def beside_front(contenders: Iterable[Contender]) -> tuple[Contender, ...]:
-    """Plans that are not recommended, and that no other plan beats: on the front they would be otherwise."""
+    """Return plans that are not recommended but that no other plan dominates."""
     known = [each for each in contenders if not (each.is_baseline or each.is_part) and each.found is not None]
     return tuple(each for each in _not_beaten(known) if why_passed_over(each))
 
 
 def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
     known = [each for each in contenders if each.recoveries is not None]
-    # Of plans that come to the same, one that comes with the program stands for its copy.
+    # In a tie, a built-in plan wins over its copy.
     known.sort(key=lambda each: each.kind in (PlanKind.YOURS, PlanKind.CURRENT))
     saved = np.array([_saved(each) for each in known], dtype=np.float64)
     needed = np.array([_needed(each) for each in known], dtype=np.int64)
@@ -90,7 +89,7 @@ def _not_beaten(contenders: Iterable[Contender]) -> list[Contender]:
 
 
 def front_table(contenders: Sequence[Contender], best: Contender | None, safest: Contender | None = None) -> Table:
-    """The front as a table: a row a plan, with a bar of what it saves, net and before recoveries."""
+    """Build the table of the front: a row per plan, with a bar of its saving net and before recoveries."""
     found = [*front_of(contenders, best, safest), *beside_front(contenders)]
     found.sort(key=lambda each: (_needed(each), _saved(each)))
     marks = {each.key: PASSED_OVER_MARK for each in found if why_passed_over(each)}
@@ -100,11 +99,11 @@ def front_table(contenders: Sequence[Contender], best: Contender | None, safest:
 
 
 def why(each: Contender, best: Contender | None, others: Sequence[Contender]) -> str:
-    """In a sentence or two, why a plan is the best, or what speaks for and against it beside the best one.
+    """Explain in a sentence or two why a plan is the best, or how it compares with the best.
 
     Args:
         each: A plan.
-        best: The best one; None where no plan saves for sure.
+        best: The best plan; None if no plan saves for sure.
         others: The plans of the front.
     """
     if best is None or each.found is None or each.recoveries is None:
@@ -121,7 +120,7 @@ def why(each: Contender, best: Contender | None, others: Sequence[Contender]) ->
 
 
 def _beside(each: Contender, best: Contender) -> str:
-    """What a plan has beside the best one."""
+    """Compare a plan with the best one."""
     name, needs = one_line(best.name), _needed(each) - _needed(best)
     if needs < 0:
         return (
@@ -133,7 +132,7 @@ def _beside(each: Contender, best: Contender) -> str:
 
 
 def _terms(each: Contender) -> str:
-    """`12 later calls needed cut text, so that it saves $0.50, net ~$0.10`."""
+    """Describe `12 later calls needed cut text, so that it saves $0.50, net ~$0.10`."""
     found = each.recoveries
     if found is None:
         return ""
@@ -175,7 +174,7 @@ def _estimated(usd: float | None) -> Cell:
 
 
 def _saved(each: Contender) -> float:
-    """What a plan saves before recoveries: a share of the cost, or of the prompt tokens; NaN while not known."""
+    """Return the saving before recoveries as a share of the cost, or of the prompt tokens; NaN if unknown."""
     share = None if each.found is None else each.found.savings.share.value
     return nan if share is None else share
 

@@ -1,4 +1,4 @@
-"""What the compare screen says: one row a plan, and a few lines about one of them."""
+"""Table rows of the compare screen, one per plan, and the details of one plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SAFEST_MARK: Final = "◆"
 PASSED_OVER_MARK: Final = "✗"
 APPLIES_MARK: Final = "✓"
 NEVER_APPLIED: Final = "never applied"
-"""Key of the row that stands for all plans that changed nothing."""
+"""Row key of all plans that changed nothing."""
 FOLDED, UNFOLDED = "▸", "▾"
 KEY_OF_FOLD: Final = "_"
 WAITING: Final = "…"
@@ -69,7 +69,7 @@ COLUMNS: Final = (
 
 
 class PlanKind(StrEnum):
-    """Where a plan that is compared comes from, in the word its row says."""
+    """Origin of a compared plan, as its row shows it."""
 
     RECORDED = "recorded"
     CURRENT = "current"
@@ -80,7 +80,7 @@ class PlanKind(StrEnum):
 
     @classmethod
     def of(cls, plan: Plan) -> PlanKind:
-        """Whether a plan that comes with the program is one strategy, or a preset of another system's or ours."""
+        """Return the kind of a built-in plan: a single strategy or a preset."""
         return cls.STRATEGY if plan.name in STRATEGIES else cls.PRESET
 
 
@@ -94,17 +94,17 @@ _TOLD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """A plan that is compared, and what is known of it so far.
+    """A compared plan and its results so far.
 
     Attributes:
-        key: What its row is known by.
-        name: What it is called; may hold a user's text.
+        key: Row key.
+        name: Display name; may hold user text.
         plan: The plan.
-        kind: Where it comes from.
-        found: What came of it; None while it waits.
-        recoveries: What it cut that was needed later, priced; None while that is not known.
-        failure: What went wrong instead; empty when nothing did.
-        answer: Whether the agent of the session can apply it; None where that is not asked.
+        kind: Origin of the plan.
+        found: Result of the replay; None until replayed.
+        recoveries: Cut text that was needed later, priced; None until computed.
+        failure: Error message; empty if none.
+        answer: Whether the session's agent can apply it; None if not checked.
     """
 
     key: str
@@ -118,45 +118,45 @@ class Contender:
 
     @property
     def is_baseline(self) -> bool:
-        """It is the session with nothing cut."""
+        """True for the session with nothing cut."""
         return self.kind is PlanKind.RECORDED
 
     @property
     def is_current(self) -> bool:
-        """It is the plan of the main screen."""
+        """True for the plan of the main screen."""
         return self.kind is PlanKind.CURRENT
 
     @property
     def is_part(self) -> bool:
-        """It is what the session's agent can apply of another one."""
+        """True for the applicable part of another plan."""
         return self.kind is PlanKind.PART
 
     @property
     def can_be_applied(self) -> bool:
-        """The agent of the session can apply it, all of it."""
+        """True if the session's agent can apply the whole plan."""
         return self.answer is not None and self.answer.is_whole
 
     @property
     def saved_share(self) -> float:
-        """The share it saves of the cost, or of the prompt tokens; 0 while that is not known."""
+        """Saved share of the cost, or of the prompt tokens; 0 until replayed."""
         return 0.0 if self.found is None else self.found.savings.share.value or 0.0
 
     @property
     def net_share(self) -> float | None:
-        """What it is judged by (`recoveries.net_share`); None while that is not known."""
+        """Score of the plan (`recoveries.net_share`); None until computed."""
         if self.found is None or self.recoveries is None:
             return None
         return net_share(self.found.savings, self.recoveries)
 
     @property
     def is_idle(self) -> bool:
-        """It was replayed, changed nothing, and is not there to be compared with."""
+        """True if it was replayed, changed nothing, and is not there for reference."""
         stays_hidden = self.is_baseline or self.is_current or self.is_part
         return not stays_hidden and self.found is not None and self.found.first_firing is None
 
 
 def current_name(plan: Plan) -> str:
-    """What the main screen's plan is called here: by its name, or by its strategies."""
+    """Return the name of the current plan, or of its strategies."""
     names = plan.name or " + ".join(strategy.name for strategy in plan.strategies)
     return f"{CURRENT}: {names}" if names else CURRENT
 
@@ -170,17 +170,17 @@ def compare_table(
     *,
     is_unfolded: bool = False,
 ) -> Table:
-    """The table of everything known so far. Plans that are equal in what it is sorted by stand by what they save.
+    """Build the table of all results so far. Plans with equal sort values are ordered by their saving.
 
-    Of parts of plans the best that the session's agent can apply has a row, if it is one.
+    Of the applicable parts of plans only the best gets a row, if it is the best applicable plan.
 
     Args:
         contenders: The plans.
-        best: Key of the plan that is marked as the best.
-        passed_over: Keys of plans that are marked as not to be recommended.
-        safest: Key of the plan that is marked as the safest.
+        best: Key of the best plan.
+        passed_over: Keys of plans marked as not recommended.
+        safest: Key of the safest plan.
         applicable: Key of the best plan that the session's agent can apply.
-        is_unfolded: Plans that changed nothing have rows of their own.
+        is_unfolded: Give plans that changed nothing their own rows.
     """
     baseline = next((each.found for each in contenders if each.is_baseline), None)
     idle = [each for each in contenders if each.is_idle]
@@ -203,9 +203,9 @@ def compare_table(
 
 
 def _each_once(shown: list[Contender]) -> list[Contender]:
-    """Plans without the main screen's where another row is of the same strategies: that row is called the current.
+    """Drop the current plan if another row has the same strategies, and mark that row as current.
 
-    Without any strategy it is the session with nothing cut.
+    An empty current plan equals the session with nothing cut.
     """
     current = next((each for each in shown if each.is_current), None)
     if current is None:
@@ -225,7 +225,7 @@ def _fold_words(idle: Sequence[Contender], *, is_unfolded: bool) -> str:
 
 
 def _counted(idle: Sequence[Contender]) -> str:
-    """`12 strategies`, or `12 plans` where not all are strategies."""
+    """Return `12 strategies`, or `12 plans` if not all are strategies."""
     are_strategies = all(each.kind is PlanKind.STRATEGY for each in idle)
     many, one = ("strategies", "strategy") if are_strategies else ("plans", "plan")
     return f"{ON_SCREEN.whole(len(idle))} {one if len(idle) == 1 else many}"
@@ -253,7 +253,7 @@ def _row(each: Contender, baseline: ComparedPlan | None, verdict: str) -> Figure
     cells = {
         "name": Cell(
             one_line(each.name),
-            # Its mark and its kind say already that it is the current one.
+            # Its mark and kind already show that it is the current plan.
             short=one_line(each.name).removeprefix(f"{CURRENT}: ") if each.is_current else "",
             style="table--name" if each.is_current or is_best else "",
             order=each.name,
@@ -291,9 +291,9 @@ def _bar(found: ComparedPlan, baseline: ComparedPlan | None, name: str) -> Cell:
     if amount is None:
         return Cell()
     recorded = (_amount(baseline, name) if baseline is not None else None) or amount
-    # The session with nothing cut fills the column, in tokens as in dollars: what is longer goes on beyond it.
+    # The session with nothing cut fills the column, in tokens and in dollars. Longer bars extend beyond it.
     full = recorded or 1.0
-    # Bars are drawn of whole numbers, and dollars are few.
+    # Bars need whole numbers, and dollar amounts are small.
     return Cell(order=amount, length=Length(PARTS * amount / full, PARTS * recorded / full, PARTS))
 
 
@@ -306,7 +306,7 @@ def _first_firing(found: ComparedPlan) -> Cell:
 
 
 def net_cell(each: Contender) -> Cell:
-    """What it saves after recoveries."""
+    """Build the cell with the saving after recoveries."""
     if each.recoveries is None:
         return Cell(WAITING, style="table--waiting")
     low = each.recoveries.band_low
@@ -319,7 +319,7 @@ def net_cell(each: Contender) -> Cell:
 
 
 def needed_cell(calls: int | None) -> Cell:
-    """How many later calls needed what was cut: none is good to know."""
+    """Build the cell with the later calls that needed cut text; zero is a good value."""
     if calls is None:
         return Cell(WAITING, style="table--waiting")
     return Cell(ON_SCREEN.whole(calls), style="table--lost" if calls else "table--saved", order=float(calls))
@@ -331,7 +331,7 @@ def _hazards(found: ComparedPlan) -> Cell:
 
 
 def _is_risk(hazard: Hazard) -> bool:
-    """That a strategy is never applied is told in a column of its own."""
+    """Exclude the hazard that a strategy never applies, which has its own column."""
     return hazard.kind is not HazardKind.NEVER_FIRES
 
 
@@ -352,15 +352,15 @@ def about(
     is_best: bool = False,
     part: Contender | None = None,
 ) -> list[tuple[str, str]]:
-    """The details of one plan, line by line: a label and a text, which may hold a user's.
+    """Build the details of one plan as pairs of a label and a text, which may hold user text.
 
     Args:
         each: The plan.
         baseline: The session with nothing cut.
-        why: Why it is the best one, or not.
-        passed_over: Why it is not recommended; empty where it may be.
-        is_best: It is the best one.
-        part: What the session's agent can apply of it, where that is not all.
+        why: Why it is or is not the best.
+        passed_over: Why it is not recommended; empty if it may be.
+        is_best: True for the best plan.
+        part: The part that the session's agent can apply, if not the whole plan.
     """
     strategies = each.plan.strategies
     if each.is_baseline:
@@ -371,7 +371,7 @@ def about(
         what = f"{strategies[0].title}. {strategies[0].summary}"
     else:
         what = f"{len(strategies)} strategies in order, each on what the ones before it left."
-    # Where there is little room, the end is cut off: what stands in the row is told after what does not.
+    # A small pane cuts off the end, so facts that the row already shows come last.
     use = [] if each.answer is None else [("use it", f"{_used(each.answer, part)} (w e)")]
     lines = [*_found(each, baseline), ("what", what), *_when(each), *use, *_risks(each)]
     gone = leaves_out(each)
@@ -390,7 +390,7 @@ def about(
 
 
 def _used(answer: AgentsAnswer, part: Contender | None) -> str:
-    """Whether the session's agent can apply a plan, and what the part saves that it can."""
+    """Describe whether the session's agent can apply a plan, and the saving of the applicable part."""
     if part is None:
         return answer.in_short
     said = f"{answer.in_short}: {', '.join(strategy.name for strategy in part.plan.strategies)}"
@@ -417,13 +417,13 @@ _LEFT_OUT: Final = {
 
 
 def leaves_out(each: Contender) -> str:
-    """`thinking, tool calls, tool results`: of what a plan removes or replaces some; empty where it only shortens."""
+    """List the kinds it removes or replaces, as `thinking, tool calls`; empty if it only shortens."""
     kinds = () if each.found is None else each.found.left_out
     return ", ".join(dict.fromkeys(_LEFT_OUT[kind] for kind in kinds if kind in _LEFT_OUT))
 
 
 def about_never_applied(contenders: Sequence[Contender]) -> list[tuple[str, str]]:
-    """The details of the row that stands for all plans that changed nothing."""
+    """Build the details of the row of all plans that changed nothing."""
     idle = [each for each in contenders if each.is_idle]
     return [
         ("what", f"{_counted(idle)} found nothing in this session to change: it costs the same with each of them."),
@@ -454,12 +454,12 @@ def _risks(each: Contender) -> list[tuple[str, str]]:
 
 
 def told_of(found: Recoveries) -> str:
-    """What it cut that was needed later, and what that leaves of its saving, as `recovery_words` says it."""
+    """Describe the cut text that was needed later and the remaining saving; see `recovery_words`."""
     return recovery_words(found.needed, found.cost_each, (found.saved, found.band_low), found.break_even, ON_SCREEN)
 
 
 def _beside_saving(cost: float, baseline: ComparedPlan | None) -> str:
-    """A plan's cost, so that with its saving it adds up to the cost with nothing cut as they are written."""
+    """Round a plan's cost so that cost and saving, as displayed, add up to the cost with nothing cut."""
     before = None if baseline is None else baseline.figures.cost_usd.value
     return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(before, cost))
 

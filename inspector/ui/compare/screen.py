@@ -1,4 +1,4 @@
-"""The compare screen: every strategy, and the plan, on this session, one row each."""
+"""Compare screen: one row per strategy or plan on this session."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ if TYPE_CHECKING:
 BASELINE, CURRENT = "nothing cut", "current plan"
 STILL_REPLAYING = "still replaying plans: wait for ★ the best, or choose one with ↓"
 SECONDS_BETWEEN_RUNS = 2.0
-"""A session that grows is compared anew, but not all the time."""
+"""Minimum time between two comparisons of a growing session."""
 
 
 class PlansTable(FigureTable):
-    """The table of plans."""
+    """Table of plans."""
 
     TITLE_IN_HELP = "Plans"
 
@@ -107,7 +107,7 @@ class PlansTable(FigureTable):
 
 
 class BestLine(Widget):
-    """Which plan is the best, or the safest, above the rows; no line where there is nothing to say."""
+    """Line above the rows about the best or the safest plan; hidden if there is none."""
 
     DEFAULT_CSS = """
     BestLine {
@@ -124,10 +124,9 @@ class BestLine(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"best--good", "best--none", "best--key"}
 
     said: reactive[Headline | None] = reactive(None)
-    """What it says."""
+    """The line."""
 
     def render(self) -> Content:
-        """The line."""
         if self.said is None:
             return Content()
         style = self.get_visual_style("best--good" if self.said.is_good else "best--none")
@@ -139,7 +138,7 @@ class BestLine(Widget):
 
 
 class CompareScreen(StudyScreen):
-    """Plans are replayed one after another in a thread; a row fills as soon as its replay is back."""
+    """Replays plans one after another in a thread, and fills each row when its replay is done."""
 
     name_of_study = "compare"
 
@@ -153,7 +152,6 @@ class CompareScreen(StudyScreen):
     """
 
     def compose(self) -> ComposeResult:
-        """The table, and below it the details of the plan under the cursor."""
         yield SessionHeader()
         with Pane("Compare", id="compare"):
             yield BestLine(id="best-line")
@@ -172,43 +170,41 @@ class CompareScreen(StudyScreen):
         self._started = 0.0
         self._is_unfolded = False
         self.shows_front = False
-        """Only the plans of the front are shown."""
+        """True if only the plans of the front are shown."""
         self._best: Contender | None = None
         self._recommended: tuple[Contender, ...] = ()
-        """The best plan, the safest, and the best that the session's agent can apply: those there are, each once."""
+        """The best plan, the safest one, and the best that the session's agent can apply, without duplicates."""
         self._went_to = ""
-        """The plan among them that was asked for last."""
+        """Key of the recommended plan that the user went to last."""
         self._begins = True
-        """Neither a key was pressed nor anything clicked yet: the cursor goes to the best plan once that is known."""
+        """True until a key is pressed or the mouse clicked. Until then the cursor moves to the best plan found."""
 
     @property
     def plans(self) -> PlansTable:
-        """The table."""
         return self.query_one(PlansTable)
 
     @property
     def is_complete(self) -> bool:
-        """Every plan has been replayed."""
+        """True once every plan has been replayed."""
         return bool(self._contenders) and not self._waiting
 
     def on_mount(self) -> None:
-        """Sort by what is saved net, the most first."""
         self.query_one("#compare-about", Pane).say_below("")
         self.plans.sorting = Sorting("net")
         self.plans.focus()
 
     def on_key(self, event: events.Key) -> None:
-        """From the first key on, the cursor moves by keys and clicks alone."""
+        """Stop moving the cursor automatically."""
         del event
         self._begins = False
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """As from the first click on."""
+        """Stop moving the cursor automatically."""
         del event
         self._begins = False
 
     def show_outcome(self) -> None:
-        """Compare what has not been compared: everything where the session is another one, else the current plan."""
+        """Compare again: every plan if the session changed, otherwise the current plan."""
         plan = self.outcome.plan
         if self._inputs is None:
             self._start()
@@ -222,7 +218,7 @@ class CompareScreen(StudyScreen):
             self._start_again()
 
     def _start_again(self) -> None:
-        """Compare anew where the session has grown, but not more often than people read."""
+        """Compare again if the session has grown, at most every `SECONDS_BETWEEN_RUNS`."""
         if self._inputs is not self.outcome.inputs:
             wait = self._started + SECONDS_BETWEEN_RUNS - monotonic()
             self.set_timer(max(wait, 0.001), self._start, name="start")
@@ -241,7 +237,7 @@ class CompareScreen(StudyScreen):
         found = [replace(each, answer=answer_for(session.format, each.plan)) for each in found]
         nothing_cut = Contender(BASELINE, NOTHING_CUT, Plan(), PlanKind.RECORDED)
         fresh = [nothing_cut, *found, *parts_of(found, session.format)]
-        # Figures of a moment ago are better than none while the newer ones are worked out.
+        # Show the previous figures until the new ones are computed.
         known = {each.key: each for each in self._contenders.values()}
         self._contenders = {
             each.key: replace(each, found=known[each.key].found, recoveries=known[each.key].recoveries)
@@ -255,11 +251,11 @@ class CompareScreen(StudyScreen):
 
     @staticmethod
     def _order(each: Contender) -> tuple[bool, bool, bool, int]:
-        """When a plan is replayed: what everything is compared with, then what was the best on other sessions."""
+        """Return the sort key for replaying: the baseline first, then plans that were best on other sessions."""
         return not each.is_baseline, not each.is_current, each.is_part, place_in_order(each.plan)
 
     def _saved(self) -> list[Contender]:
-        """The other plan, and those the user saved."""
+        """Return the other plan and the user's saved plans."""
         saved = [
             Contender(f"saved {each.path}", f"your {each.name}", each.plan, PlanKind.YOURS)
             for each in saved_plans()
@@ -271,7 +267,7 @@ class CompareScreen(StudyScreen):
         return saved
 
     def _replay(self) -> None:
-        """Replay what waits, one plan after another; a newer run takes over where this one is."""
+        """Replay the pending plans one after another. A newer run replaces this one."""
         inputs, baseline = self.outcome.inputs, self.outcome.baseline
         contenders = [self._contenders[key] for key in self._waiting]
         search = self.controller.search_for_uses(inputs.history)
@@ -300,7 +296,7 @@ class CompareScreen(StudyScreen):
             self._start_again()
 
     def _begin_at_best(self) -> None:
-        """Put the cursor on the best plan once it is known, unless the user did anything before."""
+        """Move the cursor to the best plan once, unless the user already did anything."""
         if self._begins and self._best is not None and self.plans.cursor_key == BASELINE:
             self.plans.move_to_key(self._best.key)
         self._begins = False
@@ -354,7 +350,7 @@ class CompareScreen(StudyScreen):
         pane.say_below("  ".join(about_marks), *terms)
 
     def _about_applicable(self) -> str:
-        """What the mark of plans stands for that the session's agent can apply; empty where none has it."""
+        """Return the legend of the mark for plans the session's agent can apply; empty if no row has it."""
         marked = (self._contenders.get(str(row.key)) for row in self.plans.table.rows if row.mark == APPLIES_MARK)
         each = next(marked, None)
         return f"{APPLIES_MARK} {each.answer.can}" if each is not None and each.answer is not None else ""
@@ -388,7 +384,7 @@ class CompareScreen(StudyScreen):
         self.action_take()
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
-        """What explains the plan under the cursor."""
+        """Return a function that explains the plan under the cursor."""
         from inspector.ui.explain.focus import explained_plan
 
         each = self._contenders.get(str(self.plans.cursor_key))
@@ -399,7 +395,7 @@ class CompareScreen(StudyScreen):
         return partial(explained_plan, outcome, each.plan, terms, runs, search)
 
     def action_best(self) -> None:
-        """Put the cursor on the plan that saves most net of recoveries; asked again, on the safest, and so on."""
+        """Go to the plan with the largest net saving; pressed again, to the safest, and so on."""
         keys = [each.key for each in self._recommended]
         if keys:
             here, asked = str(self.plans.cursor_key), self._went_to
@@ -412,7 +408,7 @@ class CompareScreen(StudyScreen):
             self.tell("no plan saves for sure")
 
     def action_front(self) -> None:
-        """Show only the plans of which no other saves more and is needed less, or all of them."""
+        """Toggle between the plans of the front and all plans."""
         key = self.plans.cursor_key
         self.shows_front = not self.shows_front
         self.plans.sorting = Sorting("needed", falls=False) if self.shows_front else Sorting("net")
@@ -425,18 +421,17 @@ class CompareScreen(StudyScreen):
             self.tell("no plan saves anything so far" if self._waiting else "no plan saves anything here")
 
     def action_fold(self) -> None:
-        """Show plans that never applied in rows of their own, or in one."""
+        """Toggle between separate rows and one row for the plans that never applied."""
         if self.shows_front:
             self.action_front()
         self._is_unfolded = not self._is_unfolded
         self._fill()
 
     def action_read_on(self) -> None:
-        """Show what else there is to say of the plan under the cursor."""
+        """Scroll the details of the plan under the cursor."""
         self.query_one(Facts).read_on()
 
     def action_take(self) -> None:
-        """Use the plan under the cursor."""
         if self.plans.cursor_key == NEVER_APPLIED:
             self.action_fold()
             return
@@ -444,7 +439,7 @@ class CompareScreen(StudyScreen):
         if each is None:
             return
         if each.is_baseline and self._waiting:
-            self._begins = True  # nothing was chosen yet
+            self._begins = True  # the user has chosen nothing yet
             self.tell(STILL_REPLAYING)
         elif each.is_baseline:
             self.tell("nothing is cut where the plan's strategies are switched off")
@@ -458,7 +453,7 @@ class CompareScreen(StudyScreen):
             self.dismiss(Leaving())
 
     def action_add(self) -> None:
-        """Put the strategies of the plan under the cursor at the end of the current one."""
+        """Append the strategies of the plan under the cursor to the current plan."""
         each = self._contenders.get(str(self.plans.cursor_key))
         plan = self.controller.plan
         if each is None or plan is None or each.is_baseline or each.is_current:
@@ -477,5 +472,5 @@ def _replayed(inputs: ReplayInputs, baseline: Replay, each: Contender, uses: Reu
         return replace(each, found=compared(baseline, planned), recoveries=priced, failure="")
     except ReplayCancelledError:
         raise
-    except Exception as error:  # noqa: BLE001  a plan that fails says so in its row, and the others are compared
+    except Exception as error:  # noqa: BLE001  a failing plan shows its error in its row, and the others are compared
         return replace(each, found=None, recoveries=None, failure=f"{type(error).__name__}: {error}")

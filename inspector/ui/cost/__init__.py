@@ -1,1 +1,1 @@
-"""What a plan costs and saves: the cost bar, and the screen with every figure."""
+"""Costs and savings of a plan: the cost bar and the screen with every figure."""

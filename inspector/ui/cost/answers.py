@@ -1,4 +1,4 @@
-"""What the cost pane says while no strategy is on: where the money went, and what could be saved of it."""
+"""Lines of the cost pane while no strategy is on: the parts of the cost, and the possible savings."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from inspector.replay.figure import Figure
 
 KEY_OF_CARRIED: Final = "v e"
-"""Lists what every kind of block cost to resend."""
+"""Key that lists the resend cost of every kind of block."""
 KEY_OF_LARGEST: Final = "g $"
-"""Goes to the result that cost most to resend."""
+"""Key that goes to the result with the highest resend cost."""
 KEY_OF_COMPARE: Final = "c"
-"""Shows why a plan is the best, and what others save and risk."""
+"""Key of the comparison of plans."""
 KEY_OF_TAKING: Final = "*"
-"""Makes the best plan the current one."""
+"""Key that makes the best plan the current one."""
 KEY_OF_MISSES: Final = "M"
 
 CARRIED_TOLD: Final = 3
 CAUSES_TOLD: Final = 4
 RANK_OF_TOKENS: Final = CAUSES_TOLD + 3
 RANK_OF_APPLICABLE: Final = 3
-"""Behind the best plan and what misses cost, before their causes."""
+"""After the best plan and the cost of misses, before the causes of misses."""
 RANK_OF_BESIDE: Final = 6
-"""Behind the parts of the cost."""
+"""After the parts of the cost."""
 CELLS_BETWEEN: Final = 3
 CELLS_OF_LONG_WORDS: Final = 130
-"""A line that says everything does so in few words where it has fewer."""
+"""Line width below which the short wording is used."""
 
 SEARCHING: Final = "looking for the best plan …"
 EXPLAINING: Final = "explaining cache misses …"
@@ -52,22 +52,22 @@ _PART_NAMES: Final = {
     "output_usd": ("output", "output"),
     "requests_usd": ("other requests", "requests"),
 }
-"""Of each kind of token its name, and a shorter one."""
+"""Long and short name of each kind of token."""
 
 _TEXT, _FIGURE, _SAVED, _ATTENTION = "cost--text", "cost--figure", "cost--saved", "cost--attention"
 
 Styled = tuple[tuple[str, str], ...]
-"""Texts and the names of their styles."""
+"""Texts with the names of their styles."""
 
 
 class Said(NamedTuple):
     """A piece of a line.
 
     Attributes:
-        said: What it says.
-        rank: Where the line is narrow, pieces of the highest rank are shortened or left out first; 0 never.
-        shorter: What it says then; None for nothing.
-        right: It stands at the right end.
+        said: Text.
+        rank: On a narrow line the pieces of the highest rank are shortened or left out first; 0 for never.
+        shorter: Shorter text; None to leave the piece out.
+        right: Align at the right end.
     """
 
     said: Styled
@@ -89,16 +89,16 @@ def answer_lines(
     advice: str = "",
     is_behind: bool = False,
 ) -> tuple[Line, ...]:
-    """What to say, what matters most first.
+    """Build the lines, the most important first.
 
     Args:
-        spending: Where the money went.
-        misses: The session's cache misses; None while unknown.
-        best: What came of trying plans; None while unknown.
-        room: Lines and cells there is room for.
-        is_searching: Plans are being tried.
-        advice: What to do about a model without a price; may hold session text.
-        is_behind: The session has grown since the money was added up.
+        spending: Parts of the cost.
+        misses: The session's cache misses; None until computed.
+        best: Result of the plan search; None until there is one.
+        room: Available lines and cells.
+        is_searching: True while plans are tried.
+        advice: Advice about a model without a price; may hold session text.
+        is_behind: True if the session has grown since `spending` was computed.
     """
     lines, width = room
     money = (
@@ -110,30 +110,30 @@ def answer_lines(
     both = (*plan[:1], *applicable, *_later(_causes_of(lost), 1))
     plan = (*plan, *applicable)
     if advice:
-        # Without a price nothing cost anything: what was carried stands for it.
+        # Without a price there are no costs, so show the resent tokens instead.
         money = (Said((("cost ", _TEXT), ("unknown", _FIGURE)), 1), *carried)
         found: tuple[Line, ...] = (money, (Said(((one_line(advice), _ATTENTION),)),), plan)
     elif lines >= 4:
         found = (money, plan, lost, carried)
     else:
-        # What was resent says more of the money than the causes of misses.
+        # Resent content explains the cost better than the causes of misses.
         is_brief = width < CELLS_OF_LONG_WORDS
         found = (money, _brief(both), _brief_carried(carried)) if is_brief else (money, both, carried)
     return tuple(line for line in found if line)[:lines]
 
 
 def _later(line: Line, rank: int) -> Line:
-    """The pieces of a line where another has more to say."""
+    """Lower the priority of a line's pieces."""
     return tuple(each._replace(rank=each.rank + rank, right=False) for each in line)
 
 
 def _brief(line: Line) -> Line:
-    """The same in as few words as there are."""
+    """Replace the pieces of a line by their short forms."""
     return tuple(each if each.shorter is None else each._replace(said=each.shorter, shorter=None) for each in line)
 
 
 def _money(spending: Spending, width: int, *, is_behind: bool) -> Iterator[Said]:
-    """The cost, and what of it each kind of token cost, the most first: all with shares, or none for want of cells."""
+    """Yield the cost and its parts by kind of token, the largest first. If space is short, no part has a share."""
     calls = ON_SCREEN.plural(spending.replay.history.call_count, "call")
     behind = ((f" after {calls}", _TEXT),) if is_behind else ()
     total = Said((("cost ", _TEXT), (_dollars(spending.total), _FIGURE), *behind, *_copied(spending)))
@@ -145,13 +145,13 @@ def _money(spending: Spending, width: int, *, is_behind: bool) -> Iterator[Said]
 
 
 def _copied(spending: Spending) -> Styled:
-    """That calls were billed in the session they were copied from, as an addition; empty where none was."""
+    """Describe the calls that were billed in the session they were copied from; empty if none."""
     said = billed_before(spending.copied_calls, spending.replay.history.call_count)
     return ((f" ({said})", _ATTENTION),) if said else ()
 
 
 def _beside(spending: Spending) -> Iterator[Said]:
-    """What requests cost that are not the conversation's: no part of the cost, and told behind its parts."""
+    """Describe the cost of side requests. It is not part of the total, so it comes after the parts."""
     extra = ON_SCREEN.sum_of_dollars(spending.beside)
     if extra is not None and ON_SCREEN.dollars(extra).strip("$0.,"):
         cost = (f"+{ON_SCREEN.dollars(extra)}", _FIGURE)
@@ -159,7 +159,7 @@ def _beside(spending: Spending) -> Iterator[Said]:
 
 
 def _cells(*line: Said) -> int:
-    """Cells of a line with everything said in full."""
+    """Return the width of a line with all pieces in full."""
     return sum(len(text) for each in line for text, _ in each.said) + CELLS_BETWEEN * (len(line) - 1)
 
 
@@ -168,7 +168,7 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
     written = ON_SCREEN.dollars_of_parts(spending.total.value, [figure.value for _, figure in parts])
     shares = ON_SCREEN.shares_of_parts([spending.share(figure) for _, figure in parts])
     for rank, ((name, figure), amount, share) in enumerate(zip(parts, written, shares, strict=True), start=1):
-        # What is too little to be a part of the amount as it is written is not worth its room.
+        # Skip parts that would be displayed as zero.
         if figure.value and amount.strip("$0.,"):
             long, short = _PART_NAMES[name]
             cost = ON_SCREEN.marked(amount, figure.known.value, is_least=figure.is_least)
@@ -177,7 +177,7 @@ def _money_parts(spending: Spending) -> Iterator[Said]:
 
 
 def _missed(misses: CacheMisses | None) -> Line:
-    """How often the prompt cache was missed, what that cost beyond reading, and why, the costliest cause first."""
+    """Describe the number of cache misses, their extra cost and their causes, the costliest first."""
     if misses is None:
         return (Said(((EXPLAINING, _TEXT),), 6),)
     if not misses.misses:
@@ -202,7 +202,7 @@ def _missed(misses: CacheMisses | None) -> Line:
 
 
 def _causes_of(missed: Line) -> Line:
-    """Of what is said of cache misses, how many there were, the key that says why, and the costliest cause."""
+    """Reduce a line about cache misses to the number of misses, the key for details, and the costliest cause."""
     found = tuple(each for each in missed[:2] if each.rank < RANK_OF_TOKENS)
     if not found or not missed[-1].right:
         return found
@@ -212,12 +212,12 @@ def _causes_of(missed: Line) -> Line:
 
 
 def _cost_of(row: CauseTotal) -> tuple[str, str]:
-    """What misses cost beyond reading; without a price how many tokens were re-cached."""
+    """Return the extra cost of misses, or without a price the number of tokens rewritten to cache."""
     return (dollars(row.extra_usd) or f"{ON_SCREEN.short(row.tokens)} tokens"), _FIGURE
 
 
 def _carried(spending: Spending) -> Line:
-    """What cost most to resend, and the keys that show it."""
+    """Describe the costliest resent content, with the keys that show it."""
     found = [_kind(spending, row, rank) for rank, row in enumerate(_kinds(spending)[:CARRIED_TOLD], start=1)]
     if not found:
         return ()
@@ -232,7 +232,7 @@ def _carried(spending: Spending) -> Line:
 
 
 def _brief_carried(carried: Line) -> Line:
-    """The same with one key, before what cost most, where it stays in sight."""
+    """Shorten the line to one key, placed in front so that it is never cut off."""
     if len(carried) < 2 or not carried[-1].right:
         return carried
     first = carried[0]
@@ -243,7 +243,7 @@ def _brief_carried(carried: Line) -> Line:
 
 
 def _kinds(spending: Spending) -> tuple[BreakdownRow, ...]:
-    """Kinds of blocks, what cost most to resend first; without a price, what was sent most."""
+    """Return the kinds of blocks by resend cost, the highest first; without a price by tokens sent."""
     if spending.total.value is not None:
         return spending.kinds
     return tuple(sorted(spending.kinds, key=lambda row: -(row.sent.value or 0)))
@@ -258,13 +258,13 @@ def _kind(spending: Spending, row: BreakdownRow, rank: int) -> Said:
         return Said(longer, rank, ((f"{name} ", _TEXT), (share, _FIGURE)))
     cost = (_dollars(row.cost), _FIGURE)
     share = ON_SCREEN.share(spending.share(row.cost))
-    # Of all prompts' tokens the same part is another share: elsewhere that stands beside it.
+    # Name the base once: the share of all prompt tokens differs and is shown next to it elsewhere.
     of = " of the cost" if rank == 1 else ""
     return Said(((f"{name} ", _TEXT), cost, (f" {share}{of}", _TEXT)), rank, ((f"{name} ", _TEXT), cost))
 
 
 def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
-    """What the best plan would save."""
+    """Describe the saving of the best plan."""
     if best is None:
         return (Said(((SEARCHING, _TEXT),), 1),) if is_searching else ()
     key = ((" ", _TEXT), (KEY_OF_COMPARE, _FIGURE), (" compares", _TEXT))
@@ -304,7 +304,7 @@ def _plan(best: BestPlan | None, *, is_searching: bool) -> Line:
 
 
 def _applicable(best: BestPlan | None, format_name: str) -> Line:
-    """What the best plan would save that the session's agent can apply by itself, where the best of all is not one."""
+    """Describe the best plan that the session's agent can apply, unless the best of all is applicable."""
     if best is None or best.best is None:
         return ()
     answer = answer_for(format_name, best.best.plan)
@@ -324,7 +324,7 @@ def _name(saving: SavingPlan) -> str:
 
 
 def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
-    """What a plan saves, in dollars and as a share, or of the prompt tokens where there is no price."""
+    """Format a saving in dollars and as a share, or as a share of the prompt tokens without a price."""
     usd, share = saving.savings.usd, ON_SCREEN.share(saving.savings.share.value)
     if usd.value is None:
         return share if brief else f"{share} of the tokens"
@@ -332,7 +332,7 @@ def _saving(saving: SavingPlan, *, brief: bool = False) -> str:
 
 
 def _net(saving: SavingPlan) -> str:
-    """What is left of the saving after recoveries; empty where nothing was needed."""
+    """Format the saving net of recoveries; empty if nothing was needed."""
     net = saving.recoveries.band_low
     if not saving.needed or net is None:
         return ""
@@ -340,5 +340,5 @@ def _net(saving: SavingPlan) -> str:
 
 
 def _dollars(figure: Figure) -> str:
-    """Money; that it is no more than an estimate, or a least, is told before it."""
+    """Format dollars with their qualifier (`~`, `≥`)."""
     return ON_SCREEN.marked(ON_SCREEN.dollars(figure.value), figure.known.value, is_least=figure.is_least)

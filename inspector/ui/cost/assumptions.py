@@ -1,4 +1,4 @@
-"""The assumptions of the cost screen: what each is called, how it is written, and what a line of text makes of it."""
+"""Assumptions on the cost screen: labels, formatting and parsing."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ LARGEST_WINDOW: Final = 1_000_000_000
 
 
 class TermError(InspectorError, ValueError):
-    """A term cannot have that value; the message says what it can have."""
+    """Invalid value of an assumption. The message lists the valid values."""
 
     advice = "leave it empty for what was recorded"
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term.
+    """An assumption the user can change.
 
     Attributes:
-        name: Its key.
-        label: What it is called.
-        help: What may be answered.
-        shown: How its value is written; empty where it is as recorded.
-        taken: The assumptions with what was written; raises `TermError`.
+        name: Key.
+        label: Display label.
+        help: Description of valid input.
+        shown: Formats its value; empty for the recorded one.
+        taken: Returns the assumptions with a value parsed from text; raises `TermError`.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Term:
 
 
 RUNS: Final = "runs"
-"""The key of runs a day, which are a setting and no term."""
+"""Key of the runs per day, which are a setting and not a `Term`."""
 
 
 def _number(text: str, least: float, most: float, what: str) -> float:
@@ -142,13 +142,13 @@ TERMS: Final = (
         ),
     ),
 )
-"""Every assumption, in the order they are shown."""
+"""Every assumption, in display order."""
 
 
 def term_lines(
     terms: Assumptions, runs: RunsPerDay, inputs: ReplayInputs
 ) -> tuple[tuple[Hashable, str, str, str], ...]:
-    """Key, name, value and hint of every assumption, and of what the figures come from."""
+    """Return key, name, value and hint of every assumption and of every source of the figures."""
     change = "enter changes"
     number = f"{runs.number:,.6g}, {runs.origin}"
     lines: list[tuple[Hashable, str, str, str]] = [(("term", RUNS), "runs a day", number, change)]
@@ -161,7 +161,7 @@ def term_lines(
 
 
 def _rates_line(inputs: ReplayInputs, call: Call) -> tuple[Hashable, str, str, str]:
-    """The rates of a model, under the terms of one of its calls."""
+    """Return the line of a model's rates, under the terms of one of its calls."""
     rates = inputs.pricing.rates(call.model, call.time, call.terms)
     key = ("source", "rates", call.model, call.terms)
     if rates is None:

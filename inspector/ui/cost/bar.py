@@ -1,4 +1,4 @@
-"""What the session cost, what it would cost with the plan, and what that comes to over many runs."""
+"""Cost bar: the cost of the session, its cost with the plan, and the saving over many runs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 ROWS = 3
 RANK_OF_TERMS = 9
-"""What a term means gives way to everything else."""
+"""Rank of definitions, which are dropped first."""
 
 
 class CostBar(Widget, can_focus=True):
-    """Three rows. An estimate or a projection is marked; a saving below zero is shown as a cost."""
+    """Cost bar of three rows. Estimates and projections are qualified; a negative saving is shown as a cost."""
 
     HELP = """What the session cost as it was recorded, what it would cost with the plan, and the difference.
 
@@ -53,29 +53,26 @@ class CostBar(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = bindings(COST_BAR)
 
     summary: reactive[CostSummary | None] = reactive(None)
-    """What is shown; None before anything is known."""
+    """The figures; None until computed."""
     waiting_for: reactive[str] = reactive("")
-    """What is done before there are figures, while there are none."""
+    """Work in progress, shown until there are figures."""
     plan_name: reactive[str] = reactive("the plan")
-    """How the plan is called in the line."""
+    """Name of the plan in the line."""
 
     class RunsAsked(Message):
-        """The number of runs a day should be asked for."""
+        """Posted to ask the user for the number of runs per day."""
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always so many
-        """Three rows."""
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:  # noqa: ARG002  always the same
         return ROWS
 
     def action_ask_runs(self) -> None:
-        """Ask for another number of runs."""
         self.post_message(self.RunsAsked())
 
     def on_click(self) -> None:
-        """The same with the mouse."""
         self.action_ask_runs()
 
     def render(self) -> Content:
-        """The rows: what it costs, what that is paid with, and what it comes to over time."""
+        """Render the rows: the cost, the price of the saving, and the projection over time."""
         summary = self.summary
         if summary is None:
             return Content.styled(self.waiting_for, self.get_visual_style("cost--text"))
@@ -109,7 +106,7 @@ class CostBar(Widget, can_focus=True):
         ]
 
     def _paid(self, summary: CostSummary) -> list[LinePiece]:
-        """What the plan's saving is paid with: text needed later, prompts written to the cache again, waiting."""
+        """Build the price of the saving: text needed later, cache rewrites, and the break-even point."""
         if summary.is_idle:
             return []
         text, parts = self.get_visual_style("cost--text"), self._needed(summary)
@@ -136,7 +133,7 @@ class CostBar(Widget, can_focus=True):
         return Content.styled(f"saves {amount}{share}", self.get_visual_style("cost--saved"))
 
     def _needed(self, summary: CostSummary) -> list[LinePiece]:
-        """What the saving is paid with, beside it at every width."""
+        """Build the needed-later pieces, which are shown next to the saving at every width."""
         found = summary.recoveries
         if found is None:
             return []
@@ -163,7 +160,7 @@ class CostBar(Widget, can_focus=True):
         return Content.styled(f"{amount} {word} tokens", self.get_visual_style(style))
 
     def _until(self, summary: CostSummary, until: CostUntil) -> list[LinePiece]:
-        """At the call looked at; what is projected of the whole session is not about then."""
+        """Build the row for an earlier selected call. Projections cover the whole session, so they are left out."""
         text = self.get_visual_style("cost--text")
         parts = [
             LinePiece(Content.styled(f"up to call {ON_SCREEN.whole(until.call)}", text)),
@@ -192,7 +189,7 @@ class CostBar(Widget, can_focus=True):
         from inspector.report.monthly_saving import daily_saving, monthly_saving, runs_a_day
 
         runs, hint = f"at {runs_a_day(summary.runs)}", Content.styled("z d: runs a day", text)
-        # That nobody said how many stays beside what is projected from it.
+        # An assumed number of runs is always shown next to its projection.
         is_assumed = summary.runs.is_assumed
         shorter = runs.removeprefix("at ") if is_assumed else runs.removesuffix(f", {summary.runs.origin}")
         parts = [LinePiece(Content.styled(runs, text), 0 if is_assumed else 1, shorter=Content.styled(shorter, text))]
@@ -203,7 +200,7 @@ class CostBar(Widget, can_focus=True):
         does, by_day = daily_saving(day, ON_SCREEN, is_most=summary.is_at_most).split(" ", 1)
         by_month = f"{does} {monthly_saving(month, ON_SCREEN, is_most=summary.is_at_most)}"
         parts += [
-            # What it may come to goes last of all: one amount would be taken for a fact.
+            # The range is dropped last: a single amount would be taken for a fact.
             LinePiece(Content.styled(by_month, style), shorter=Content.styled(by_month.replace("about ", "~"), style)),
             LinePiece(Content.styled(HOLDS, text), 2, shorter=Content.styled(HOLDS.partition("hold ")[2], text)),
             LinePiece(Content.styled(by_day, style), 3),
@@ -228,5 +225,5 @@ class CostBar(Widget, can_focus=True):
 
 
 def beside_saving(before: KnownNumber, planned: KnownNumber) -> KnownNumber:
-    """What a plan costs, so that its saving adds up with it to the cost before as they are written."""
+    """Round a plan's cost so that cost and saving, as displayed, add up to the cost before."""
     return replace(planned, value=ON_SCREEN.cost_with_plan(before.value, planned.value))

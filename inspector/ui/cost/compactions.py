@@ -1,4 +1,4 @@
-"""Recorded compactions on the cost screen: a row each, and what one removed and kept."""
+"""Recorded compactions on the cost screen: one row each, and the details of one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 TOGETHER: Final = "compactions"
-"""Key of the row of all compactions together."""
+"""Row key of the sum of all compactions."""
 
 
 def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
-    """What a row of the section of compactions is about; None for any other row."""
+    """Return the compaction of a row; None for any other row."""
     match key:
         case ("compaction", int(index)):
             compaction = sheet.planned.history.session.compactions[index]
@@ -38,7 +38,7 @@ def boundary_at(key: Hashable, sheet: CostSheet, rows: Rows) -> Boundary | None:
 
 
 def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
-    """What a recorded compaction removed and kept, a safe line each, or what all did; empty for any other row."""
+    """Describe one compaction or all of them as safe lines; empty for any other row."""
     compacted = compaction_totals_facts(sheet.compacted)
     if key == TOGETHER and compacted is not None:
         return compactions_words(compacted, ON_SCREEN)
@@ -52,7 +52,7 @@ def told_of_compaction(key: Hashable, sheet: CostSheet, rows: Rows) -> str:
 
 
 def compaction_rows(sheet: CostSheet, rows: Rows) -> list[FigureRow]:
-    """Recorded compactions, before each the results that were cleared right before it; last what all came to."""
+    """Build rows of compactions, each after the results cleared right before it, and a total at the end."""
     found: list[tuple[int, FigureRow]] = []
     for boundary in rows.boundaries:
         own = boundary.compaction
@@ -112,7 +112,7 @@ def _compaction(each: CompactionForecast, boundary: Boundary | None) -> FigureRo
 
 
 def _trigger(each: CompactionForecast) -> Cell:
-    """What set a compaction off; what the agent noted is its own count, not the prompt's before it."""
+    """Build the trigger cell. A size recorded by the agent is its own count, not the size of the prompt before it."""
     if not each.is_noted:
         return figure_cell(each.trigger_tokens, ON_SCREEN.whole, ON_SCREEN.short)
     return figure_cell(

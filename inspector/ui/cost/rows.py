@@ -1,9 +1,9 @@
-"""What the cost screen says: the figures of a plan in sections, as rows of a table.
+"""Table rows of the cost screen: the figures of a plan in sections.
 
-Every row's key has an explanation, but for parts the plan did not change and results the agent itself cleared.
+Every row key has an explanation, except for parts the plan did not change and results the agent cleared itself.
 
-Sections are tables of their own columns: totals, parts of prompts, tiers, single results, recorded compactions, what is
-projected, and the assumptions behind all of it.
+Each section is a table with its own columns: totals, parts of prompts, tiers, single results, recorded compactions,
+projections, and assumptions.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class CostSection(StrEnum):
-    """A part of the screen."""
+    """Section of the screen."""
 
     TOTALS = "totals"
     PARTS = "parts"
@@ -65,10 +65,11 @@ class CostSection(StrEnum):
 
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
-"""Totals that stand before all others, their parts below; system and tools are of the newest prompt, and no part."""
+"""Totals that come first, followed by their parts. System prompt and tools belong to the newest prompt and are not a part.
+"""
 
 HOOK: Final = "hook"
-"""Key of the row of what the hook trimmed."""
+"""Row key of the hook's trims."""
 ABOUT_HOOK: Final = (
     "What `inspector hook` left out of results before the agent got them, estimated from characters, each result once: "
     "no part of any figure above. The session was recorded with the results as they were trimmed. "
@@ -143,11 +144,11 @@ _OF_PLAN: Final[Mapping[CostSection, tuple[str, ...]]] = {
     CostSection.COMPACTIONS: ("prompt", "reached", "avoided", "saved"),
     CostSection.FORECAST: ("after", "saved"),
 }
-"""Columns that say what a plan does: with no strategy on there is nothing to say in them."""
+"""Columns about the plan, hidden while no strategy is on."""
 
 
 def section_title(section: CostSection, sheet: CostSheet | None) -> str:
-    """What stands above a section; before there are figures, no word of a plan either."""
+    """Return the title of a section. It does not mention a plan until there are figures."""
     is_plan = sheet is not None and not sheet.is_recorded
     match section:
         case CostSection.TOTALS:
@@ -168,18 +169,18 @@ def section_title(section: CostSection, sheet: CostSheet | None) -> str:
 
 
 def own_sorting(section: CostSection) -> Sorting:
-    """How a section's rows stand at first."""
+    """Return the default sorting of a section."""
     return Sorting("usd") if section in (CostSection.PARTS, CostSection.RESULTS) else Sorting()
 
 
 def section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Table) -> Table:
-    """A section's table.
+    """Build the table of a section.
 
     Args:
-        section: Which.
+        section: The section.
         sheet: The figures.
-        rows: The session's rows, for what single results hold.
-        terms: The table of assumptions, which are the screen's.
+        rows: The session's rows, for previews of results.
+        terms: Table of assumptions, built by the screen.
     """
     table = _section_table(section, sheet, rows, terms)
     if not sheet.is_recorded or section is CostSection.ASSUMPTIONS:
@@ -212,7 +213,7 @@ def _section_table(section: CostSection, sheet: CostSheet, rows: Rows, terms: Ta
 
 
 def nothing_in(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
-    """What to say where a section has no rows: in a few words, and what that means, empty for nothing more."""
+    """Return the text for an empty section and its explanation, which may be empty."""
     touched = "the plan changes nothing yet" if sheet.is_recorded else "the plan touches no result"
     words = {
         CostSection.TIERS: (touched, "what each of its parts cuts and saves would stand here"),
@@ -224,7 +225,7 @@ def nothing_in(section: CostSection, sheet: CostSheet) -> tuple[str, str]:
 
 
 def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
-    """Assumptions and sources: key, name, value, and what enter does there."""
+    """Build the table of assumptions and sources from key, name, value and the effect of enter."""
     return Table(
         _TERM_COLUMNS,
         tuple(
@@ -242,12 +243,12 @@ def term_table(terms: tuple[tuple[Hashable, str, str, str], ...]) -> Table:
 
 
 def hook_row(trims: SessionTrims) -> FigureRow:
-    """What the hook trimmed of the session, below its totals, which do not hold it."""
+    """Build the row of the hook's trims, which are not part of the totals above it."""
     return FigureRow(HOOK, {}, words=trims.in_words, style="table--saved")
 
 
 def _totals(sheet: CostSheet) -> list[FigureRow]:
-    """The totals of the catalogue that the screen shows, those of the session with nothing cut beside the plan's."""
+    """Build the rows of the catalogue's totals, with nothing cut and with the plan."""
     totals = [each for each in totals_shown(Output.SCREEN) if not each.part_of]
     totals.sort(key=lambda each: FIRST_TOTALS.index(each.name) if each.name in FIRST_TOTALS else len(FIRST_TOTALS))
     parts = _cost_parts_written(sheet)
@@ -260,7 +261,7 @@ def _totals(sheet: CostSheet) -> list[FigureRow]:
 
 
 def _models(sheet: CostSheet) -> Iterator[FigureRow]:
-    """What each model's calls cost, as exactly as the cost is written; nothing where there is one model."""
+    """Yield a row per model with the cost of its calls, to the precision of the cost; none for a single model."""
     sides: list[dict[str, tuple[ModelCost, str]]] = []
     for replay, found in zip((sheet.baseline, sheet.planned), sheet.models, strict=True):
         total = ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, replay.figures.cost_usd.value)
@@ -281,7 +282,7 @@ def _models(sheet: CostSheet) -> Iterator[FigureRow]:
 
 
 def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
-    """What requests cost that are not the conversation's, which no plan changes, and all of it together."""
+    """Yield the rows of side requests, which no plan changes, and of the cost including them."""
     for each in sheet.beside:
         name = f"{one_line(each.purpose)}, {ON_SCREEN.plural(each.calls, 'request')}"
         price = _cell(Figure(each.cost, HowKnown.EXACT), "$")
@@ -296,7 +297,7 @@ def _beside(sheet: CostSheet) -> Iterator[FigureRow]:
 
 
 def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
-    """The parts of the cost before, after and of its change, each as exact as that is, so that they add up to it."""
+    """Format the parts of the cost before, after and of the change so that each column adds up as displayed."""
     found = sheet.explained
     old, new = (replay.figures.cost_usd.value for replay in (sheet.baseline, sheet.planned))
     before = {name: found["before", name].value or 0.0 for name in COST_PARTS if ("before", name) in found}
@@ -310,7 +311,7 @@ def _cost_parts_written(sheet: CostSheet) -> list[dict[str, str]]:
 
 def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]) -> FigureRow:
     name, after = entry.name, _total_of(sheet, entry)
-    # What every prompt holds that the file does not show is the same with and without the plan.
+    # The overhead of every prompt that is not in the file is the same with and without the plan.
     before = after if name == OVERHEAD else _total_of(sheet, entry, before=True)
     cells = {"name": Cell(_label(entry), style="table--name")}
     for side, found, written in (("before", before, parts[0]), ("after", after, parts[1])):
@@ -320,7 +321,7 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
     if name == "cost_usd" and after is not None:
         cells["after"] = figure_cell(after, partial(_beside_saving, sheet))
     if before and after and before.value is not None and after.value is not None and after.value != before.value:
-        # Responses cost the same in both, so the change is known as well as the saving is.
+        # Responses cost the same in both, so the change has the confidence of the saving.
         known = sheet.outcome.savings.usd.known if name == "cost_usd" else after.known
         change = Figure(after.value - before.value, known)
         cells["change"] = number_cell(parts[2][name], "", change) if name in parts[2] else _cell(change, entry.unit)
@@ -328,12 +329,12 @@ def _total(sheet: CostSheet, entry: Quantity, parts: Sequence[Mapping[str, str]]
 
 
 def _beside_saving(sheet: CostSheet, cost: float) -> str:
-    """A cost with the plan, so that with its saving it adds up to the cost before as they are written."""
+    """Format a cost with the plan so that cost and saving, as displayed, add up to the cost before."""
     return ON_SCREEN.dollars(ON_SCREEN.cost_with_plan(sheet.baseline.figures.cost_usd.value, cost))
 
 
 def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Figure | None:
-    """A total as it is explained, or as the replay has it where nothing explains it."""
+    """Return a total from its explanation, or from the replay if it has none."""
     explained = sheet.explained.get(("before", entry.name) if before else entry.name)
     if explained is not None:
         return Figure(explained.value, explained.known, explained.is_least)
@@ -342,7 +343,7 @@ def _total_of(sheet: CostSheet, entry: Quantity, *, before: bool = False) -> Fig
 
 
 def explained_at(sheet: CostSheet, key: Hashable) -> Explanation | None:
-    """How the figure of a row is calculated, the cost with a plan as its row has it."""
+    """Return the explanation of a row's figure. The cost with a plan is rounded as in its row."""
     found = sheet.explained.get(key)
     if found is None or key != "cost_usd":
         return found
@@ -354,7 +355,7 @@ def _label(entry: Quantity) -> str:
 
 
 def _plan_totals(sheet: CostSheet) -> list[FigureRow]:
-    """What the plan saves, when it breaks even, and what its cache misses cost."""
+    """Build the rows of the plan's saving, break-even point and cache misses."""
     if sheet.is_recorded:
         return []
     found = []
@@ -457,7 +458,7 @@ def _ahead(sheet: CostSheet) -> list[FigureRow]:
 
 
 def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
-    """The session itself, whose totals are known; only how far a like one may be off is projected."""
+    """Build the row of the session itself. Its totals are final; only the range for similar sessions is projected."""
     saved = sheet.outcome.savings.usd
     style = "table--lost" if (saved.value or 0) < 0 else "table--saved"
     return FigureRow(
@@ -473,7 +474,7 @@ def _this_run(sheet: CostSheet, runs: RunProjection) -> FigureRow:
 
 
 def _this_run_net(sheet: CostSheet, runs: RunProjection, recovered: float) -> FigureRow:
-    """The session itself, if everything that was cut and needed was got back."""
+    """Build the row of the session itself with all needed text recovered."""
     saved = Figure(runs.per_run.saving.middle, HowKnown.ESTIMATED)
     cost = (sheet.outcome.figures.cost_usd.value or 0.0) + recovered
     return FigureRow(

@@ -1,4 +1,4 @@
-"""The cost screen: every figure of a plan, its forecast, and how each figure is calculated."""
+"""Cost screen: every figure of a plan, its forecast, and how each figure is calculated."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ SECTIONS = tuple(CostSection)
 NOTHING_TO_EXPLAIN = "there is no figure here to explain"
 
 _OF_PROMPTS = (CostSection.PARTS, CostSection.TIERS, CostSection.RESULTS)
-"""Sections of blocks' tokens in prompts, which the timeline has as they are counted here."""
+"""Sections of prompt tokens, which differ from the local counts in the timeline."""
 
 
 class CostFigures(FigureTable):
-    """The figures of a section."""
+    """Table of a section's figures."""
 
     TITLE_IN_HELP = "Figures"
 
@@ -79,18 +79,17 @@ class CostFigures(FigureTable):
 
 
 class Calculation(Static):
-    """How a figure is calculated."""
+    """Calculation of a figure."""
 
     class TookRows(Message):
-        """It takes another number of rows than before, whether there is room for them or not."""
+        """Posted when the number of rows changes, even if they do not fit."""
 
     def on_resize(self) -> None:
-        """Tell of it."""
         self.post_message(self.TookRows())
 
 
 class CostsScreen(StudyScreen):
-    """Figures above, how the one under the cursor is calculated below."""
+    """Figures at the top, and the calculation of the one under the cursor below."""
 
     name_of_study = "costs"
     MENU_TITLES: ClassVar[Mapping[str, str]] = {**StudyScreen.MENU_TITLES, "g": "Show"}
@@ -110,14 +109,13 @@ class CostsScreen(StudyScreen):
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
         self.section = CostSection.TOTALS
-        """The section shown."""
+        """The selected section."""
         self.sheet: CostSheet | None = None
         """The newest figures; None before the first."""
         self._is_wanted = self._is_computing = False
         self._trims = HookTrims(self.jobs, self._show)
 
     def compose(self) -> ComposeResult:
-        """The sections' names, one of them, and how a figure is calculated."""
         yield SessionHeader()
         with Pane("Cost", id="figures-pane"):
             yield ChoiceStrip()
@@ -129,16 +127,14 @@ class CostsScreen(StudyScreen):
 
     @property
     def figures(self) -> CostFigures:
-        """The table."""
         return self.query_one(CostFigures)
 
     def on_mount(self) -> None:
-        """Begin with the totals."""
         self.query_one(Placeholder).display = False
         self.figures.focus()
 
     def show_outcome(self) -> None:
-        """Work everything out, at once or when what is under way is back."""
+        """Compute the figures, now or once the running computation ends."""
         names = tuple(("", section.value) for section in SECTIONS)
         self.query_one(ChoiceStrip).choices = Choices(names, SECTIONS.index(self.section))
         self.query_one("#figures-pane", Pane).border_title = Content(section_title(self.section, self.sheet))
@@ -195,7 +191,7 @@ class CostsScreen(StudyScreen):
         placeholder.display = not table.rows
         headline, meaning = nothing_in(self.section, sheet)
         placeholder.word = Word(headline, (meaning,) if meaning else ())
-        # The keys of the table are those of every section: it has the focus whenever it is there.
+        # The table's keys work in every section, so it takes the focus whenever it is visible.
         was_empty = not self.figures.display
         self.figures.display = bool(table.rows)
         if was_empty and table.rows:
@@ -206,7 +202,6 @@ class CostsScreen(StudyScreen):
         self.query_one(Calculation).update(self._text())
 
     def on_resize(self) -> None:
-        """There is room for more of what is below, or for less."""
         after_frame(self, self._say_what_is_cut)
 
     @on(Calculation.TookRows)
@@ -217,7 +212,7 @@ class CostsScreen(StudyScreen):
     def _text(self) -> Content:
         explanation, sheet, rows = self._explanation(), self.sheet, self.controller.rows
         if sheet is not None and rows is not None and (sheet.is_recorded or explanation is None):
-            # Without a plan nothing became of a compaction: what it did is worth more.
+            # Without a plan, show the effects of the compaction, which are more useful than a forecast.
             told = told_of_compaction(self.figures.cursor_key, sheet, rows)
             if told:
                 return Content(told)
@@ -248,7 +243,7 @@ class CostsScreen(StudyScreen):
             return ABOUT_HOOK
         if "value" not in row.cells:
             return "The plan changed none of these."
-        # The column may be too narrow for it: here it stands in full.
+        # The column may be too narrow, so show the full value here.
         said = f"{row.cells['name'].text.strip()}: {row.cells['value'].text}"
         return f"{said}\nWhere the figures come from; the assumptions above change it."
 
@@ -261,7 +256,6 @@ class CostsScreen(StudyScreen):
         self.action_enter()
 
     def action_section(self, name: str) -> None:
-        """Show another section."""
         self.section = CostSection(name)
         self.figures.set_reactive(FigureTable.sorting, own_sorting(self.section))
         self.figures.set_reactive(FigureTable.cursor, 0)
@@ -269,11 +263,11 @@ class CostsScreen(StudyScreen):
         self.show_outcome()
 
     def action_turn(self, step: int) -> None:
-        """Show the next section, or the one before."""
+        """Show the next or the previous section."""
         self.action_section(SECTIONS[(SECTIONS.index(self.section) + step) % len(SECTIONS)].value)
 
     def action_enter(self) -> None:
-        """Change a term, go to a result, or explain a figure."""
+        """Change an assumption, go to a result, or explain a figure."""
         key = self.figures.cursor_key
         if key == ("term", RUNS):
             self.action_ask_runs()
@@ -291,12 +285,12 @@ class CostsScreen(StudyScreen):
         return None if sheet is None or rows is None else boundary_at(key, sheet, rows)
 
     def action_explain(self) -> None:
-        """Explain the figure under the cursor in full, with its section's others."""
+        """Explain the figure under the cursor in full, along with the section's other figures."""
         if self.sheet is None:
             return
         rows = [row for row in self.figures.rows if row.key in self.sheet.explained]
         keys = [row.key for row in rows]
-        # Parts are written so that they add up; elsewhere a row has several figures, of which one is explained.
+        # Cost parts are rounded to add up. In other sections a row has several figures and only one is explained.
         column = "after" if self.section is CostSection.TOTALS else ""
         figures = [
             Explained(self._called(row.key), explanation, row.cells.get(column, Cell()).text)
@@ -316,7 +310,7 @@ class CostsScreen(StudyScreen):
         return f"{shown.text.strip()} #{number.text}" if number is not None else shown.text.strip()
 
     def action_ask_runs(self) -> None:
-        """Ask how many such sessions run in a day."""
+        """Open the dialog for the number of such sessions per day."""
         self.run_dialog(self._ask_runs(), "ask for runs a day")
 
     async def _ask_runs(self) -> None:
@@ -345,7 +339,7 @@ class CostsScreen(StudyScreen):
             self.show_outcome()
 
     def commands(self) -> Iterable[PaletteCommand]:
-        """What the command palette offers here."""
+        """Yield the palette commands of this screen."""
         for term in TERMS:
             yield PaletteCommand(
                 f"Set {term.label}", term.help, partial(self._ask, term), also="assumption price forecast"

@@ -1,4 +1,4 @@
-"""What a plan costs and saves, as the cost bar shows it: figures, each with how it is known."""
+"""Figures of the cost bar: cost and savings of a plan, each with its confidence."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ HOW_TO_PRICE = "$ g a prices it as another model"
 
 
 def billed_before(copied: int, calls: int) -> str:
-    """That calls were billed in the session they were copied from; empty where none was.
+    """Describe calls that were billed in the session they were copied from; empty if none.
 
     Args:
-        copied: How many.
-        calls: How many the session has.
+        copied: Number of copied calls.
+        calls: Number of calls in the session.
     """
     of_all = "" if copied == calls else f"{ON_SCREEN.plural(copied, 'call')} "
     return f"{of_all}billed in an earlier session" if copied else ""
@@ -32,12 +32,12 @@ def billed_before(copied: int, calls: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KnownNumber:
-    """A number and how it is known.
+    """A number with its confidence.
 
     Attributes:
-        value: None where it cannot be known.
+        value: None if it is unknown.
         known: `exact`, `calibrated`, `estimated` or `projected`.
-        is_least: It is more than that: nothing tells the rest.
+        is_least: True for a lower bound.
     """
 
     value: float | None
@@ -47,13 +47,13 @@ class KnownNumber:
 
 @dataclass(frozen=True, slots=True)
 class CostUntil:
-    """What a session had cost at a call, that call included.
+    """Costs up to and including a call.
 
     Attributes:
-        call: The number of the call, counted from 1.
-        recorded: Dollars as it was recorded.
-        planned: Dollars under the plan.
-        saved: Dollars the plan had saved by then; negative where it had cost more.
+        call: Number of the call, counted from 1.
+        recorded: Recorded cost, dollars.
+        planned: Cost under the plan, dollars.
+        saved: Saving of the plan up to the call, dollars; negative if it cost more.
     """
 
     call: int
@@ -67,25 +67,26 @@ class CostSummary:
     """One session under one plan.
 
     Attributes:
-        recorded: Dollars of the session as it was recorded.
-        planned: Dollars under the plan.
-        saved: Dollars the plan saves; negative where it costs more.
-        saved_share: The same as a share of `recorded`, None where that is nothing or unknown.
-        saved_tokens: Prompt tokens not sent, over all calls; negative where more are.
-        rebuilds: What re-caching the prompts that the plan changes costs, dollars; None without a price.
-        pays_off: The number of the call from which on the plan has cost less in all, None where it never does.
-        runs: Runs a day.
-        per_day: Dollars saved a day, net, with how far that may be off; None without a price.
-        per_month: The same a month.
-        is_at_most: They are what is saved if nothing needed is got back: what that costs is not known yet.
-        breaks: Calls that miss the cache because of the plan.
-        first_change: The first call the plan changed, -1 when none.
-        is_idle: The plan changes nothing.
-        is_on: Some strategy of the plan is switched on.
-        copied: That calls were billed in an earlier session, in words; empty where none was.
-        advice: What to do about a model without a price; empty where there is one. May hold session text.
-        until: The same at the call looked at; None at the present.
-        recoveries: What it cut that was needed later, priced; None while that is not known.
+        recorded: Recorded cost of the session, dollars.
+        planned: Cost under the plan, dollars.
+        saved: Saving of the plan, dollars; negative if it costs more.
+        saved_share: Saving as a share of `recorded`; None if that is zero or unknown.
+        saved_tokens: Prompt tokens not sent over all calls; negative if more are sent.
+        rebuilds: Cost of cache rewrites caused by the plan, dollars; None without a price.
+        pays_off: Number of the first call from which the plan is cheaper in total; None if there is none.
+        runs: Runs per day.
+        per_day: Net saving per day with its range, dollars; None without a price.
+        per_month: Net saving per month with its range, dollars.
+        is_at_most: True if `per_day` and `per_month` assume that no cut text is recovered, because that cost is not
+            computed yet.
+        breaks: Number of cache misses caused by the plan.
+        first_change: First call the plan changed; -1 if none.
+        is_idle: True if the plan changes nothing.
+        is_on: True if a strategy of the plan is on.
+        copied: Text about calls billed in an earlier session; empty if none.
+        advice: Advice about a model without a price; empty if it has one. May hold session text.
+        until: Costs up to the selected call; None at the present.
+        recoveries: Cut text that was needed later, priced; None until computed.
     """
 
     recorded: KnownNumber
@@ -117,15 +118,15 @@ def summarise(
     call: int | None = None,
     recoveries: Recoveries | None = None,
 ) -> CostSummary:
-    """The figures of a plan beside those of the session as it was.
+    """Summarize a plan's figures next to the recorded ones.
 
     Args:
-        outcome: The plan's replay.
-        runs: Such sessions a day.
-        projection: How far the saving over many runs may be off, where that is known already.
-        terms: How many days a month are projected.
-        call: The call looked at; None for the next one, not yet made.
-        recoveries: What the plan cut that was needed later, priced; None while that is not known.
+        outcome: Replay of the plan.
+        runs: Number of such sessions per day.
+        projection: Range of the saving over many runs, if already computed.
+        terms: Assumptions, for the days per month.
+        call: The selected call; None for the next one, not yet made.
+        recoveries: Cut text that was needed later, priced; None until computed.
     """
     from inspector.replay.assumptions import Assumptions
     from inspector.replay.figure import Band
@@ -164,7 +165,7 @@ def summarise(
 
 
 def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
-    """What every call up to one, that one included, had cost; None at the present, or where a price is missing."""
+    """Return the costs up to and including a call; None at the present or if a price is missing."""
     from math import isnan
 
     costs = outcome.baseline.ledger.cost, outcome.replay.ledger.cost
@@ -182,7 +183,7 @@ def _until(outcome: Outcome, call: int | None) -> CostUntil | None:
 
 
 def _advice(reason: str) -> str:
-    """What to do about a model without a price here, where no switch of a command line is at hand."""
+    """Word the advice for a model without a price for the app, which has no command line options."""
     return f"{reason} · {HOW_TO_PRICE}" if reason else ""
 
 

@@ -1,1 +1,1 @@
-"""What dialogs have in common, and those that ask for a value or a choice."""
+"""Base of all dialogs, and dialogs for a value or a choice."""

@@ -1,4 +1,4 @@
-"""Something that is chosen from a list."""
+"""Entries of a picker."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DialogChoice:
-    """Something that may be chosen.
+    """Entry of a picker.
 
     Attributes:
-        identifier: What is answered.
-        name: What it is called.
-        title: What it is, in a few words.
-        help: What it does and where it comes from.
+        identifier: Value the picker returns.
+        name: Display name.
+        title: Short description.
+        help: Effect and origin.
     """
 
     identifier: str

@@ -1,6 +1,6 @@
-"""Dialogs: what all of them do, one that asks for a value, and one that says how a file was read.
+"""Dialogs: the base class, one for a value, and one with diagnostics of a file.
 
-A click beside a dialog closes it, and the keys its frame names can be clicked.
+A click outside a dialog closes it, and the keys named in its frame are clickable.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
-    """A screen over another one. Closed without an answer it gives None."""
+    """Modal screen that returns an answer, or None if closed without one."""
 
     DEFAULT_CSS = """
     Dialog {
@@ -43,26 +43,26 @@ class Dialog(ModalScreen[Answer], AnsweredScreen[Answer]):
     """
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what was clicked; close where the click was beside everything."""
+        """Run the clicked action; close the dialog on a click outside."""
         if action := event.style.meta.get(ACTION):
             event.stop()
             await self.run_action(action)
         elif event.widget is self:
             event.stop()
-            if event.chain == 1:  # the second click of two is meant for what the first one was on
+            if event.chain == 1:  # the second click of a double click is meant for the screen below
                 self.action_cancel()
 
     def action_cancel(self) -> None:
-        """Answer nothing."""
+        """Close without an answer."""
         self.dismiss(None)
 
 
 def framed(title: str, *said: tuple[str, str], id: str | None = None) -> Vertical:  # noqa: A002  Textual's own name
-    """The frame of a dialog, to compose it in.
+    """Build the frame of a dialog, for use in `compose`.
 
     Args:
-        title: What it is about.
-        said: What keys do, as `key_words` takes it.
+        title: Title.
+        said: Key hints, see `key_words`.
         id: Widget id.
     """
     box = Vertical(classes="dialog section", id=id)
@@ -72,7 +72,7 @@ def framed(title: str, *said: tuple[str, str], id: str | None = None) -> Vertica
 
 
 def move_in_list(options: OptionList, places: int) -> None:
-    """Move in a list by one, down or up, while something else has the focus."""
+    """Move the highlight one entry up or down while another widget has the focus."""
     if places > 0:
         options.action_cursor_down()
     else:
@@ -80,16 +80,16 @@ def move_in_list(options: OptionList, places: int) -> None:
 
 
 def key_words(*said: tuple[str, str]) -> Content:
-    """What keys do, for the frame of a dialog.
+    """Build clickable key hints for the frame of a dialog.
 
     Args:
-        said: Pairs of a few words and the action a click on them runs, empty for none.
+        said: Pairs of a text and the action run on a click; empty for no action.
     """
     return Content(" · ").join([clickable(text, action) for text, action in said])
 
 
 class ValueDialog(Dialog[str | None]):
-    """Asks for a line of text; answers None when it was called off."""
+    """Dialog for a line of text. Returns None if cancelled."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(VALUE)
 
@@ -102,14 +102,14 @@ class ValueDialog(Dialog[str | None]):
         *,
         remark: Callable[[str], str] | None = None,
     ) -> None:
-        """Make a dialog.
+        """Create the dialog.
 
         Args:
-            title: What is asked for.
-            help_text: What may be answered.
-            value: The answer to start from.
-            check: Says in one line what is wrong with an answer; empty when nothing is.
-            remark: Says in one line what an answer that is not wrong leads to; empty when that is plain.
+            title: Title.
+            help_text: Description of valid input.
+            value: Initial text.
+            check: Returns a one-line error for a text; empty if valid.
+            remark: Returns a one-line consequence of a valid text; empty if obvious.
         """
         super().__init__()
         self._title = title
@@ -119,14 +119,12 @@ class ValueDialog(Dialog[str | None]):
         self._remark = remark
 
     def compose(self) -> ComposeResult:
-        """The question, the answer, and what is wrong with it."""
         with framed(self._title, ("enter sets", "answer"), ("esc cancels", "screen.cancel")):
             yield Static(Content(self._help), classes="dialog-help", markup=False)
             yield Input(self._value, select_on_focus=True)
             yield Static(Content(""), classes="dialog-problem", markup=False)
 
     def on_mount(self) -> None:
-        """Start typing at once."""
         self.query_one(Input).focus()
 
     @on(Input.Changed)
@@ -143,7 +141,7 @@ class ValueDialog(Dialog[str | None]):
             self.dismiss(event.value)
 
     async def action_answer(self) -> None:
-        """Take what was typed."""
+        """Accept the text."""
         await self.query_one(Input).action_submit()
 
 
@@ -151,23 +149,22 @@ SAME_IN_PRINT = "inspector formats FILE prints the same"
 
 
 class DiagnosticsScreen(Dialog[None]):
-    """A page of plain text over the screen it is about."""
+    """Page of plain text over the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(DIAGNOSTICS)
 
     def __init__(self, text: str, title: str = "How the file was read", also: str = SAME_IN_PRINT) -> None:
-        """Make a page.
+        """Create the page.
 
         Args:
-            text: What is said, safe and in lines already.
-            title: What it is about.
-            also: What prints the same.
+            text: Content; safe and wrapped.
+            title: Title.
+            also: Command that prints the same.
         """
         super().__init__()
         self._text, self._title, self._also = text, title, also
 
     def compose(self) -> ComposeResult:
-        """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="diagnostics") as box:
             box.border_title = Content(self._title)
             box.border_subtitle = key_words(("esc closes", "dismiss"), (self._also, ""))

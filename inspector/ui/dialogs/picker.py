@@ -1,4 +1,4 @@
-"""A list with a filter line: the highlighted choice is described, and `enter` selects it."""
+"""List with a filter line. The highlighted entry is described, and `enter` selects it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAME_WIDTH = 27
 
 
 class Picker(Dialog[str | None]):
-    """Answers the identifier of a choice, or None when it was called off."""
+    """Dialog that returns the identifier of a choice, or None if cancelled."""
 
     DEFAULT_CSS = """
     Picker {
@@ -57,14 +57,14 @@ class Picker(Dialog[str | None]):
         hint: str = "filter",
         typed: Callable[[str], DialogChoice | None] | None = None,
     ) -> None:
-        """Make a list.
+        """Create the list.
 
         Args:
-            title: What is chosen.
-            choices: What may be chosen, in the order shown.
-            verb: What `enter` does.
-            hint: What the line is for.
-            typed: A choice that is typed, not listed, for example a path; None where the text is no such thing.
+            title: Title.
+            choices: Entries in display order.
+            verb: Effect of `enter`.
+            hint: Placeholder of the filter line.
+            typed: Returns a choice for typed text that is not listed, for example a path; None if the text is not one.
         """
         super().__init__()
         self._title = title
@@ -75,7 +75,6 @@ class Picker(Dialog[str | None]):
         self._shown: list[DialogChoice] = []
 
     def compose(self) -> ComposeResult:
-        """A filter, the list, and what the highlighted one does."""
         with framed(
             self._title, ("type to filter", ""), (f"enter {self._verb}", "take"), ("esc cancels", "cancel"), id="picker"
         ):
@@ -84,7 +83,6 @@ class Picker(Dialog[str | None]):
             yield Static(Content(""), classes="dialog-help", id="picker-help", markup=False)
 
     def on_mount(self) -> None:
-        """Show all of them."""
         self._fill("")
         self.query_one(Input).focus()
 
@@ -126,17 +124,17 @@ class Picker(Dialog[str | None]):
         self.dismiss(self._shown[event.option_index].identifier)
 
     def action_move(self, places: int) -> None:
-        """Move in the list while the filter keeps the focus."""
+        """Move the highlight while the filter keeps the focus."""
         move_in_list(self.query_one(OptionList), places)
 
     async def action_page(self, pages: int) -> None:
-        """Move by a page; nothing where there is no room for the list, whose lines Textual looks up all the same."""
+        """Move by a page. Does nothing if the list has no room, because Textual would fail on its missing lines."""
         choices = self.query_one(OptionList)
         if choices.scrollable_content_region:
             await choices.run_action("page_down" if pages > 0 else "page_up")
 
     def action_take(self) -> None:
-        """Take what is highlighted."""
+        """Select the highlighted entry."""
         self._choose_highlighted()
 
 

@@ -1,4 +1,4 @@
-"""A dialog that asks what of several things to save, and under which name."""
+"""Dialog to choose one of several things to save, and its path."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class SaveChoice(NamedTuple):
     """Something that can be saved.
 
     Attributes:
-        word: What it is called.
-        help: What it is for, in a few lines; safe.
-        path: Where it goes unless the user says otherwise; its ending is added to a name without one.
+        word: Display name.
+        help: Purpose, in a few lines; safe.
+        path: Suggested path; its suffix is added to a name without one.
     """
 
     word: str
@@ -35,19 +35,19 @@ class SaveChoice(NamedTuple):
 
 
 class SaveDialog(Dialog[tuple[int, Path] | None]):
-    """Answers the place of what is chosen and the file it goes to; None when it was called off."""
+    """Dialog that returns the index of the choice and the path; None if cancelled."""
 
     def __init__(
         self, title: str, lead: str, choices: Sequence[SaveChoice], problem: Callable[[str], str], *, turns: str
     ) -> None:
-        """Make a dialog.
+        """Create the dialog.
 
         Args:
-            title: What it asks.
-            lead: What stands before the words of the choices: `as`.
-            choices: What can be saved, the first of them chosen.
-            problem: What is wrong with a name, to follow "that"; empty when nothing is.
-            turns: What the key to another choice does, in words.
+            title: Title.
+            lead: Word before the names of the choices, such as `as`.
+            choices: Things that can be saved; the first one is selected.
+            problem: Returns why a name is invalid, to follow "that"; empty if valid.
+            turns: Label of the key that switches to another choice.
         """
         super().__init__()
         self._title, self._lead, self._turns = title, lead, turns
@@ -60,7 +60,6 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
         return told_path(self._choices[self._place].path)
 
     def compose(self) -> ComposeResult:
-        """What, where to, and what is in the way of that."""
         turn = [(self._turns, "turn(1)")] if len(self._choices) > 1 else []
         with framed(self._title, *turn, ("enter saves", "answer"), ("esc cancels", "cancel")):
             yield ChoiceStrip()
@@ -69,7 +68,6 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
             yield Static(Content(""), classes="dialog-problem", markup=False)
 
     def on_mount(self) -> None:
-        """Show what is chosen."""
         self._show()
         self.query_one(Input).focus()
 
@@ -79,7 +77,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
         self.query_one(".dialog-help", Static).update(Content(self._choices[self._place].help))
 
     def action_turn(self, step: int) -> None:
-        """Another choice."""
+        """Select another choice."""
         self._choose((self._place + step) % len(self._choices))
 
     @on(ChoiceStrip.Chosen)
@@ -99,7 +97,7 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
     @on(Input.Changed)
     def _judge(self, event: Input.Changed) -> None:
         problem, path = self._problem(event.value), expanded(event.value)
-        # A browser puts it where it likes. The folder is said by itself: a long line shows its end.
+        # A browser chooses the folder itself. The folder is shown separately because a long line only shows its end.
         remark = "" if self.app.is_web else f"in {told_path(path.parent)}"
         if is_file(path):
             remark = f"replaces {path}"
@@ -115,5 +113,5 @@ class SaveDialog(Dialog[tuple[int, Path] | None]):
             self.dismiss((self._place, path if path.suffix else path.with_suffix(suffix)))
 
     async def action_answer(self) -> None:
-        """Take what was typed."""
+        """Accept the path."""
         await self.query_one(Input).action_submit()

@@ -1,1 +1,1 @@
-"""How a figure is calculated: which figures the cursor is on, and their explanation as text and as a dialog."""
+"""Explanations of figures: the figures under the cursor, and their explanation as text and as a dialog."""

@@ -1,4 +1,4 @@
-"""The explanation of a figure, in full: formula, inputs, source; and those of its neighbours, a key away."""
+"""Full explanation of a figure (formula, inputs, source), with neighboring figures one key away."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MEANINGS = {
     "estimated": "estimated: local estimate or default",
     "projected": "projected: about calls that did not happen",
 }
-"""What `how known` means, as a whole line."""
+"""Explanation of each confidence, as a full line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Explained:
     """A figure and its explanation.
 
     Attributes:
-        name: What the figure is called; may hold session text.
+        name: Name of the figure; may hold session text.
         explanation: How it is calculated.
-        shown: The figure as the screen writes it; empty to write it as any other.
+        shown: The figure as displayed on the screen; empty for the default format.
     """
 
     name: str
@@ -57,11 +57,11 @@ class Explained:
 
 
 def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
-    """The formula, how the figure is known, the numbers that go into it, and where they come from.
+    """Render the formula, the confidence, the inputs and the sources of a figure.
 
     Args:
-        explanation: What to say.
-        in_lines: Every number on a line of its own; else one after another.
+        explanation: The explanation.
+        in_lines: Put every input on its own line instead of in one paragraph.
     """
     numbered = [
         Content.assemble((f"{one_line(given.label).strip()} ", FAINT), written)
@@ -82,7 +82,7 @@ def explanation_content(explanation: Explanation, *, in_lines: bool) -> Content:
 
 
 def _written(explanation: Explanation) -> list[str]:
-    """The inputs in numbers: dollars that make up the figure as the table of costs writes them."""
+    """Format the inputs. Dollars that add up to the figure are rounded as in the cost table."""
     amounts = [given.value for given in explanation.inputs if given.is_part]
     parts = iter(ON_SCREEN.dollars_of_parts(explanation.value, [each for each in amounts if not isinstance(each, str)]))
     return [
@@ -96,13 +96,13 @@ LEAST_ROWS = 6
 
 
 class ExplainedFigures(FigureTable):
-    """The figures that are explained."""
+    """Table of the explained figures."""
 
     HELP = "The figures that were on the screen; below, how the one under the cursor is calculated."
 
 
 class ExplainScreen(Dialog[None]):
-    """Shown over the screen whose figures it explains."""
+    """Dialog over the screen with the explained figures."""
 
     DEFAULT_CSS = """
     ExplainScreen {
@@ -116,18 +116,17 @@ class ExplainScreen(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(EXPLAIN)
 
     def __init__(self, figures: Sequence[Explained], first: int = 0) -> None:
-        """Make the screen.
+        """Create the screen.
 
         Args:
-            figures: What can be explained here; one at least.
-            first: Which of them to begin with.
+            figures: Figures to explain; at least one.
+            first: Index of the initial one.
         """
         super().__init__()
         self._figures = figures
         self._first = first
 
     def compose(self) -> ComposeResult:
-        """The figures, and the explanation of one."""
         with framed(
             "How this is calculated",
             *([("↑↓ another figure", "")] if len(self._figures) > 1 else []),
@@ -138,7 +137,6 @@ class ExplainScreen(Dialog[None]):
                 yield Static(id="explanation", markup=False)
 
     def on_mount(self) -> None:
-        """Begin with the figure that was asked for."""
         table = self.query_one(ExplainedFigures)
         table.styles.height = min(len(self._figures), max(LEAST_ROWS, self.app.size.height // 2 - 5)) + 1
         table.table = _table(self._figures)
@@ -155,7 +153,7 @@ class ExplainScreen(Dialog[None]):
 
 
 def _table(figures: Sequence[Explained]) -> Table:
-    """A row a figure. Values take the room they need, so that as much as can be is left to what they are called."""
+    """Build a row per figure. Value columns are as narrow as possible, to leave room for the names."""
     rows = tuple(_row(at, each) for at, each in enumerate(figures))
     longest = min(max(cell_len(row.cells["value"].text) for row in rows), LONGEST_VALUE)
     columns = (

@@ -1,4 +1,4 @@
-"""What the explain key explains on the main screen: the figures of the part that has the cursor."""
+"""Collect the figures that the explain key explains on the main screen, depending on the focused pane."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ _COST_NAMES: Final = {
 def explained_focus(
     outcome: Outcome, focus: tuple[str, int], terms: Assumptions, runs_per_day: RunsPerDay, search: ReuseScan
 ) -> tuple[tuple[Explained, ...], int]:
-    """The figures of a part of the screen, explained, and which comes first.
+    """Return the explained figures of a pane and the index of the first one to show.
 
     Args:
-        outcome: What the screen shows.
-        focus: The part, of `inspector.ui.part_names`, and the block under the cursor, the first one behind a boundary,
-            -1 for none. One that was not replayed yet is none, too.
-        terms: On which assumptions.
-        runs_per_day: Such sessions a day.
-        search: Finds where the session used what its tool results said.
+        outcome: The outcome on the screen.
+        focus: The pane, see `inspector.ui.part_names`, and the block under the cursor: the first one after a boundary,
+            -1 for none. A block that was not replayed yet counts as none.
+        terms: Assumptions.
+        runs_per_day: Number of such sessions per day.
+        search: Finds where the session reused content of its tool results.
     """
     part, block = focus
     if part == TIMELINE and 0 <= block < len(outcome.state.sent):
@@ -79,14 +79,14 @@ def explained_focus(
 def explained_plan(
     outcome: Outcome, plan: Plan, terms: Assumptions, runs_per_day: RunsPerDay, search: ReuseScan
 ) -> tuple[Explained, ...]:
-    """The costs of another plan on the same session, explained.
+    """Return the explained costs of another plan on the same session.
 
     Args:
-        outcome: What the main screen shows.
-        plan: The plan; its strategies that are switched off count for nothing.
-        terms: On which assumptions.
-        runs_per_day: Such sessions a day.
-        search: Finds where the session used what its tool results said.
+        outcome: The outcome on the main screen.
+        plan: The plan; strategies that are off are ignored.
+        terms: Assumptions.
+        runs_per_day: Number of such sessions per day.
+        search: Finds where the session reused content of its tool results.
     """
     baseline = outcome.baseline
     planned = replay(outcome.inputs, plan) if plan.strategies else baseline
@@ -157,6 +157,6 @@ def _of_costs(
     runs = project_runs(*costs, runs_per_day, terms.days_per_month, recovered.cost_at, spread)
     found = outcome_explanations(outcome.baseline, outcome.replay, outcome.totals, runs)
     cost = found["cost_usd"]
-    # As everywhere beside the cost before and what is saved.
+    # Rounded as everywhere, so that cost and saving add up.
     found["cost_usd"] = replace(cost, value=ON_SCREEN.cost_with_plan(recorded.value, cost.value))
     return (before, *(Explained(label, found[name]) for name, label in _COST_NAMES.items() if name in found))

@@ -1,1 +1,1 @@
-"""What the keys do, by what names, and the screen that says so."""
+"""Keys, names of commands, and the help screen that lists them."""

@@ -1,4 +1,4 @@
-"""Every command by name: what the palette offers, what it is found by, and in which order it is found."""
+"""Commands of the palette: their names, search terms and ranking."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class PaletteCommand(NamedTuple):
-    """Something the palette does.
+    """Command in the palette.
 
     Attributes:
-        title: A verb first: `Turn tiered-stale on`.
-        text: More about it; empty where the title says it.
-        run: Does it.
-        keys: The keys that do it too, as people write them; empty for none.
-        also: Words it is found by, besides those of its title.
+        title: Starts with a verb: `Turn tiered-stale on`.
+        text: More details; empty if the title is enough.
+        run: Runs the command.
+        keys: Equivalent keys as displayed; empty for none.
+        also: Search terms in addition to the title.
     """
 
     title: str
@@ -39,12 +39,12 @@ class PaletteCommand(NamedTuple):
     also: str = ""
 
     def score(self, query: str) -> int:
-        """How well it answers what was typed: 0 for not at all.
+        """Rate how well the command matches a query; 0 for no match.
 
-        Every word typed must begin a word of it; those of the title weigh most.
+        Every word of the query must be the prefix of one of its words. Words in the title weigh most.
 
         Args:
-            query: What was typed.
+            query: The typed text.
         """
         scores = [self._score_of(word) for word in query.lower().split()]
         return sum(scores) if scores and all(scores) else 0
@@ -61,11 +61,11 @@ def _words(text: str) -> list[str]:
 
 
 def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand]:
-    """The commands that answer what was typed, the best first; all of them where nothing was, those explained first.
+    """Return the matching commands, the best first. An empty query returns all, those with an explanation first.
 
     Args:
-        commands: All there are.
-        query: What was typed.
+        commands: All commands.
+        query: The typed text.
     """
     titled = sorted(commands, key=lambda command: command.title.lower())
     if not query.split():
@@ -75,10 +75,10 @@ def found(commands: Iterable[PaletteCommand], query: str) -> list[PaletteCommand
 
 
 def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
-    """The commands of a screen: actions that apply, of what has the focus and of the screen.
+    """Yield the commands of a screen: the actions of the focused widget and of the screen that apply now.
 
     Args:
-        screen: The screen under the palette.
+        screen: The screen below the palette.
     """
     keys: dict[str, str] = {}
     unnamed: dict[str, tuple[UserAction[Any], DOMNode]] = {}
@@ -98,10 +98,10 @@ def key_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
 
 
 def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
-    """What the app itself does, wherever the focus is.
+    """Yield the commands of the app itself.
 
     Args:
-        screen: The screen under the palette.
+        screen: The screen below the palette.
     """
     app = screen.app
     keys = {active.binding.id: key_of(app, active.binding) for active in screen.active_bindings.values()}
@@ -111,7 +111,7 @@ def app_commands(screen: Screen[Any]) -> Iterator[PaletteCommand]:
 
 
 def named_command(node: AnyApp | Screen[Any], action: UserAction[Any], keys: str) -> PaletteCommand:
-    """The command of an action that has a name of its own."""
+    """Build the command of an action that has its own palette name."""
     named = action.named
     if named is None:
         raise AssertionError(f"{action.name} has no name of its own")

@@ -1,4 +1,4 @@
-"""What the keys do where the focus is: for the help screen, the status line and the documents."""
+"""List the keys available in the focused pane, for the help screen, the status line and the documentation."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 
 class HelpRow(NamedTuple):
-    """One row of the help: keys and what they do.
+    """Row of the help: keys and their effect.
 
     Attributes:
-        keys: The keys, as people write them: `[`, `shift+←`, `g f`; empty where only a command does it.
-        name: The action's name, by which a keymap may give it other keys.
-        text: What it does.
-        label: The same in a word, as the key does it now.
-        is_shown: The status line teaches it now.
-        press: The first of its keys, as Textual names it; those of a menu one after the other, blanks between them.
-        rank: In the status line the lowest comes first; None for after all that have one.
-        is_in_menu: A menu does it.
-        is_move: It only moves a cursor.
+        keys: Keys as displayed: `[`, `shift+←`, `g f`; empty for a command without keys.
+        name: Name of the action, for keymaps.
+        text: Description.
+        label: One-word description of the current effect.
+        is_shown: True if the status line shows it now.
+        press: First key as Textual names it; for a menu the keys in order, separated by blanks.
+        rank: Position in the status line, lowest first; None for last.
+        is_in_menu: True if a menu runs it.
+        is_move: True if it only moves a cursor.
     """
 
     keys: str
@@ -53,13 +53,13 @@ class HelpRow(NamedTuple):
 
 
 class HelpSection(NamedTuple):
-    """What one part of the screen understands.
+    """Keys of one part of the screen.
 
     Attributes:
-        title: The part.
-        text: What it is for; empty where there is nothing to say.
-        rows: What it does.
-        is_everywhere: Its keys work wherever the focus is.
+        title: Name of the part.
+        text: Purpose of the part; may be empty.
+        rows: Its keys.
+        is_everywhere: True if its keys work in every pane.
     """
 
     title: str
@@ -69,15 +69,15 @@ class HelpSection(NamedTuple):
 
 
 def help_sections(app: AnyApp) -> list[HelpSection]:
-    """What the keys do now, the focused part first, then what holds it, then what works everywhere."""
+    """Return the current keys: of the focused widget first, then of its ancestors, then global ones."""
     screen = app.screen
     by_node: dict[DOMNode, dict[str, list[Binding]]] = {}
     types = screen.focused is not None and screen.focused.check_consume_key("slash", "/")
     for active in screen.active_bindings.values():
         if types and active.binding.key in REPLACED_KEYS:
-            continue  # goes into the line, though Textual does not know these names for characters
+            continue  # inserted into the input, although Textual has no character names for these
         if isinstance(active.node, Input):
-            continue  # how a line is edited is known, and would stand before what only this screen does
+            continue  # line editing keys are common knowledge, and would precede the keys specific to this screen
         if active.enabled and (active.binding.id or not _is_ours(active.node)):
             actions = by_node.setdefault(active.node, {})
             actions.setdefault(active.binding.action, []).append(active.binding)
@@ -98,12 +98,12 @@ def help_sections(app: AnyApp) -> list[HelpSection]:
 
 
 def _is_ours(node: DOMNode) -> bool:
-    """Whether a part has keys with names; those it has from what Textual makes it of are no use there."""
+    """Return True if a widget defines named keys. Keys inherited from Textual's widgets are not listed."""
     return type(node).__module__.startswith("inspector.")
 
 
 def _merged(rows: Iterable[HelpRow]) -> tuple[HelpRow, ...]:
-    """The rows, numbered ones that have keys (`plan.switch-1` to `-9`) as one."""
+    """Merge numbered rows with keys (`plan.switch-1` to `-9`) into one."""
     merged: list[HelpRow] = []
     for row in rows:
         if merged and row.keys and not row.is_in_menu and (family := _family(row)) and family == _family(merged[-1]):
@@ -140,7 +140,7 @@ def _row(app: AnyApp, bindings: list[Binding]) -> HelpRow:
 
 
 def key_of(app: AnyApp, binding: Binding) -> str:
-    """The key of a binding as people write it, or those that lead to it by a menu; empty for none."""
+    """Return the displayed key of a binding, or its key sequence in a menu; empty for none."""
     if binding.key.startswith(KEYLESS):
         action = BOUND.get(binding.id or "")
         return menu_keys(action) if action is not None else ""
@@ -149,7 +149,7 @@ def key_of(app: AnyApp, binding: Binding) -> str:
 
 
 def menu_keys(action: UserAction[Any]) -> str:
-    """The keys that do something by a menu, as people write them: `g f`; empty for none."""
+    """Return the displayed key sequence of a menu action, such as `g f`; empty for none."""
     return " ".join(shown_key(key) for key in action.menu_keys)
 
 
@@ -163,19 +163,19 @@ def _title(node: DOMNode) -> str:
 
 
 MOST_TAUGHT: Final = 5
-"""Keys the status line teaches besides that of the help: the next ones, not all there are."""
+"""Number of keys in the status line in addition to help."""
 AFTER_RANKS: Final = 10
-"""Added to the place of what has no rank of its own."""
+"""Added to the position of actions without a rank."""
 COMES_LATE: Final = 90
-"""From this rank on a key is taught only once something is known: it stands last, and moves no other as it comes."""
+"""Minimum rank of keys that appear only once some result is available. They come last so that no other key moves."""
 FIRST_RANK: Final = 2
-"""In the line help gives way after the counts of rows, the last key before them."""
+"""Highest rank in the line. Help is dropped last of all keys, before the row counts."""
 
 
 def key_hints(sections: Sequence[HelpSection]) -> tuple[KeyHint, ...]:
-    """The keys for the status line: help, and the next few for where one is, those of the focused part first.
+    """Return the keys for the status line: help and the next few keys, starting with the focused widget's.
 
-    Keys with one label share a place: `[ ] call`. On narrow screens the last ones give way first, help last.
+    Keys with the same label share a place: `[ ] call`. On narrow screens the last ones are dropped first, help last.
     """
     hints: list[KeyHint] = []
     for section in sections:
@@ -206,7 +206,7 @@ GROUPS: Final = {
     "Plan": ("plan", "strategy", "slider", "menu.files"),
     "Look closer": ("study", "cost", "costs", "composition", "compare", "misses", "marks"),
 }
-"""The groups of the help after that of the focused part, and the rooms and names in each; others are in the last."""
+"""Groups of the help after the focused pane's, with their names and name prefixes. The last group has the rest."""
 LAST_GROUP: Final = "Program"
 BELONGS: Final = {
     "Timeline": "Rows and text",
@@ -215,17 +215,17 @@ BELONGS: Final = {
     "Plan": "Plan",
     "Cost": "Look closer",
 }
-"""The group that belongs to a part of the main screen, by how its frame's title begins, and stands with it."""
+"""Group shown together with a focused pane of the main screen, by the start of the pane's title."""
 
 
 def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[HelpSection]:
-    """What the help shows: the part that has the focus, then what else can be done, in five groups at most.
+    """Group the keys for the help: the focused pane first, then everything else in at most five groups.
 
-    What a menu does stands in the menu. What the focused part takes for itself is not said again.
+    Menu entries are left to the menu. Keys that the focused pane overrides are not repeated.
 
     Args:
-        sections: As `help_sections` gives them.
-        belongs: The group that stands with the focused part; empty for none.
+        sections: Result of `help_sections`.
+        belongs: Group shown together with the focused pane; empty for none.
     """
     here = [section for section in sections if not section.is_everywhere]
     rest = _shown_rows([section for section in sections if section.is_everywhere])
@@ -235,7 +235,7 @@ def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[Help
         own = _with_moves_in_one(_shown_rows(here))
         keys = {key for row in own for key in row.keys.split(" or ")}
         rest = tuple(row for row in rest if row.keys not in keys)
-        # The menu of jumps starts from wherever one is.
+        # Put the menu of jumps first, because it works from any place.
         rest = tuple(sorted(rest, key=lambda row: row.name != MENU_OF_JUMPS))
         mine = [_group(row) == belongs or (bool(belongs) and row.name == MENU_OF_JUMPS) for row in rest]
         own += tuple(row for row, is_mine in zip(rest, mine, strict=True) if is_mine)
@@ -249,7 +249,7 @@ def help_groups(sections: Sequence[HelpSection], belongs: str = "") -> list[Help
 
 
 def belonging(app: AnyApp) -> str:
-    """The group of the help that stands with the part of the main screen that has the focus; empty on others."""
+    """Return the help group of the focused pane of the main screen; empty on other screens."""
     frames = (
         (str(node.border_title) for node in app.focused.ancestors if isinstance(node, Widget)) if app.focused else ()
     )
@@ -262,7 +262,7 @@ def _shown_rows(sections: Sequence[HelpSection]) -> tuple[HelpRow, ...]:
 
 
 def _with_moves_in_one(rows: Sequence[HelpRow]) -> tuple[HelpRow, ...]:
-    """The rows, those that only move a cursor as one, the last."""
+    """Merge the rows that only move a cursor into one, placed last."""
     moves = [row.keys.split(" or ")[0] for row in rows if row.is_move]
     others = tuple(row for row in rows if not row.is_move)
     if not moves:

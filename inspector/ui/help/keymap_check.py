@@ -1,4 +1,4 @@
-"""What is wrong with a keymap of the user's own."""
+"""Check the user's keymap."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 
 
 def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
-    """What in a keymap does nothing, or takes a key from something else, one sentence each.
+    """Return the entries of a keymap without an effect or in conflict with another action, one sentence each.
 
     Args:
-        keymap: Keys by binding name, several with commas between them.
+        keymap: Keys by binding name, separated by commas.
     """
     problems = []
     for name, keys in keymap.items():
@@ -39,7 +39,7 @@ def problems_with_keymap(keymap: Mapping[str, str]) -> list[str]:
 
 
 def _taken_from(name: str, key: str, keymap: Mapping[str, str]) -> str:
-    """What a key did before on the same part of the screen, unless that has another key now; empty for nothing."""
+    """Describe the action a key had in the same part of the screen, unless that action has another key now."""
     key = next(iter(Binding.make_bindings([Binding(key, "")]))).key
     place = next(place for place in PLACES if any(action.name == name for action in place))
     for action in sorted(place, key=attrgetter("name")):
@@ -49,7 +49,7 @@ def _taken_from(name: str, key: str, keymap: Mapping[str, str]) -> str:
 
 
 def is_key(text: str) -> bool:
-    """Whether a text names a key a terminal can send: a character, a named key, or one of them with modifiers."""
+    """Return True if a terminal can send the key: a character or a named key, with or without modifiers."""
     *modifiers, key = text.split("+") if len(text) > 1 else [text]
     named = {each.value for each in Keys} | {f"f{number}" for number in range(1, 25)}
     is_named = len(key) == 1 or key in named or _is_name_of_character(key)
@@ -57,7 +57,7 @@ def is_key(text: str) -> bool:
 
 
 def _is_name_of_character(key: str) -> bool:
-    """Whether a key is a character by its name, as Textual has it: `question_mark`."""
+    """Return True for Textual's name of a character, such as `question_mark`."""
     import unicodedata
 
     try:

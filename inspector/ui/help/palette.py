@@ -1,4 +1,4 @@
-"""The command palette: a line a command, its key first, found by its words and by what people call it."""
+"""Command palette: one line per command, with its key first. Search covers titles and synonyms."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ if TYPE_CHECKING:
     from inspector.ui.help.commands import PaletteCommand
 
 KEY_CELLS: Final = 10
-"""Cells of the column of keys."""
+"""Width of the key column in cells."""
 EDGE_CELLS: Final = 6
-"""Cells beside a line."""
+"""Cells of a line outside its content."""
 
 GATHERING: Final = "--textual-command-palette-gather-commands"
-"""The group of the worker that fills the list, by which Textual ends it."""
+"""Worker group that fills the list. Textual cancels it by this name."""
 
 
 @runtime_checkable
 class OffersCommands(Protocol):
-    """The application: what it offers on a screen."""
+    """App that offers commands."""
 
     def palette_commands(self, screen: Screen[object]) -> Iterable[PaletteCommand]:
-        """Every command by name, those that apply now."""
+        """Yield every command that applies now."""
 
 
 class CommandProvider(Provider):
-    """Offers what applies now, on the screen below the palette and in what has the focus there."""
+    """Provides the commands of the screen below the palette and of its focused widget."""
 
     async def discover(self) -> Hits:
-        """All commands, by their titles."""
+        """Yield all commands, ordered by title."""
         for command in found(self._commands(), ""):
             yield DiscoveryHit(self._line(command), command.run, text=command.title)
 
     async def search(self, query: str) -> Hits:
-        """Those that answer what was typed, the best first.
+        """Yield the matching commands, the best first.
 
         Args:
-            query: What was typed.
+            query: The typed text.
         """
         answers = found(self._commands(), query)
         for place, command in enumerate(answers):
@@ -69,26 +69,26 @@ class CommandProvider(Provider):
 
 
 class CommandFinder(CommandPalette, AnsweredScreen[None]):
-    """Finds a command by its name; runs one and goes."""
+    """Palette that runs one command and closes."""
 
     def _on_mount(self, event: Mount) -> None:
-        # The application is closing, and the screen whose commands these are has gone first.
+        # The app is exiting, and the screen that owns the commands is already gone.
         if len(self.app.screen_stack) < 2:
             event.prevent_default()
 
     @work(exclusive=True, group=GATHERING)
     async def _gather_commands(self, search_value: str) -> None:
-        # A worker begins a moment after it was asked for; what it fills may have been closed meanwhile.
+        # Workers start with a delay, so the palette may be closed by now.
         if self.query(CommandList):
             await unwrap(CommandPalette._gather_commands)(self, search_value)  # noqa: SLF001  the worker itself
 
     @on(Click)
     def _drop_outside(self, event: Click) -> None:
-        # The terminal has become smaller since: where the click was there is nothing, which Textual takes for a fault.
+        # The terminal has shrunk since, and Textual fails on a click outside of it.
         if not self.region.contains(int(event.screen_x), int(event.screen_y)):
             event.prevent_default()
 
     def _action_command_list(self, action: str) -> None:
-        # Where there is no room for the list it has no lines, which Textual looks up all the same.
+        # A list without room has no lines, and Textual fails when it looks one up.
         if self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)

@@ -1,4 +1,4 @@
-"""The help screen: what the keys do where the focus was, and what the signs on the screen mean."""
+"""Help screen: keys for the focused pane, and the signs on the screen."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ SIGNS = (
 KEYS_WIDTH = 16
 
 PRESSED = 2
-"""Where in a row the key is that a click presses."""
+"""Index of the key in a row's values that a click presses."""
 
 
 class HelpScreen(Dialog[None]):
-    """Shown over the screen it explains."""
+    """Help over the screen it explains."""
 
     DEFAULT_CSS = """
     HelpScreen {
@@ -81,16 +81,15 @@ class HelpScreen(Dialog[None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(HELP)
 
     def __init__(self, groups: Sequence[HelpSection]) -> None:
-        """Make a help screen.
+        """Create the help screen.
 
         Args:
-            groups: What the keys do, those of the focused part first.
+            groups: Groups of keys, starting with the focused pane.
         """
         super().__init__()
         self._groups = groups
 
     def compose(self) -> ComposeResult:
-        """Everything in one scrolled text."""
         with VerticalScroll(classes="dialog section", id="help") as box:
             box.border_title = Content("Help")
             box.border_subtitle = key_words(
@@ -98,7 +97,7 @@ class HelpScreen(Dialog[None]):
                 ("ctrl+p finds any command", "palette"),
                 ("esc closes", "dismiss"),
             )
-            # What is seen comes before what else could be done.
+            # Signs on the current screen come before the keys of other parts.
             for group in self._groups[:1]:
                 yield from self._group(group)
             yield from self._part("Signs and words", "", SIGNS)
@@ -106,21 +105,21 @@ class HelpScreen(Dialog[None]):
                 yield from self._group(group)
 
     def action_press(self, key: str) -> None:
-        """Close, and press a key where it means what was said of it."""
+        """Close the help, and press the key on the screen below."""
         self.dismiss(None)
         self.app.call_later(self.app.simulate_key, key)
 
     def action_palette(self) -> None:
-        """Close, and find a command by its name."""
+        """Close the help, and open the command palette."""
         self.dismiss(None)
         self.app.call_later(self.app.action_command_palette)
 
     def _group(self, group: HelpSection) -> ComposeResult:
-        """A group of keys."""
+        """Compose a group of keys."""
         return self._part(group.title, group.text, [(row.keys, row.text, row.press) for row in group.rows])
 
     def _part(self, title: str, text: str, rows: Sequence[tuple[str, ...]]) -> ComposeResult:
-        """A heading and a table, whose texts wrap in their own column."""
+        """Compose a heading and a table with wrapping texts."""
         if not rows and not text:
             return
         yield Static(Content(title), classes="help-title", markup=False)

@@ -1,1 +1,1 @@
-"""Why calls missed the prompt cache, and what that cost: the screen of cache misses."""
+"""Cache miss screen: causes and extra cost."""

@@ -1,4 +1,4 @@
-"""What the screen of cache misses says: causes and calls as rows of figures, and in lines what else could have been."""
+"""Table rows of the cache miss screen (causes and calls), and its lines about alternatives."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from inspector.ui.controller.answers import CacheAnswers
 
 ALL: Final = "all"
-"""Key of the row of all misses that did not have to be."""
+"""Row key of all avoidable misses."""
 FOLDED: Final = "folded"
-"""Key of the row that stands for those that had to be."""
+"""Row key of the folded unavoidable misses."""
 
 CAUSE_COLUMNS: Final = (
     Column("name", "", 19, 30, is_text=True, falls=False),
@@ -48,11 +48,11 @@ CALL_COLUMNS: Final = (
 
 
 def cause_table(found: CacheMisses, *, is_folded: bool) -> Table:
-    """All misses, their causes, and below them those that had to be.
+    """Build the table of the total, the avoidable causes and the unavoidable ones.
 
     Args:
         found: The misses.
-        is_folded: One row stands for those that had to be.
+        is_folded: Fold the unavoidable misses into one row.
     """
     bill = found.replay.figures.cost_usd
     causes = [row for row in found.causes if not row.cause.is_expected]
@@ -107,7 +107,7 @@ _OF_PART: Final = {
 
 
 def spent_on(part: LargestPart | None) -> str:
-    """Why a session cost what it cost, in a line of at most 80 cells; empty without a price."""
+    """Describe the largest part of the cost in a line of at most 80 cells; empty without a price."""
     if part is None:
         return ""
     cost = ON_SCREEN.marked(ON_SCREEN.dollars(part.total.value), part.total.known.value, is_least=part.total.is_least)
@@ -121,12 +121,12 @@ def spent_on(part: LargestPart | None) -> str:
 
 
 def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange | None, width: int) -> str:
-    """What of the cost could have been saved, in a line of so many cells; empty where that is not known.
+    """Describe the avoidable cost in a line of `width` cells; empty if unknown.
 
     Args:
         found: The misses.
-        best: What came of trying plans; None where that is not known, or a plan is on.
-        change: What the other lifetime of the cache would have made of the session; None where there is none.
+        best: Result of the plan search; None until there is one, or if a plan is on.
+        change: Effect of the other cache lifetime on the session; None if there is none.
         width: Cells of the line.
     """
     if found.replay.figures.cost_usd.value is None:
@@ -141,7 +141,7 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
     )
     wordings = [misses + plan, misses + short_plan]
     if misses and could.value and change is not None and change.misses > 0 and (change.saved_usd.value or 0.0) > 0:
-        # The misses do not just go away: what is cached for longer is written for more.
+        # Fewer misses have a price: cache writes with a longer lifetime cost more.
         kept, saved = duration(change.lifetime), dollars(change.saved_usd)
         alone = [f"{misses[0]}, {saved} if just cached for {kept}"], [f"{misses[0]} (cached {kept}: {saved})"]
         wordings[:0] = [alone[0] + plan, alone[1] + short_plan]
@@ -150,7 +150,7 @@ def avoidable(found: CacheMisses, best: BestPlan | None, change: LifetimeChange 
 
 
 def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:
-    """The misses a row of the table of causes stands for, the costliest first."""
+    """Return the misses of a row of the cause table, the costliest first."""
     if key in (ALL, None):
         return found.dearest
     misses = tuple(miss for miss in found.all if key == miss.cause or (key == FOLDED and miss.cause.is_expected))
@@ -158,7 +158,7 @@ def misses_of(found: CacheMisses, key: Hashable) -> tuple[CacheMiss, ...]:
 
 
 def call_table(found: CacheMisses, misses: tuple[CacheMiss, ...]) -> Table:
-    """A row a miss."""
+    """Build a row per miss."""
     return Table(CALL_COLUMNS, tuple(_call(found, miss) for miss in misses))
 
 
@@ -176,7 +176,7 @@ def _call(found: CacheMisses, miss: CacheMiss) -> FigureRow:
 
 
 def what_ifs(cache: CacheAnswers, width: int) -> tuple[str, ...]:
-    """What else could have been, or can be: lines of so many cells where they can be so short; all is projected."""
+    """Build projected lines about alternatives, each at most `width` cells if its shortest form fits."""
     lines: list[tuple[str, ...]] = []
     if cache.lifetime is not None:
         lines.append(_other_lifetime(cache.lifetime))

@@ -1,4 +1,4 @@
-"""The screen of cache misses: why calls missed the prompt cache, what that cost, and what else could have been."""
+"""Cache miss screen: why calls missed the prompt cache, the extra cost, and alternatives."""
 
 from __future__ import annotations
 
@@ -52,21 +52,20 @@ if TYPE_CHECKING:
 
 
 LEAST_ROWS, AROUND_ROWS = 2, 3
-"""Rows the table of causes has room for at least, and lines of its frame and its head."""
+"""Minimum rows of the cause table, and the rows of its frame and header."""
 
 BILL_ROWS, AROUND_PANES = 11, 10
-"""Rows of the bill where calls need the rest; those of the header, of what most was spent on
-and what was avoidable, of the status line and of what else could have been."""
+"""Rows of the bill if the calls need the rest, and rows of the header, cost lines, alternatives and status line."""
 
 MEDIUM = 32
-"""Rows of a screen that has room for the bill beside both tables."""
+"""Screen height with room for the bill next to both tables."""
 
 LEAST_FOR_WHAT_IFS = 22
-"""Rows of a screen below which there is no room for single calls and for what could have been otherwise."""
+"""Minimum screen height for single calls and alternatives."""
 
 
 class Causes(FigureTable):
-    """The table of causes."""
+    """Table of causes."""
 
     HELP = """Why calls read less from the prompt cache than it held. Tokens re-cached are those that were written to
     the cache again, or sent uncached, though the call before had left them there; cost is what that came to, extra
@@ -77,7 +76,7 @@ class Causes(FigureTable):
 
 
 class Calls(FigureTable):
-    """The table of calls."""
+    """Table of calls."""
 
     HELP = """The calls that missed the cache for the cause above, the costliest first, and what shows why."""
 
@@ -85,9 +84,9 @@ class Calls(FigureTable):
 
 
 class MissesScreen(StudyScreen):
-    """Causes, the calls of the one under the cursor, the bill over all calls, and what else could have been.
+    """Causes, the calls of the cause under the cursor, the bill over all calls, and alternatives.
 
-    A small screen has room for the calls or the bill, and shows the calls first where any missed.
+    A small screen has room for either the calls or the bill, and starts with the calls if any missed.
     """
 
     name_of_study = "misses"
@@ -108,17 +107,16 @@ class MissesScreen(StudyScreen):
     def __init__(self, controller: SessionController) -> None:
         super().__init__(controller)
         self.found: CacheAnswers | None = None
-        """What is shown; None before it is known."""
+        """Result on the screen; None until computed."""
         self.is_folded = True
-        """One row stands for the misses that had to be."""
+        """True if the unavoidable misses share one row."""
         self.shows_bill: bool | None = None
-        """The bill is wanted, or is not; None where the screen's height decides."""
+        """True if the user wants the bill, False if not; None to decide by the screen's height."""
         self._asked: AskedModel | None = None
         self._switches: tuple[ModelSwitch, ...] = ()
         self._stop_listening_to_answers: Callable[[], None] | None = None
 
     def compose(self) -> ComposeResult:
-        """The causes, the calls of one of them, the bill, and what else could have been."""
         yield SessionHeader()
         yield Static(id="spent", markup=False)
         with Pane("Cache misses", id="causes-pane"):
@@ -134,16 +132,14 @@ class MissesScreen(StudyScreen):
 
     @property
     def causes(self) -> Causes:
-        """The table of causes."""
         return self.query_one(Causes)
 
     @property
     def calls(self) -> Calls:
-        """The table of calls."""
         return self.query_one(Calls)
 
     def on_mount(self) -> None:
-        """Begin with the causes, and wait for what is not known yet."""
+        """Subscribe to results, and focus the causes."""
 
         def show_next() -> None:
             self.call_next(self._show_newest)
@@ -152,18 +148,17 @@ class MissesScreen(StudyScreen):
         self.causes.focus()
 
     def on_unmount(self) -> None:
-        """Wait no more."""
         if self._stop_listening_to_answers is not None:
             self._stop_listening_to_answers()
 
     def on_resize(self) -> None:
-        """Say as much as there is room for."""
+        """Lay out the screen for its new size."""
         self._place_bill()
         self._show_what_ifs()
         self._show_spent()
 
     def show_outcome(self) -> None:
-        """What is known of the replay that is on; it is worked out in the background."""
+        """Show the results for the current replay, which are computed in the background."""
         found = self.controller.answers.cache_of(self.outcome)
         pane = self.query_one("#causes-pane", Pane)
         if found is None:
@@ -186,7 +181,7 @@ class MissesScreen(StudyScreen):
         avoided = avoidable(found.misses, best, found.lifetime, said.content_size.width)
         part, before = largest_part(found.outcome.replay), found.outcome.baseline.figures.cost_usd.value
         if part is not None:
-            # As everywhere beside the cost before and what is saved.
+            # Rounded as everywhere, so that cost and saving add up.
             total = replace(part.total, value=ON_SCREEN.cost_with_plan(before, part.total.value))
             part = replace(part, total=total)
         lines = (spent_on(part), avoided)
@@ -227,7 +222,7 @@ class MissesScreen(StudyScreen):
         self._place_bill()
 
     def _place_bill(self) -> None:
-        """Show or hide the bill, and the calls where there is room for one of them."""
+        """Show or hide the bill, and hide the calls if only one of them fits."""
         is_small = self.size.height < MEDIUM
         has_bill = self.query_one(BillChart).series is not None
         has_calls = self.found is None or bool(self.found.misses.misses)
@@ -239,7 +234,7 @@ class MissesScreen(StudyScreen):
         calls.display = not (is_shown and is_small)
         has_room = self.size.height >= LEAST_FOR_WHAT_IFS
         self.query_one("#what-ifs-pane").display = has_room and not (is_shown and is_small and has_calls)
-        # What few calls leave free is the bill's.
+        # Give the bill the space that a few calls leave free.
         needed = max(len(self.calls.rows), LEAST_ROWS) + AROUND_ROWS
         around = AROUND_PANES + max(len(self.causes.rows), LEAST_ROWS) + AROUND_ROWS
         is_free = is_shown and not is_small and needed + around + BILL_ROWS < self.size.height
@@ -248,7 +243,7 @@ class MissesScreen(StudyScreen):
 
     @on(FigureTable.Highlighted, "#calls")
     def _call_highlighted(self) -> None:
-        """Mark the call in the bill, say what shows its cause, and what another model would have come to from it on."""
+        """Mark the call in the bill, show the evidence for its cause, and price other models from this call on."""
         chart, call = self.query_one(BillChart), self.calls.cursor_key
         shown = next((row.cells["why"].text for row in self.calls.rows if row.key == call), "")
         self.query_one("#calls-pane", Pane).border_subtitle = Content(shown)
@@ -259,7 +254,7 @@ class MissesScreen(StudyScreen):
 
     @on(DescendantFocus)
     def _other_table(self) -> None:
-        """Another model is asked about from the first call on; among single calls, from the one under the cursor."""
+        """Price other models: from the call under the cursor in the call table, otherwise from the first call on."""
         self._compute_switches()
 
     def _switch_call(self) -> int | None:
@@ -287,7 +282,7 @@ class MissesScreen(StudyScreen):
             return
         said = self.query_one("#what-ifs", Static)
         width = said.content_size.width
-        # Another model is no answer to why it was dear: what could be done with this one comes first.
+        # The current model's alternatives come first, because another model does not explain the cost.
         lines = (*what_ifs(self.found, width), *switch_lines(self._switches, width))
         said.update(Content("\n".join(lines or ("nothing can be projected here",))))
 
@@ -300,16 +295,15 @@ class MissesScreen(StudyScreen):
         self.action_jump()
 
     def action_other(self) -> None:
-        """To the other table."""
+        """Focus the other table."""
         (self.causes if self.calls.has_focus else self.calls).focus()
 
     @property
     def is_bill_shown(self) -> bool:
-        """Whether the bill is on the screen; asked before there is anything, too."""
+        """True if the bill is on the screen. Works before the screen is composed."""
         return any(pane.display for pane in self.query("#bill-pane"))
 
     def action_bill(self) -> None:
-        """Show the bill, or hide it."""
         if self.query_one(BillChart).series is None:
             self.tell("no call here has a price")
             return
@@ -322,7 +316,7 @@ class MissesScreen(StudyScreen):
             self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, event.call)))
 
     def action_model(self) -> None:
-        """Ask what another model would have cost from a call on."""
+        """Open the dialog for another model to price from a call on."""
         call = self._switch_call()
         if self.found is None or call is None:
             self.tell("there is no call whose model could be another one")
@@ -351,20 +345,20 @@ class MissesScreen(StudyScreen):
             self._compute_switches()
 
     def action_fold(self) -> None:
-        """Show the misses that had to be, or fold them."""
+        """Toggle the rows of unavoidable misses."""
         self.is_folded = not self.is_folded
         if self.found is not None:
             self._show_causes(self.found)
 
     def action_enter(self) -> None:
-        """To the calls of the cause; what is folded is shown."""
+        """Focus the calls of the cause, or unfold the unavoidable misses."""
         if self.causes.cursor_key == FOLDED:
             self.action_fold()
         else:
             self.calls.focus()
 
     def action_jump(self) -> None:
-        """To the call in the timeline."""
+        """Go to the call in the timeline."""
         call = self.calls.cursor_key
         if isinstance(call, int) and self.found is not None:
             self.dismiss(Leaving(block=place_of_call(self.found.outcome.replay.history, call)))

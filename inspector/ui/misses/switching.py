@@ -1,4 +1,4 @@
-"""What another model from some call on would have come to: which are asked about, and a line that says it."""
+"""Cost of switching to another model at some call: candidate models, and a line about them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _ASKED: Final = re.compile(r"\s*(?P<model>\S.*?)(?:\s+at\s+(?:call\s+)?(?P<call>
 
 
 class AskedModel(NamedTuple):
-    """Another model, and from which call on, counted from 0."""
+    """Another model and the first call it takes over, counted from 0."""
 
     model: str
     call: int
 
 
 def call_to_switch_at(found: CacheMisses, wanted: int | None) -> int | None:
-    """The main conversation's first call from the one wanted on; its first of all, or None where it has none."""
+    """Return the main conversation's first call at or after `wanted`, or its last one; None if it has no calls."""
     calls = main_calls(found.replay)
     if not len(calls):
         return None
@@ -39,12 +39,12 @@ def call_to_switch_at(found: CacheMisses, wanted: int | None) -> int | None:
 
 
 def asked_of(text: str, found: CacheMisses, call: int) -> AskedModel | str:
-    """What was typed, or what is wrong with it, in a line with a way out.
+    """Parse the user's input, or return an error line with advice.
 
     Args:
-        text: `claude-sonnet-4-6 at 40`, or a name alone.
+        text: `claude-sonnet-4-6 at 40`, or only a name.
         found: The misses of the session.
-        call: The call where none was typed.
+        call: Default call.
     """
     typed = _ASKED.fullmatch(text)
     if typed is None:
@@ -63,9 +63,9 @@ def asked_of(text: str, found: CacheMisses, call: int) -> AskedModel | str:
 
 
 def switches_at(found: CacheMisses, call: int, asked: AskedModel | None) -> tuple[ModelSwitch, ...]:
-    """The session with other models: the one that was asked about, then those offered at a call, the cheapest first.
+    """Price the session with other models: the requested one first, then the known ones, the cheapest first.
 
-    Those whose window is too small come last.
+    Models with a window that is too small come last.
     """
     mine = found.replay.history.session.calls[call].model
     names = [name for name in other_models(found.replay) if name != mine]
@@ -76,7 +76,7 @@ def switches_at(found: CacheMisses, call: int, asked: AskedModel | None) -> tupl
 
 
 def told_of_switch(switch: ModelSwitch) -> str:
-    """One switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
+    """Describe a switch in a few words: `claude-sonnet-4-6 saves ~$7.12`."""
     saved = switch.saved_usd
     if saved.value is None:
         return f"{one_line(switch.model)} {dollars(switch.usd)}"
@@ -86,7 +86,7 @@ def told_of_switch(switch: ModelSwitch) -> str:
 
 
 def told_in_full(switch: ModelSwitch) -> str:
-    """One switch in a line, with what was lost of the cache."""
+    """Describe a switch in one line, including the lost cache."""
     said = told_of_switch(switch)
     if not switch.recache_tokens:
         return said
@@ -96,7 +96,7 @@ def told_in_full(switch: ModelSwitch) -> str:
 
 
 def switch_lines(switches: Sequence[ModelSwitch], width: int) -> tuple[str, ...]:
-    """The line of what other models would have come to, as many as fit so many cells; none for none."""
+    """Build a line about as many other models as fit `width` cells; empty without any."""
     if not switches:
         return ()
     first = switches[0]
