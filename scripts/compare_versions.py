@@ -62,6 +62,7 @@ else:
 
 NORMALIZED = {
     "version of the package": re.compile(r'(?<="inspector": ")[^"]+(?=")|(?<=inspector )\d+\.\d+\.\d+[^\s<,"]*'),
+    "time since the last record": re.compile(r"(?<=idle )\d+ \w+"),
     "line of the source in a bug's message": re.compile(r"(?<=this is a bug: )(\w+) in \S+:\d+"),
 }
 """Parts of the output that may differ between versions."""
@@ -70,6 +71,9 @@ SHOWN = 12
 """Number of differences listed per run."""
 
 SERVER = "import sys; sys.path.insert(0, sys.argv.pop(1)); from inspector.cli import main; sys.exit(main())"
+
+SEARCH = re.compile(r"[^│┃\n]*best plan[^│┃\n]*")
+"""Progress of the search for the best plan, which depends on the speed of the machine."""
 
 CELL = 12.2
 """Width of a character cell in a screen's SVG."""
@@ -222,7 +226,7 @@ def run_screen(case: Case) -> dict[str, Any]:
     path, size, keys = case.arguments
     words = ("screenshot", path, "--size", size, *(("--keys", keys) if keys else ()))
     outcome = run_command(Case("", Path(), words))
-    return {**outcome, "stdout": screen_text(outcome["stdout"])}
+    return {**outcome, "stdout": SEARCH.sub("<search>", screen_text(outcome["stdout"]))}
 
 
 def screen_text(svg: str) -> str:
