@@ -1,4 +1,4 @@
-"""Goose: a database of all sessions, files of JSON lines in versions before 1.10, and exports of one session."""
+"""Read Goose: a database of all sessions, JSONL files before version 1.10, and exports of one session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class GooseFormat(Format):
-    """Goose's databases, session files and exports."""
+    """Goose databases, session files and exports."""
 
     name = "goose"
     title = "Goose"

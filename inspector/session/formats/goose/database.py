@@ -1,4 +1,4 @@
-"""The tables of Goose's database (`crates/goose/src/session/session_manager.rs` in aaif-goose/goose, to schema 17)."""
+"""Read Goose's database (`crates/goose/src/session/session_manager.rs` in aaif-goose/goose, up to schema 17)."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ SESSION_COLUMNS = (
 MESSAGE_COLUMNS = ("id", "message_id", "role", "content_json", "created_timestamp", "metadata_json")
 
 MESSAGE = "message "
-"""What the names of rows begin with."""
+"""Prefix of row names."""
 
 
 class GooseRows(RowInterpreter):
-    """The rows of one session."""
+    """Interpreter for the rows of one session."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            session: The session's id; empty for the newest that a person began.
+            session: The session's id; empty for the newest one started by the user.
         """
         super().__init__()
         self._session = session
@@ -57,12 +57,12 @@ class GooseRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now. Rows that did not change are not looked into again.
+        """Read the current rows, parsing only the changed ones.
 
         Raises:
-            RowsGoneError: The session is not there.
+            RowsGoneError: The session does not exist.
         """
-        self._columns.clear()  # a new version adds some
+        self._columns.clear()  # a new version adds columns
         selector = Selector(connection, self._columns)
         sessions = _sessions(selector)
         if not self._session and sessions:
@@ -78,7 +78,7 @@ class GooseRows(RowInterpreter):
         self._ledger = [ledger_row(row) for row in selector.rows(LEDGER, LEDGER_COLUMNS, condition, self._session)]
 
     def settle(self) -> None:
-        """Put the session together from what was read."""
+        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         describe(self._about, builder)
         builder.record_counts["session"] += 1
@@ -100,24 +100,23 @@ class GooseRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a row that is read again."""
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A row's record by its name."""
+        """Return a row's record by its name."""
         selector = Selector(connection, self._columns)
         rows = selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", name.removeprefix(MESSAGE))
         return compact_json(rows[0]).encode(errors="replace") if rows else None
 
 
 def parent_of(row: Row, sessions: Container[str]) -> str:
-    """The session that started one as its subagent, as far as it is recorded and still there; empty for none."""
+    """Return the parent of a subagent session; empty if it is not recorded or no longer exists."""
     parent = string(row.get("parent_session_id"))
     return parent if parent in sessions and parent != row["id"] else ""
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """The sessions in a database, newest first."""
+    """List the sessions in a database, newest first."""
     rows = _sessions(Selector(connection))
     identifiers = {string(row["id"]) for row in rows}
     return [
@@ -125,7 +124,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
             path=Locator(path, string(row["id"])).path,
             identifier=string(row["id"]),
             title=clean_text(string(row.get("name")) or string(row.get("description"))),
-            # Older versions do not record which session started a subagent's, only that one did.
+            # Older versions do not record a subagent's parent, only that it is a subagent.
             parent=parent_of(row, identifiers) or ("" if _is_of_person(row) else string(row.get("session_type"))),
             working_directory=clean_string(row.get("working_dir")),
             modified=seconds_of_any(row.get("updated_at")) or 0.0,
@@ -135,7 +134,7 @@ def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[Containe
 
 
 def sessions_of_people(sessions: list[Row]) -> list[Row]:
-    """Those that a person began."""
+    """Filter the sessions started by the user."""
     identifiers = {string(row["id"]) for row in sessions}
     return [row for row in sessions if _is_of_person(row) and not parent_of(row, identifiers)]
 
@@ -145,7 +144,7 @@ def _is_of_person(row: Row) -> bool:
 
 
 def _sessions(selector: Selector) -> list[Row]:
-    """Every session's row, newest first."""
+    """Return the rows of all sessions, newest first."""
     rows = [row for row in selector.rows("sessions", SESSION_COLUMNS, "ORDER BY rowid DESC") if string(row.get("id"))]
     return sorted(rows, key=lambda row: -(seconds_of_any(row.get("updated_at")) or 0.0))
 

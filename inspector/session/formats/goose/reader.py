@@ -1,4 +1,4 @@
-"""Sessions that Goose keeps in files: JSON lines in old versions, and exports of one session."""
+"""Read sessions that Goose stores in files: JSONL of old versions, and exports of one session."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a line or row that is read again."""
+    """Return the blocks of a line or row that is read again."""
     value, _ = object_of(record)
     return [] if value is None else blocks_of_goose_message(value, origin)
 
 
 def blocks_of_goose_message(message: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """The blocks of a message: of a line, or of a row, which has its content as text.
+    """Return the blocks of a message from a line, or from a row with its content as text.
 
     Args:
         message: The message.
-        origin: Where it stands.
+        origin: Its place in the file.
     """
     content = _content_of(message)
     if isinstance(content, str):
@@ -80,7 +80,7 @@ def _block(part: Any, text_kind: BlockKind, origin: Origin) -> TextBlock:
 def _request(fields: Mapping[str, Any], origin: Origin) -> TextBlock:
     call = mapping(fields.get("toolCall"))
     asked = mapping(call.get("value"))
-    # A call that could not be read has an error in the place of its name and arguments.
+    # A call that could not be parsed has an error in place of its name and arguments.
     text = compact_json(asked.get("arguments") or {}) if asked else string(call.get("error"))
     return text_block(
         BlockKind.TOOL_CALL,
@@ -114,7 +114,7 @@ def _response(fields: Mapping[str, Any], origin: Origin) -> TextBlock:
 
 
 def _is_for_model(item: Mapping[str, Any]) -> bool:
-    """Whether an item of a result is sent. Tools often answer twice: once for the person, once for the model."""
+    """Return True if an item of a result is sent. Tools often return one for display and one for the model."""
     audience = mapping(item.get("annotations")).get("audience")
     return not isinstance(audience, list) or not audience or "assistant" in audience
 
@@ -134,26 +134,26 @@ def _images(items: list[Any]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 SUBAGENT = "subagent_session_id"
-"""What a result of `delegate`, and of `load` later, names the session of the subagent by."""
+"""Result field of `delegate`, and later `load`, with the subagent's session."""
 
 GO_ON = "Your context was compacted"
-"""How the message begins that follows a summary."""
+"""First words of the message after a summary."""
 
 
 class GooseMessage(Struct, frozen=True, gc=False):
-    """One message, read.
+    """A parsed message.
 
     Attributes:
-        role: Who it speaks for.
+        role: Its role.
         blocks: Its parts.
         time: Seconds since the epoch, or None.
-        identifier: Its id; empty where it has none.
-        for_model: It is visible to the model.
-        for_person: It is visible to the person.
-        usage: What the provider reported for the response that ends here, or None.
-        model: The model that answered, where the message says so.
-        response: What rows of one response have in common; empty where nothing says.
-        subagents: The tool calls whose results are here that started a subagent, each with the session it ran in.
+        identifier: Its id; empty if it has none.
+        for_model: True if visible to the model.
+        for_person: True if visible to the user.
+        usage: Reported usage of the response that ends here, or None.
+        model: The model that responded, if the message names it.
+        response: Id shared by the rows of a response; empty if not recorded.
+        subagents: The tool calls that started a subagent and have their results here, each with the subagent's session.
     """
 
     role: Role
@@ -169,18 +169,18 @@ class GooseMessage(Struct, frozen=True, gc=False):
 
     @property
     def is_spoken(self) -> bool:
-        """Whether it holds anything that can be sent."""
+        """True if it has content that can be sent."""
         return self.role is not Role.OTHER and any(block.kind is not BlockKind.OTHER for block in self.blocks)
 
     @property
     def goes_on(self) -> bool:
-        """Whether it is the word to go on behind a summary."""
+        """True for the prompt to continue after a summary."""
         is_hidden = self.role is Role.ASSISTANT and not self.for_person
         return is_hidden and bool(self.blocks) and self.blocks[0].preview.startswith(GO_ON)
 
 
 def goose_message(message: Mapping[str, Any], origin: Origin) -> GooseMessage:
-    """A message of a file or a row of the database, read."""
+    """Parse a message of a file or a database row."""
     about = message.get("metadata")
     if isinstance(message.get("metadata_json"), str):
         about = json_in(message["metadata_json"])
@@ -213,7 +213,7 @@ def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = 
     """Fill a builder from all messages of a session.
 
     Args:
-        builder: What to fill.
+        builder: The session builder.
         entries: The messages, in order.
         model: The model's name.
     """
@@ -231,7 +231,7 @@ def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = 
         if not is_sent or entry.role is not Role.ASSISTANT or entry.goes_on:
             thread.add(_message(entry, is_sent=is_sent), is_sent=is_sent)
             continue
-        # What follows without a word of the other side is the same response, which usage ends where it is noted.
+        # Consecutive assistant messages form one response, which ends at its usage if recorded.
         while index < len(entries) and _continues(entry, entries[index], is_now=index >= last):
             following = _named(entries[index], names)
             entry = structs.replace(
@@ -246,7 +246,7 @@ def fill(builder: SessionBuilder, entries: Sequence[GooseMessage], model: str = 
 
 
 def _link_subagents(builder: SessionBuilder, entries: Sequence[GooseMessage]) -> None:
-    """Link each subagent with the call that started it: later ones ask how it does."""
+    """Link each subagent with the call that started it; later calls only check its progress."""
     started: dict[str, str] = {}
     for entry in entries:
         for call, session in entry.subagents:
@@ -263,7 +263,7 @@ def _continues(begun: GooseMessage, entry: GooseMessage, *, is_now: bool) -> boo
 
 
 def _begins_anew(entries: Sequence[GooseMessage], index: int) -> bool:
-    """Whether a message is the summary that a compaction left."""
+    """Return True for the summary left by a compaction."""
     entry = entries[index]
     if entry.role is not Role.USER or entry.for_person or not entry.is_spoken:
         return False
@@ -275,7 +275,7 @@ def _begins_anew(entries: Sequence[GooseMessage], index: int) -> bool:
 
 
 def _named(entry: GooseMessage, names: dict[str, str]) -> GooseMessage:
-    """The entry, its results with the names of their tools."""
+    """Add tool names to an entry's results."""
     for block in entry.blocks:
         if block.kind is BlockKind.TOOL_CALL:
             names[block.tool_call_id] = block.tool_name
@@ -302,7 +302,7 @@ def _message(entry: GooseMessage, *, is_sent: bool = True, is_summary: bool = Fa
 
 
 class GooseInterpreter(RecordInterpreter):
-    """Makes a session out of lines (one that says what the session is, and its messages), or of an export."""
+    """Builds a session from lines (session metadata and messages) or an export."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,7 +310,6 @@ class GooseInterpreter(RecordInterpreter):
         self._is_settled = True
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         if is_metadata(record.value):
             self.builder.record_counts["metadata"] += 1
             describe(record.value, self.builder)
@@ -320,7 +319,7 @@ class GooseInterpreter(RecordInterpreter):
         self._is_settled = False
 
     def take_document(self, document: Node) -> None:
-        """Take an export."""
+        """Read an export."""
         fields = document.fields()
         describe({name: field.value() for name, field in fields.items() if name != "conversation"}, self.builder)
         entries = []
@@ -334,7 +333,7 @@ class GooseInterpreter(RecordInterpreter):
         fill(self.builder, entries, string(model))
 
     def settle(self) -> None:
-        """Build all messages anew: which are shown depends on those after them."""
+        """Rebuild all messages: their visibility depends on later ones."""
         if not self._is_settled:
             made = SessionBuilder()
             fill(made, self._entries)
@@ -343,12 +342,11 @@ class GooseInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
 
 def file_reader(path: Path) -> Reader:
-    """A reader for a file of either kind."""
+    """Return a reader for a JSONL or export file."""
     sample = Sample(path)
     if sample.is_lines and not is_export(sample.records[0]):
         return JsonlReader(path, NAME, GooseInterpreter())
@@ -356,7 +354,7 @@ def file_reader(path: Path) -> Reader:
 
 
 def describe(about: Mapping[str, Any], builder: SessionBuilder) -> None:
-    """Take up what is said of a session."""
+    """Record session metadata."""
     builder.agent = "Goose"
     builder.identifier = string(about.get("id")) or builder.identifier
     builder.title = string(about.get("name")) or string(about.get("description")) or builder.title

@@ -1,6 +1,6 @@
-"""What Goose records of usage: with the message that ends a response, and in a ledger of every request.
+"""Read usage from the last message of a response and from the ledger of all requests.
 
-Source, of aaif-goose/goose: `insert_usage_ledger_row`, `record_usage_metrics` and the 15th migration in
+Source, in aaif-goose/goose: `insert_usage_ledger_row`, `record_usage_metrics` and the 15th migration in
 `crates/goose/src/session/session_manager.rs`; `MessageUsage` in `message.rs` and `Usage` in `token_usage.rs`, both in
 `crates/goose-provider-types/src/conversation`.
 """
@@ -31,14 +31,14 @@ LEDGER_COLUMNS = (
 )
 
 CARRIED = "carried_forward"
-"""The source of what sessions had cost before there was a ledger: a sum, and no request."""
+"""Ledger source for the total cost from before the ledger existed; not a request."""
 
 COMPACTION, UNSAID = "compaction", "request without a message"
-"""What requests are for that are no answers of the conversation."""
+"""Purposes of requests that are not responses in the conversation."""
 
 
 def usage_of(prompt: object, read: object, written: object, output: object) -> Usage | None:
-    """Usage as Goose counts it: prompts hold what caches did. It is added to those that are too small for that."""
+    """Convert Goose's usage. Prompt counts include cache tokens, or exclude them if smaller than their sum."""
     whole, from_cache, to_cache = count(prompt), count(read), count(written)
     uncached = whole - from_cache - to_cache
     return Usage(
@@ -50,7 +50,7 @@ def usage_of(prompt: object, read: object, written: object, output: object) -> U
 
 
 def in_metadata(value: object) -> Usage | None:
-    """What a message says of the response that it ends."""
+    """Return the usage that a message reports for the response it ends."""
     fields = mapping(value)
     if fields.get("isCompaction"):
         return None
@@ -59,14 +59,14 @@ def in_metadata(value: object) -> Usage | None:
 
 
 class LedgerRow(Struct, frozen=True, gc=False):
-    """One request in the ledger.
+    """A request in the ledger.
 
     Attributes:
-        identifier: Its number.
-        time: When its usage was known, seconds since the epoch, or None.
-        model: The model, in the provider's words.
-        usage: What was reported, or None.
-        is_compaction: It made a summary.
+        identifier: Its row id.
+        time: Time of recording in seconds since the epoch, or None.
+        model: The provider's model name.
+        usage: Reported usage, or None.
+        is_compaction: True if it made a summary.
     """
 
     identifier: str
@@ -77,7 +77,7 @@ class LedgerRow(Struct, frozen=True, gc=False):
 
 
 def ledger_row(row: Row) -> LedgerRow | None:
-    """A row, read; None for one that is no request."""
+    """Parse a ledger row; None if it is not a request."""
     if string(row.get("cost_source")) == CARRIED:
         return None
     names = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
@@ -91,15 +91,15 @@ def ledger_row(row: Row) -> LedgerRow | None:
 
 
 def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str) -> None:
-    """Bring the calls of a session and its ledger together: what is left of the ledger was billed beside them.
+    """Match a session's calls with its ledger and add the other ledger rows as side calls.
 
-    A call with usage has the first row left of the same usage. Versions that note no usage with messages are matched by
-    time: a row is written when a response ends, which is not before its message begins.
+    A call with usage takes the first unmatched row with the same usage. Versions that do not record usage with messages
+    are matched by time: a row is written when its response ends, never before the message begins.
 
     Args:
-        builder: Holds the session's calls.
+        builder: Builder with the session's calls.
         rows: The ledger, in order.
-        model: The model of calls that neither their message nor the ledger names one for.
+        model: Model of calls without one in message or ledger.
     """
     calls = list(builder.calls)
     requests = list(rows)
@@ -111,7 +111,7 @@ def settle_ledger(builder: SessionBuilder, rows: Iterable[LedgerRow], model: str
         calls[place] = structs.replace(
             call,
             usage=usage,
-            # A copy of the session has the message under another number, and no ledger: what was said tells it.
+            # A copied session has other message ids and no ledger; its content identifies it.
             identifier="" if usage is not None else call.identifier,
             model=call.model or (row.model if row is not None else "") or model,
         )
@@ -138,7 +138,7 @@ def _by_usage(calls: Sequence[Call], rows: Sequence[LedgerRow]) -> dict[int, Led
 
 
 def _by_time(calls: Sequence[Call], rows: Sequence[LedgerRow]) -> dict[int, LedgerRow]:
-    """Rows by the call they belong to, where as many calls began in a second as rows follow before the next began."""
+    """Match rows to calls if as many calls began in a second as rows follow before the next call."""
     begun: dict[float, list[int]] = {}
     for place, call in enumerate(calls):
         if call.time is not None:

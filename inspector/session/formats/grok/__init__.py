@@ -1,8 +1,8 @@
-"""Grok Build: a folder a session, with the messages as they are sent and, beside them, what happened.
+"""Read Grok Build: a folder per session, with the messages as sent and separate event files.
 
-Checked against xai-org/grok-build: `xai-grok-sampling-types/src/conversation.rs` (the rows of `chat_history.jsonl`),
-`xai-grok-shell/src/extensions/notification.rs` (the updates and their usage), `session/storage/mod.rs` (their
-envelope), `xai-chat-state/src/compaction_utils.rs` (what a compaction leaves); of the log of all sessions in `log.py`.
+Checked against xai-org/grok-build: `xai-grok-sampling-types/src/conversation.rs` (rows of `chat_history.jsonl`),
+`xai-grok-shell/src/extensions/notification.rs` (updates and their usage), `session/storage/mod.rs` (their envelope),
+`xai-chat-state/src/compaction_utils.rs` (the context after a compaction). See `log.py` for the log of all sessions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HISTORY, UPDATES, SUMMARY = "chat_history.jsonl", "updates.jsonl", "summary.json"
 
 ROLES = frozenset({"assistant", "system", "tool", "user"})
-"""Of the rows of the form before, which only their file's name tells from those of others."""
+"""Roles of rows in the older form, which only the file name distinguishes from other programs' rows."""
 
 TYPES = frozenset({"assistant", "backend_tool_call", "reasoning", "system", "tool_result", "user"})
 
@@ -46,7 +46,7 @@ def _is_old_row(record: dict[str, Any]) -> bool:
 
 
 def _tells(record: dict[str, Any]) -> bool:
-    """Whether a row cannot be another program's."""
+    """Return True for a row specific to Grok Build."""
     return any(name in record for name in ("model_id", "synthetic_reason", "prompt_index")) or "kind" in record
 
 
@@ -56,7 +56,7 @@ def _is_update(record: dict[str, Any]) -> bool:
 
 
 class GrokFormat(Format):
-    """Grok Build's session folders."""
+    """Grok Build session folders."""
 
     name = "grok-build"
     title = "Grok Build"
@@ -95,11 +95,11 @@ class GrokFormat(Format):
         return GrokReader(path.with_name(HISTORY) if is_beside else path, path, self.name)
 
     def is_sidecar(self, path: Path) -> bool:
-        """Whether a file of the folder only says more of the messages in it."""
+        """Return True for a file that only describes the messages in its folder."""
         return path.suffix in (".json", ".jsonl") and path.name != HISTORY and is_file(path.with_name(HISTORY))
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """The session that one was forked from: of the same workspace, its folder is beside it."""
+        """Find the session that this one was forked from, in a sibling folder of the same workspace."""
         folder = path if is_folder(path) else path.parent
         beside = folder.with_name(identifier) if can_name_file(identifier) else None
         return beside if beside is not None and is_file(beside / HISTORY) else None

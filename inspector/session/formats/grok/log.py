@@ -1,9 +1,9 @@
-"""What Grok Build's log of all sessions tells of the requests of one: what each was billed for, and what it called.
+"""Read the usage and tool calls of a session's requests from Grok Build's log of all sessions.
 
-Checked against xai-org/grok-build: `xai-grok-telemetry/src/unified_log.rs` (the lines, and how the oldest are cut off
-in place), `xai-grok-shell/src/session/acp_session_impl/turn.rs` (`shell.turn.inference_done`, once a response),
-`tool_calls.rs` (`shell.tool.exec_done`, once a call that ran) and `xai-grok-sampling-types/src/conversation.rs` (what
-its counts include); and against the reader of junhoyeo/tokscale (`sessions/grok.rs`).
+Checked against xai-org/grok-build: `xai-grok-telemetry/src/unified_log.rs` (the lines, and truncation of the oldest in
+place), `xai-grok-shell/src/session/acp_session_impl/turn.rs` (`shell.turn.inference_done`, once per response),
+`tool_calls.rs` (`shell.tool.exec_done`, once per executed call) and `xai-grok-sampling-types/src/conversation.rs`
+(contents of the counts); and against the reader of junhoyeo/tokscale (`sessions/grok.rs`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ LOG = ("logs", "unified.jsonl")
 LOG_NAME = "/".join(LOG)
 
 SESSIONS = "sessions"
-"""The folder of all workspaces' folders, beside which the log's stands."""
+"""Folder of all workspace folders, next to the log's folder."""
 
 DONE, RAN = "shell.turn.inference_done", "shell.tool.exec_done"
 
 MARKS = (b"inference_done", b"exec_done")
-"""What stands in every line that is of interest; no other is decoded."""
+"""Substrings of the relevant lines; others are not decoded."""
 
 MOST_BYTES = 1 << 28
-"""Grok Build cuts its log at 5 MiB; what is so much larger is none of its."""
+"""Size limit in bytes. Grok Build cuts its log at 5 MiB, so a far larger file is not one."""
 
 TOO_LARGE = Diagnostic(f"{LOG_NAME}: larger than {MOST_BYTES >> 20} MiB, not read", skipped=False)
 
@@ -46,14 +46,14 @@ UNTOLD = f"{LOG_NAME}: which of several responses it counts cannot be told"
 
 @dataclass(frozen=True)
 class LoggedResponse:
-    """What the log tells of one response.
+    """A response in the log.
 
     Attributes:
-        usage: What it was billed for; None where the provider reported nothing, or the version does not log it.
+        usage: Reported usage; None if the provider reported none or the version does not log it.
         time: Seconds since the epoch, or None.
-        calls: Ids of the calls of it that ran.
-        line: 1-based number of its line.
-        offset: Of its line's first byte.
+        calls: Ids of its executed calls.
+        line: 1-based line number.
+        offset: Offset of the line's first byte.
     """
 
     usage: Usage | None
@@ -63,26 +63,26 @@ class LoggedResponse:
     offset: int
 
     def report(self, compactions: Sequence[Compaction]) -> ResponseReport:
-        """The same as a report, which says how many of the session's compactions came before it."""
+        """Convert to a report, with the number of earlier compactions of the session."""
         time = self.time
         before = 0 if time is None else sum(one.time is not None and one.time < time for one in compactions)
         return ResponseReport("", self.usage, time, "", before)
 
 
 class SessionLog:
-    """The lines of one session in the log of all. It is written in place, and read anew whenever it changed.
+    """One session's lines in the log of all sessions. The log changes in place and is read again on every change.
 
     Attributes:
-        path: The log; None where the session is not kept as Grok Build keeps it.
-        responses: What they tell, in their order.
-        problems: Lines of the session that cannot be read, or that the log is too large to be read.
+        path: The log; None if the session is not in Grok Build's folder structure.
+        responses: The logged responses, in order.
+        problems: Unreadable lines of the session, or an oversized log.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Begin; nothing is read yet.
+        """Initialize without reading.
 
         Args:
-            folder: The session's, whose name is its id.
+            folder: The session's folder, named after its id.
         """
         self._session = folder.name
         places = folder.absolute().parents
@@ -93,7 +93,7 @@ class SessionLog:
         self.problems: tuple[Diagnostic, ...] = ()
 
     def refresh(self) -> bool:
-        """Look at the log; whether it tells something else of the session than before."""
+        """Read the log again. Return True if the session's responses or problems changed."""
         if self.path is None:
             return False
         before = (self.responses, self.problems)
@@ -119,7 +119,7 @@ class SessionLog:
         seen: set[bytes] = set()
         for line in _lines_with(data, self._session.encode(errors="replace")):
             if line.data in seen:
-                continue  # written twice where the log was cut while it was written to
+                continue  # duplicate from a truncation during a write
             value, problem = object_of(line.data)
             if value is None or problem:
                 problems.append(_problem(problem, line))
@@ -153,7 +153,7 @@ class _Line(NamedTuple):
 
 
 def _lines_with(data: bytes, session: bytes) -> Iterator[_Line]:
-    """The lines, whole ones alone, that name a session and are of interest."""
+    """Yield the complete, relevant lines that contain the session id."""
     at, number, counted = data.find(session), 1, 0
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
@@ -175,13 +175,13 @@ COUNTS = ("prompt_tokens", "cached_prompt_tokens", "completion_tokens", "reasoni
 
 
 def _is_counted_well(about: Mapping[str, Any]) -> bool:
-    """Whether its counts are numbers, or not told, as in early versions and where the provider reported none."""
+    """Return True if the counts are valid or absent (early versions, and providers that report none)."""
     found = [about.get(name) for name in COUNTS]
     return all(one is None or (type(one) is int and one >= 0) for one in found)
 
 
 def _usage_of(about: Mapping[str, Any]) -> Usage | None:
-    """The counts as ours: the prompt's include what a cache held, the answer's what was thought."""
+    """Convert the counts: prompt tokens include cache reads, completion tokens include reasoning."""
     if not _is_counted_well(about):
         return None
     prompt, read, output, reasoning = (count(about.get(name)) for name in COUNTS)
@@ -190,12 +190,12 @@ def _usage_of(about: Mapping[str, Any]) -> Usage | None:
 
 
 class ToldResponses(NamedTuple):
-    """What reports and log together tell of a history.
+    """Usage of a history's responses, from reports and log.
 
     Attributes:
-        reports: Of each response of the history; None where nothing is known of it.
-        gone: What is logged of responses that are no longer in the history, and that no report tells of.
-        untold: What is logged of responses that cannot be told apart.
+        reports: Report per response; None if unknown.
+        gone: Logged responses that are no longer in the history and have no report.
+        untold: Logged responses that cannot be matched.
     """
 
     reports: list[ResponseReport | None]
@@ -210,17 +210,18 @@ def told_by_log(
     logged: Sequence[LoggedResponse],
     compactions: Sequence[Compaction],
 ) -> ToldResponses:
-    """Find out what the log tells of responses of which no report does.
+    """Match logged responses to the responses without a report.
 
-    A logged response names no message. It is known by its calls that ran, or by a report of the same counts. What lies
-    between two that are known belongs together in order where it is of the same number, and cannot be told otherwise.
+    A logged response does not name its message. It is identified by its executed calls, or by a report with the same
+    counts. Unidentified responses between two identified ones are matched in order if their number is equal, otherwise
+    not at all.
 
     Args:
-        calls: Ids of the calls of each response of the history.
-        found: The report of each, None for one without.
-        reports: All reports there are.
-        logged: What is logged, in order.
-        compactions: Of the session.
+        calls: Call ids of each response in the history.
+        found: Report of each response, None without one.
+        reports: All reports.
+        logged: The logged responses, in order.
+        compactions: The session's compactions.
     """
     reported = _reported(reports, logged)
     rows = _known_rows(calls, found, logged, reported)
@@ -242,11 +243,11 @@ def told_by_log(
 
 
 GONE = -1
-"""In the place of the row of a response that the history does not have."""
+"""Row index of a response that is not in the history."""
 
 
 def _reported(reports: Sequence[ResponseReport], logged: Sequence[LoggedResponse]) -> dict[int, ResponseReport]:
-    """The reports of logged responses, by their number: of the same counts and in the same order, the last first."""
+    """Match reports to logged responses by counts, in order, from the end. Keys are indices of logged responses."""
     places: dict[tuple[int, int, int], list[int]] = {}
     for at, one in enumerate(logged):
         if one.usage is not None:
@@ -273,7 +274,7 @@ def _known_rows(
     logged: Sequence[LoggedResponse],
     reported: Mapping[int, ResponseReport],
 ) -> list[int | None]:
-    """The row of each logged response: `GONE` where the history has none, None where that is not known."""
+    """Return the history row of each logged response: `GONE` if not in the history, None if unknown."""
     row_of_report = {id(report): row for row, report in enumerate(found) if report is not None}
     row_of_call = {call: row for row, ids in enumerate(calls) for call in ids}
     rows: list[int | None] = []
@@ -289,7 +290,7 @@ def _known_rows(
         row = rows[at]
         if row is None or row == GONE:
             continue
-        if row >= end:  # out of order: ids of calls that come again
+        if row >= end:  # out of order: repeated call ids
             rows[at] = None
         else:
             end = row
@@ -299,7 +300,7 @@ def _known_rows(
 def _settle(
     told: ToldResponses, rows: range, waiting: Sequence[LoggedResponse], compactions: Sequence[Compaction]
 ) -> None:
-    """Give what lies between two responses that are known to the rows that lie there."""
+    """Assign unidentified responses to the rows between two identified ones."""
     free = [row for row in rows if told.reports[row] is None]
     if len(free) == len(waiting):
         for row, one in zip(free, waiting, strict=True):

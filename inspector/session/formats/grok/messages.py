@@ -1,4 +1,4 @@
-"""Rows of a Grok Build history as chat messages: in the present form, and in the one before it."""
+"""Convert rows of a Grok Build history, in the current or the older form, to chat messages."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TYPED = frozenset({"agent_message", "interjection"})
-"""Reasons of user rows that somebody, or another agent, wrote all the same."""
+"""Reasons of synthetic user rows written by the user or another agent."""
 
 REASONING, BACKEND, RESULT, ASSISTANT = "reasoning", "backend_tool_call", "tool_result", "assistant"
 
 KINDS = {"tool": RESULT}
-"""Kinds of rows by the roles of the older form."""
+"""Row kinds by role in the older form."""
 
 
 def kind_of(row: Mapping[str, Any]) -> str:
-    """What a row is."""
     role = string(row.get("role"))
     return string(row.get("type")) or KINDS.get(role, role)
 
 
 def said(row: Mapping[str, Any]) -> ChatMessage:
-    """What a row says."""
+    """Convert a row to a chat message."""
     kind = kind_of(row)
     if kind == "system":
         return ChatMessage({"role": "system", "content": _content(row.get("content"))})
@@ -69,7 +68,7 @@ def _answer(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _backend_call(kind: Mapping[str, Any]) -> dict[str, Any]:
-    """A call that ran at the provider, whose result is not recorded."""
+    """Convert a server-side call, which has no recorded result."""
     asked: Any = next((kind[name] for name in ("action", "input", "code") if name in kind), {})
     function = {"name": string(kind.get("tool_type")), "arguments": asked}
     return {"id": string(kind.get("id")), "function": function}

@@ -1,4 +1,4 @@
-"""Reading a Grok Build session: the history as it is sent, and what is told of its responses beside it."""
+"""Read a Grok Build session: the history as sent, and usage of its responses from separate files."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 SIGNALS = "signals.json"
 
 CONTINUED = "This session is being continued from a previous conversation"
-"""How the message begins that a compaction leaves."""
+"""First words of a compaction's summary message."""
 
 LEFT = "no longer in the history"
-"""What a request was for whose response a compaction or a rewind took out of the messages."""
+"""Purpose of requests with a response removed from the history by a compaction or rewind."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class HistoryRow:
     """A row of the history.
 
     Attributes:
-        kind: What it is.
-        chat: What it says.
+        kind: Its kind.
+        chat: Its chat message.
         blocks: Its blocks.
-        text: The beginning of its first text, or all of it where it is a response's.
-        calls: Ids of the calls it makes.
+        text: The whole text of a response, or the beginning of another row's first text.
+        calls: Ids of its calls.
     """
 
     kind: str
@@ -62,19 +62,14 @@ class HistoryRow:
 
 
 class GrokInterpreter(RecordInterpreter):
-    """Makes a session out of the rows of a history.
+    """Builds a session from the rows of a history.
 
     Attributes:
-        told: What is told of its responses.
-        log: What the log of all sessions tells of them, which is looked at where reports are missing.
+        told: Reports about its responses.
+        log: The log of all sessions, read only if reports are missing.
     """
 
     def __init__(self, log: SessionLog) -> None:
-        """Begin.
-
-        Args:
-            log: Of the session.
-        """
         super().__init__()
         self.log = log
         self.told = UpdatesInterpreter(ForwardingBuilder(self.builder, UPDATES))
@@ -83,7 +78,6 @@ class GrokInterpreter(RecordInterpreter):
         self._needs_log = False
 
     def add(self, record: Record) -> None:
-        """Take a row."""
         kind, chat = kind_of(record.value), said(record.value)
         (made,) = chat_blocks([chat.value], record.origin)
         content = chat.value.get("content")
@@ -96,23 +90,22 @@ class GrokInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a row that is read again."""
         value, _ = object_of(record)
         return blocks_of_chat([said(value)], origin) if value is not None else []
 
     def unsettle(self) -> None:
-        """More was told of the responses."""
+        """Mark the session for rebuilding after new reports."""
         self._is_settled = False
 
     def look_at_log(self) -> bool:
-        """Look at the log where reports are missing; whether it tells more or less than before."""
+        """Read the log if reports are missing. Return True if it changed."""
         if not self._needs_log or not self.log.refresh():
             return False
         self._is_settled = False
         return True
 
     def settle(self) -> None:
-        """Put rows and what is told of them together."""
+        """Rebuild the session from rows, reports and log."""
         if self._is_settled:
             return
         self._is_settled = True
@@ -131,7 +124,7 @@ class GrokInterpreter(RecordInterpreter):
         }
 
     def _told_of_responses(self) -> ToldResponses:
-        """What is known of each response: by its report, or by the log where it has none."""
+        """Return the usage of each response from its report, or from the log without one."""
         answers = [row for row in self._rows if row.kind == ASSISTANT]
         reports = reports_of([row.text for row in answers], self.told.reports)
         self.builder.standing = ()
@@ -152,7 +145,7 @@ class GrokInterpreter(RecordInterpreter):
 
 
 def _is_copied(report: ResponseReport, compactions: Sequence[Compaction]) -> bool:
-    """Whether a response came before the last compaction, which kept it as it was."""
+    """Return True if a response precedes the last compaction, which kept it unchanged."""
     return report.compactions < len(compactions)
 
 
@@ -166,7 +159,7 @@ def _assemble(
     reports: Sequence[ResponseReport | None],
     compactions: Sequence[Compaction],
 ) -> None:
-    """Add the rows to a builder: reasoning and calls at the provider belong to the answer behind them."""
+    """Add the rows to a builder; reasoning and server-side calls belong to the response after them."""
     thread, calls = ChatThread(builder), CallMatcher()
     pending: list[Block] = []
     answers = iter(reports)
@@ -203,18 +196,18 @@ def _assemble(
 
 
 class GrokReader:
-    """Reads a session's files, and keeps up with all of them."""
+    """Reads all files of a session and follows their changes."""
 
     def __init__(self, history: Path, opened: Path, format_name: str) -> None:
         """Open a session.
 
         Args:
-            history: Its messages.
-            opened: What was asked for.
+            history: The file with its messages.
+            opened: The path the user opened.
             format_name: The format's name.
 
         Raises:
-            SessionError: It cannot be opened.
+            SessionError: The session cannot be opened.
         """
         self._interpreter = GrokInterpreter(SessionLog(history.parent))
         self._history = JsonlReader(history, format_name, self._interpreter, opened)
@@ -226,12 +219,10 @@ class GrokReader:
         self._format = format_name
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all there is."""
         self._open_updates()
         yield from self._history.load()
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
         builder, summary = self._interpreter.builder, mapping(self._summary.value())
         info = mapping(summary.get("info"))
         builder.identifier = clean_string(info.get("id"))
@@ -245,9 +236,9 @@ class GrokReader:
         return self._history.snapshot()
 
     def refresh(self) -> FileChange:
-        """Look at the files again and read what was added."""
+        """Read what was added to any of the files."""
         before = self.snapshot()
-        # All are looked at, so that none is seen to have changed twice.
+        # Check all files, so that no change is reported twice.
         changed = [one for one in (self._summary, self._signals) if one.changed()]
         told = self._refresh_updates()
         change = self._history.refresh()
@@ -263,7 +254,6 @@ class GrokReader:
         return change
 
     def watched(self) -> Path:
-        """The session's folder."""
         return self._history.watched()
 
     def _refresh_updates(self) -> FileChange:

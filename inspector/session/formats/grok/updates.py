@@ -1,4 +1,4 @@
-"""What Grok Build tells beside the messages: what each response was billed for, when it came, and compactions."""
+"""Read Grok Build's updates: usage and time of each response, and compactions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
 FARTHEST = 200
-"""So many reports are looked through for one whose text is a response's: what lies between was taken back."""
+"""Limit of reports searched for a response's text; the ones skipped belong to responses taken back."""
 
 
 @dataclass(frozen=True)
 class ResponseReport:
-    """What is told of one response.
+    """The report of one response.
 
     Attributes:
-        text: What it said, to know it by.
-        usage: What was reported for it.
+        text: The response's text, used to match it.
+        usage: Reported usage.
         time: Seconds since the epoch, or None.
-        identifier: The provider's id of it; empty where it has none.
-        compactions: How many there were before it.
+        identifier: The provider's id; empty if it has none.
+        compactions: Number of earlier compactions.
     """
 
     text: str
@@ -40,36 +40,36 @@ class ResponseReport:
 
 
 class ForwardingBuilder(SessionBuilder):
-    """Passes what is wrong with one file on to the session that is read from another."""
+    """Forwards diagnostics of one file to the session read from another."""
 
     def __init__(self, to: SessionBuilder, name: str) -> None:
-        """Begin.
+        """Initialize with the target.
 
         Args:
-            to: The session's own.
-            name: The file's.
+            to: The session's own builder.
+            name: The file's name.
         """
         super().__init__()
         self._to = to
         self._name = name
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
-        """Note something that could not be read as it should."""
+        """Forward a diagnostic, prefixed with the file's name."""
         self._to.diagnose(f"{self._name}: {reason}", line, offset, skipped=skipped)
 
 
 class UpdatesInterpreter(RecordInterpreter):
-    """Takes updates.
+    """Collects reports and compactions from updates.
 
     Attributes:
-        reports: Of responses, in their order.
-        compactions: What is told of those that were done.
+        reports: Reports of responses, in order.
+        compactions: The completed compactions.
     """
 
     record_name = "an update"
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin; `builder` takes what is wrong with them."""
+        """Initialize with the builder that receives diagnostics."""
         super().__init__(builder)
         self.reports: list[ResponseReport] = []
         self.compactions: list[Compaction] = []
@@ -77,7 +77,6 @@ class UpdatesInterpreter(RecordInterpreter):
         self._text: list[str] = []
 
     def add(self, record: Record) -> None:
-        """Take an update."""
         params = mapping(record.value.get("params"))
         update = mapping(params.get("update"))
         kind = string(update.get("sessionUpdate"))
@@ -92,8 +91,8 @@ class UpdatesInterpreter(RecordInterpreter):
             before, after = (count_or_none(update.get(name)) for name in ("tokens_before", "tokens_after"))
             self.compactions.append(Compaction(0, "auto", before, after, time=time))
 
-    def blocks_of_record(self, record: bytes, origin: Origin, /) -> Iterable[TextBlock]:  # noqa: ARG002  # of none
-        """Updates are no messages."""
+    def blocks_of_record(self, record: bytes, origin: Origin, /) -> Iterable[TextBlock]:  # noqa: ARG002  # not needed
+        """Return no blocks: updates are not messages."""
         return ()
 
     def _report(self, update: Mapping[str, Any], time: float | None) -> None:
@@ -103,7 +102,7 @@ class UpdatesInterpreter(RecordInterpreter):
         )
         self._text.clear()
         place = self._places.get(identifier) if identifier else None
-        if place is not None:  # told again
+        if place is not None:  # reported again
             self.reports[place] = replace(made, text=made.text or self.reports[place].text)
             return
         if identifier:
@@ -112,7 +111,7 @@ class UpdatesInterpreter(RecordInterpreter):
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """Reported usage as ours; None where there is none. `input_tokens` leaves out what a cache held."""
+    """Convert reported usage; None if there is none. `input_tokens` excludes cache reads."""
     fields = mapping(reported)
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     uncached, read, written, output = (count(fields.get(name)) for name in names)
@@ -121,7 +120,7 @@ def usage_of(reported: Any) -> Usage | None:
 
 
 def reports_of(texts: Sequence[str], reports: Sequence[ResponseReport]) -> list[ResponseReport | None]:
-    """The report of each response of a history, by what it said, from the last one back; None for one without."""
+    """Match reports to the responses of a history by text, from the last one back; None without a report."""
     found: list[ResponseReport | None] = [None] * len(texts)
     last = len(reports) - 1
     for place in range(len(texts) - 1, -1, -1):

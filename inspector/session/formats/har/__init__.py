@@ -1,7 +1,7 @@
-"""HAR: HTTP archives, as browsers and proxies export them, in which requests to models' APIs stand.
+"""Read HAR files: HTTP archives exported by browsers and proxies, with requests to model APIs.
 
-By the HAR 1.2 specification (http://www.softwareishard.com/blog/har-12-spec/): `log.entries`, each with a request whose
-body is `postData.text`, and a response whose body is `content.text`, decompressed, perhaps in base64.
+Follows the HAR 1.2 specification (http://www.softwareishard.com/blog/har-12-spec/): `log.entries`, each with a request
+body in `postData.text` and a decompressed response body in `content.text`, possibly in base64.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading an HTTP archive: its entries in the order they began. Hosts and headers are not taken."""
+"""Read the entries of an HTTP archive in order of start time. Hosts and headers are ignored, except `anthropic-beta`."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
 STREAMED = "/invoke-with-response-stream"
-"""How the addresses end at which Bedrock is asked for an answer in frames."""
+"""URL suffix of Bedrock requests with a framed response."""
 
 ENDINGS = ("/messages", "/chat/completions", "/responses", "/invoke", STREAMED)
-"""How the addresses end at which models are asked by the APIs of Anthropic, on Bedrock too, and OpenAI."""
+"""URL suffixes of model requests to Anthropic (also on Bedrock) and OpenAI APIs."""
 
 ADDRESSES = (*ENDINGS, *google_requests.ENDINGS, *converse_requests.ENDINGS)
-"""How all addresses end at which models are asked."""
+"""URL suffixes of all model requests."""
 
 FIELDS = ("messages", "input")
 
 NAMED_BY = ("model", "anthropic_version")
-"""Fields of a body that tell which model is asked, or that the address does."""
+"""Body fields that name the model, or imply that the URL does."""
 
 
 def asks_a_model(entry: Any) -> bool:
-    """Whether an entry is a request that asks a model for an answer."""
+    """Return True if an entry requests a response from a model."""
     request = mapping(mapping(entry).get("request"))
     path = path_of(string(request.get("url")))
     text = mapping(request.get("postData")).get("text")
@@ -56,7 +56,7 @@ def asks_a_model(entry: Any) -> bool:
 
 
 def is_cut_off(entry: Any) -> bool:
-    """Whether an entry goes where models are asked, with JSON that is cut off or nested too deeply to be read."""
+    """Return True if an entry is a model request with truncated or too deeply nested JSON."""
     request = mapping(mapping(entry).get("request"))
     text = string(mapping(request.get("postData")).get("text")).lstrip()
     goes_to_a_model = path_of(string(request.get("url"))).endswith(ADDRESSES)
@@ -64,7 +64,7 @@ def is_cut_off(entry: Any) -> bool:
 
 
 def path_of(url: str) -> str:
-    """The path of an address, without what may be secret in it; empty where it is none."""
+    """Return the path of a URL without its secret parts; empty if it is invalid."""
     try:
         return urlsplit(url).path.rstrip("/")
     except ValueError:
@@ -72,10 +72,9 @@ def path_of(url: str) -> str:
 
 
 class HarInterpreter(DocumentInterpreter):
-    """Makes a session out of the entries of an archive."""
+    """Builds a session from the entries of an archive."""
 
     def take_document(self, document: Node) -> None:
-        """Take the whole archive."""
         entries = document.fields().fields_of("log").items_of("entries")
         found = list(objects_among(entries, "an entry", self.builder))
         times = [seconds(string(value.get("startedDateTime"))) for _, value in found]
@@ -122,5 +121,4 @@ class HarInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)

@@ -1,6 +1,6 @@
-"""Hermes: a database of all sessions; one file a session before that, and beside it where a gateway writes one.
+"""Read Hermes: a database of all sessions, and one file per session in older versions or written by a gateway.
 
-The tables are those of `hermes_state_common.py` in NousResearch/hermes-agent, in every version of their schema.
+The tables are defined by `hermes_state_common.py` in NousResearch/hermes-agent; all versions of their schema are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class HermesFormat(Format):
-    """Hermes' databases and session files."""
+    """Hermes databases and session files."""
 
     name = "hermes"
     title = "Hermes"
@@ -41,7 +41,7 @@ class HermesFormat(Format):
 
     def homes(self) -> tuple[Path, ...]:
         home = home_of("HERMES_HOME", ".hermes")
-        # Beside them lie caches, skills and whole checkouts, which are not to be searched.
+        # The home folder also holds caches, skills and whole checkouts, which are not searched.
         return (home / "state.db", *found_by(home, "profiles/*/state.db"), home / "sessions")
 
     def reader(self, path: Path) -> Reader:

@@ -1,4 +1,4 @@
-"""The tables of Hermes' database. Every version adds columns, so that they are asked for by name where they exist."""
+"""Read Hermes' database. Every version adds columns, so only existing ones are selected."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 FORKS = ("_branched_from", "_delegate_from", "_reset_from")
-"""Marks of sessions that begin from another one without continuing it, in `model_config`."""
+"""Marks in `model_config` of sessions that begin from another one without continuing it."""
 
 
 def chain_of(sessions: Mapping[str, Row], identifier: str) -> list[Row]:
-    """The sessions that make up one conversation, in order."""
+    """Return the sessions of one conversation, in order."""
     followers = _followers(sessions)
     first = identifier
     seen = {first}
@@ -58,14 +58,14 @@ def chain_of(sessions: Mapping[str, Row], identifier: str) -> list[Row]:
 
 
 def heads(sessions: Mapping[str, Row]) -> list[Row]:
-    """The sessions that continue no other one."""
+    """Return the sessions that do not continue another one."""
     followers = _followers(sessions)
     continuing = {string(following["id"]) for row in sessions.values() if (following := _next(row, followers))}
     return [row for identifier, row in sessions.items() if identifier not in continuing]
 
 
 def subagent_parent(sessions: Mapping[str, Row], row: Row) -> str:
-    """The session that a session was started by as a subagent; empty for one that a person began."""
+    """Return the session that started a subagent; empty for a session started by the user."""
     parent = string(row.get("parent_session_id"))
     marks = _marks(row)
     is_branch = any(mark in marks for mark in ("_branched_from", "_reset_from"))
@@ -74,7 +74,7 @@ def subagent_parent(sessions: Mapping[str, Row], row: Row) -> str:
 
 
 def branched_from(sessions: Mapping[str, Row], row: Row) -> str:
-    """The session that a session began with a copy of; empty where there is none, or it is not in the database."""
+    """Return the session that a branch was copied from; empty if there is none or it is not in the database."""
     marks, parent = _marks(row), string(row.get("parent_session_id"))
     origin = string(marks.get("_branched_from"))
     is_unmarked = not any(mark in marks for mark in FORKS)
@@ -91,7 +91,7 @@ def _followers(sessions: Mapping[str, Row]) -> dict[str, list[Row]]:
 
 
 def _next(row: Row, followers: Mapping[str, list[Row]]) -> Row | None:
-    """The session that continues one, the newest where there are several."""
+    """Return the session that continues this one, the newest of several."""
     mine = [child for child in followers.get(string(row.get("id")), ()) if _is_continued(row, child)]
     return max(mine, key=lambda child: (_number(child.get("started_at")), string(child.get("id"))), default=None)
 
@@ -99,7 +99,7 @@ def _next(row: Row, followers: Mapping[str, list[Row]]) -> Row | None:
 def _is_continued(parent: Row, child: Row) -> bool:
     if string(parent.get("end_reason")) != "compression" or string(child.get("source")) == "tool":
         return False
-    # Continuations inherit their parent's marks; only one that names the parent itself is of the child's own.
+    # Continuations inherit their parent's marks; only a mark that names the parent is the child's own.
     marks = _marks(child)
     return not any(marks.get(mark) == parent.get("id") for mark in FORKS)
 
@@ -126,10 +126,10 @@ MESSAGE_COLUMNS = (
 
 
 class Tables:
-    """What can be asked of a database, whatever version wrote it."""
+    """Queries on a database of any version."""
 
     def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
-        """Begin.
+        """Initialize with a connection.
 
         Args:
             connection: The database.
@@ -138,21 +138,20 @@ class Tables:
         self._selector = Selector(connection, columns)
 
     def sessions(self) -> dict[str, Row]:
-        """Every session's row, without its system text."""
+        """Return the rows of all sessions by id, without the system prompt."""
         rows = self._selector.rows("sessions", SESSION_COLUMNS, "")
         return {string(row["id"]): row for row in rows if string(row.get("id"))}
 
     def messages(self, session: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """A session's messages in the order they were written: names of their columns, and the rows."""
+        """Return the column names and rows of a session's messages, in order of writing."""
         return self._selector.select("messages", MESSAGE_COLUMNS, "WHERE session_id = ? ORDER BY id", session)
 
     def message(self, identifier: str) -> Row | None:
-        """One message's row."""
         rows = self._selector.rows("messages", MESSAGE_COLUMNS, "WHERE id = ?", identifier)
         return rows[0] if rows else None
 
     def system_text(self, session: str) -> str:
-        """A session's system text: its own, or one that it has in common with others."""
+        """Return a session's system prompt, which may be stored in the shared table."""
         own = self._selector.rows("sessions", ("system_prompt", "system_prompt_hash"), "WHERE id = ?", session)
         if not own:
             return ""
@@ -163,19 +162,19 @@ class Tables:
         return string(own[0].get("system_prompt"))
 
     def last_times(self) -> dict[str, float]:
-        """When every session's last message was written."""
+        """Return the time of the last message per session."""
         query = "SELECT session_id, MAX(timestamp) FROM messages GROUP BY session_id"
         return {str(session): seconds_of_any(time) or 0.0 for session, time in self._selector.connection.execute(query)}
 
 
 class HermesRows(RowInterpreter):
-    """The rows of one conversation."""
+    """Interpreter for the rows of one conversation."""
 
     def __init__(self, session: str) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            session: The id of one of its sessions; empty for the conversation that was spoken in last.
+            session: Id of one of its sessions; empty for the conversation with the last activity.
         """
         super().__init__()
         self._session = session
@@ -187,12 +186,12 @@ class HermesRows(RowInterpreter):
         self._columns: Columns = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now. Rows that did not change are not looked into again.
+        """Read the current rows, parsing only the changed ones.
 
         Raises:
-            RowsGoneError: The session is not there.
+            RowsGoneError: The session does not exist.
         """
-        self._columns.clear()  # a new version adds some
+        self._columns.clear()  # a new version adds columns
         tables = Tables(connection, self._columns)
         sessions = tables.sessions()
         self._session = self._session or _newest(sessions, tables.last_times())
@@ -209,7 +208,7 @@ class HermesRows(RowInterpreter):
             self._parts[0] = first._replace(entries=entries)
 
     def settle(self) -> None:
-        """Put the session together from what was read."""
+        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         fill(builder, self._chain, self._parts)
         if self._parent:
@@ -219,11 +218,10 @@ class HermesRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a row that is read again."""
         return blocks_of_row_again(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A row's record by its name."""
+        """Return a row's record by its name."""
         tables = Tables(connection, self._columns)
         if name.startswith(SESSION):
             row: Row | None = {"system_prompt": tables.system_text(name.removeprefix(SESSION))}
@@ -246,7 +244,7 @@ class HermesRows(RowInterpreter):
 
 
 def sessions_inside(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """The conversations in a database, newest first."""
+    """List the conversations in a database, newest first."""
     tables = Tables(connection)
     sessions, times = tables.sessions(), tables.last_times()
     found = []
@@ -277,7 +275,7 @@ def _entry(row: Row) -> HermesMessage | None:
 
 
 def _newest(sessions: dict[str, Row], times: dict[str, float]) -> str:
-    """The session that a person began, or that continues one, in which something was said last."""
+    """Return the last active session that is not a subagent's."""
     own = [identifier for identifier, row in sessions.items() if not subagent_parent(sessions, row)]
     return max(own or list(sessions), key=lambda name: (_activity(sessions[name], times), name), default="")
 

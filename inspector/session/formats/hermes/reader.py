@@ -1,4 +1,4 @@
-"""Sessions that Hermes keeps in files: JSON lines, and documents written anew at every turn."""
+"""Read sessions that Hermes stores in files: JSONL, and documents rewritten on every turn."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ if TYPE_CHECKING:
 
 
 SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
-"""How the text begins that stands for a compacted conversation (`agent/context_compressor.py`)."""
+"""Prefixes of compaction summaries (`agent/context_compressor.py`)."""
 
 STRUCTURED = "\x00json:"
-"""Stands in the database before content that is a list of parts."""
+"""Prefix of structured content in the database."""
 
 NO_NAMES: dict[str, str] = {}
 
 SESSION, MESSAGE = "session ", "message "
-"""What the names of rows begin with."""
+"""Prefixes of row names."""
 
 
 class HermesMessage(Struct, frozen=True, gc=False):
-    """One message, read.
+    """A parsed message.
 
     Attributes:
-        identifier: Its name in the file; empty where it has none.
-        role: Who it speaks for.
+        identifier: Its name in the file; empty if it has none.
+        role: Its role.
         blocks: Its parts.
         time: Seconds since the epoch, or None.
-        is_summary: It stands for a compacted conversation.
-        is_meta: It was injected by the program.
-        is_active: It is part of the conversation as it stands.
-        is_compacted: It was, until a compaction.
-        is_inherited: It was copied from the session that this one branched off.
-        uid: What copies of it have in common since schema 31; empty where it has none.
+        is_summary: True if it replaces a compacted conversation.
+        is_meta: True if injected by the program.
+        is_active: True if part of the current conversation.
+        is_compacted: True if removed by a compaction.
+        is_inherited: True if copied from the session that this one branched from.
+        uid: Id shared with its copies since schema 31; empty if it has none.
     """
 
     identifier: str
@@ -73,17 +73,17 @@ class HermesMessage(Struct, frozen=True, gc=False):
 
     @property
     def said(self) -> tuple[Any, ...]:
-        """What a copy of it in a branch has in common with it: calls and reasoning are not always copied."""
+        """Content shared with copies in a branch. Calls and reasoning are not always copied."""
         left_out = (BlockKind.TOOL_CALL, BlockKind.THINKING)
         return (self.role, *(one.digest for one in self.blocks if one.characters and one.kind not in left_out))
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a copy of it has in common with it."""
+        """Content shared with copies."""
         return (self.role, *((block.kind, block.digest, block.tool_call_id) for block in self.blocks))
 
     def message(self, **flags: bool) -> Message:
-        """The entry as a message."""
+        """Convert to a session message."""
         return Message(
             role=self.role,
             blocks=self.blocks,
@@ -97,7 +97,7 @@ class HermesMessage(Struct, frozen=True, gc=False):
 
 
 def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier: str = "") -> HermesMessage:
-    """An entry of a file, or a row of the database.
+    """Parse an entry of a file or a row of the database.
 
     Args:
         value: Its fields.
@@ -119,7 +119,7 @@ def hermes_message(value: Mapping[str, Any], blocks: list[TextBlock], identifier
 
 
 def blocks_of_row(row: Mapping[str, Any], name: str) -> list[TextBlock]:
-    """The blocks of a message's row. What the model was sent stands in a column of its own where it differs."""
+    """Return the blocks of a message row. Content sent in another form is in a separate column."""
     value: dict[str, Any] = {
         "role": row.get("role"),
         "content": _content(row.get("api_content") if isinstance(row.get("api_content"), str) else row.get("content")),
@@ -136,7 +136,7 @@ def blocks_of_row(row: Mapping[str, Any], name: str) -> list[TextBlock]:
 
 
 def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
-    """The system text of a session's row."""
+    """Return the system prompt of a session row."""
     text = row.get("system_prompt")
     if not isinstance(text, str) or not text:
         return []
@@ -145,7 +145,7 @@ def blocks_of_session(row: Mapping[str, Any], name: str) -> list[TextBlock]:
 
 
 def blocks_of_row_again(record: bytes, origin: Origin, /) -> list[TextBlock]:
-    """The blocks of a row that is read again."""
+    """Return the blocks of a row that is read again."""
     row, _ = object_of(record)
     if row is None:
         return []
@@ -166,9 +166,9 @@ def _begins_like_a_summary(blocks: list[TextBlock]) -> bool:
 
 
 class HermesInterpreter(RecordInterpreter):
-    """Makes a session out of lines (what the session is, and its messages), or of a document with all of them.
+    """Builds a session from lines (session metadata and messages) or a whole document.
 
-    A file holds the conversation as it is sent now: a compaction rewrites it, with the summary among the messages.
+    A file holds the conversation as currently sent: a compaction rewrites it with the summary as a message.
     """
 
     def __init__(self) -> None:
@@ -179,7 +179,6 @@ class HermesInterpreter(RecordInterpreter):
         self._model = ""
 
     def add(self, record: Record) -> None:
-        """Take a line."""
         self.builder.record_counts[string(record.value.get("role")) or "(no role)"] += 1
         if is_meta(record.value):
             self._describe(record.value, FileNode(record.data, record.offset).fields())
@@ -187,7 +186,7 @@ class HermesInterpreter(RecordInterpreter):
             self._add(record.value, record.offset, len(record.data))
 
     def take_document(self, document: Node) -> None:
-        """Take a whole session."""
+        """Read a whole session document."""
         fields = document.fields()
         about = {name: field.value() for name, field in fields.items() if name != "messages"}
         self._describe(about, fields)
@@ -199,11 +198,10 @@ class HermesInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_of_record(record, origin)
 
     def _describe(self, about: Mapping[str, Any], fields: Fields) -> None:
-        """Take up what a file says of its session, tools and system text among it."""
+        """Record a file's session metadata, tools and system prompt."""
         builder = self.builder
         builder.identifier = string(about.get("session_id")) or builder.identifier
         builder.title = string(about.get("title")) or builder.title
@@ -230,7 +228,7 @@ class HermesInterpreter(RecordInterpreter):
 
 
 def file_reader(path: Path) -> Reader:
-    """A reader for a file of either kind."""
+    """Return a reader for a JSONL or document file."""
     sample = Sample(path)
     if sample.is_lines and not is_document(sample.records[0]):
         return JsonlReader(path, NAME, HermesInterpreter())
@@ -238,12 +236,12 @@ def file_reader(path: Path) -> Reader:
 
 
 class StoredSession(NamedTuple):
-    """One session of a conversation.
+    """A stored session of a conversation.
 
     Attributes:
         model: The model's name.
-        started: When it began, seconds since the epoch, or None.
-        system: The block with its system text, or none.
+        started: Start in seconds since the epoch, or None.
+        system: The block of its system prompt, if any.
         entries: Its messages, in order.
     """
 
@@ -254,17 +252,16 @@ class StoredSession(NamedTuple):
 
 
 class HermesSession:
-    """Takes the sessions of a conversation in order and fills a builder."""
+    """Adds the sessions of a conversation to a builder in order."""
 
     def __init__(self, builder: SessionBuilder) -> None:
         self._builder = builder
         self._thread = Thread(builder)
-        self._entries: list[HermesMessage | None] = []  # of every message, none of those with system text
+        self._entries: list[HermesMessage | None] = []  # by message index; None for system prompts
         self._system: int | None = None
         self._has_rewound = False
 
     def add(self, part: StoredSession) -> None:
-        """Add a session."""
         is_first = self._thread.context is None
         self._instruct(part.system)
         for number, entries in enumerate(generations(part.entries)):
@@ -290,7 +287,7 @@ class HermesSession:
         return self._builder.add_message(message)
 
     def _hand_on(self, entries: Sequence[HermesMessage]) -> None:
-        """Begin the context that a compaction leaves: what is there already is not added again."""
+        """Begin the context left by a compaction, without adding existing messages again."""
         before = self._thread.members
         known = [self._entries[member] for member in before]
         keys = [None if entry is None else entry.key for entry in known]
@@ -321,7 +318,7 @@ class HermesSession:
         is_rewound = not entry.is_active and not entry.is_compacted
         if not is_rewound:
             self._leave_behind()
-        # A branch copies the conversation as it stands. What was summed up in it was compacted where it is from.
+        # A branch copies the current conversation; its summaries belong to compactions of the original.
         if entry.is_summary and not entry.is_inherited:
             self._builder.compactions.append(Compaction(len(self._builder.messages), time=entry.time))
         self._entries.append(entry)
@@ -333,7 +330,7 @@ class HermesSession:
             self._thread.add(message, is_sent=entry.role is not Role.OTHER)
 
     def _leave_behind(self) -> None:
-        """Go on without the messages that were taken back, if there are any."""
+        """Begin a context without the messages that were taken back, if any."""
         if not self._has_rewound:
             return
         self._has_rewound = False
@@ -344,12 +341,12 @@ class HermesSession:
 
 
 def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Sequence[StoredSession]) -> None:
-    """Fill a builder from the sessions that make up a conversation.
+    """Fill a builder from the sessions of a conversation.
 
     Args:
-        builder: What to fill.
+        builder: The session builder.
         sessions: Their rows, in order.
-        parts: What was read of each of them.
+        parts: Their stored content.
     """
     builder.agent = "Hermes"
     for row in sessions:
@@ -367,16 +364,16 @@ def fill(builder: SessionBuilder, sessions: Sequence[dict[str, Any]], parts: Seq
 def inherited(
     entries: Sequence[HermesMessage], before: Sequence[HermesMessage], started: float | None
 ) -> list[HermesMessage]:
-    """The messages of a branch, those that were copied into it marked.
+    """Mark the messages of a branch that were copied into it.
 
-    A branch begins with the conversation it branched off. Older versions give the copies the time of copying and leave
-    out calls, newer ones keep the times, and since schema 31 their `message_uid` (`_handle_branch_command` and
-    `session.branch` in NousResearch/hermes-agent). Rows that are older than that were each given one of their own.
+    A branch begins with the conversation it branched from. Older versions set the copies' time to the time of copying
+    and omit calls. Newer ones keep the times and, since schema 31, the `message_uid` (`_handle_branch_command` and
+    `session.branch` in NousResearch/hermes-agent); each older row was assigned a new one.
 
     Args:
-        entries: Its messages.
-        before: All messages of the session that it branched off.
-        started: When it began, seconds since the epoch, or None.
+        entries: The branch's messages.
+        before: All messages of the original session.
+        started: Start of the branch in seconds since the epoch, or None.
     """
     keys = [entry.said for entry in before]
     named = {entry.uid for entry in before} - {""}
@@ -396,11 +393,11 @@ def inherited(
 
 
 HANDOFF_SECONDS = 1.0
-"""What is handed on is written at once; an answer of the model comes later."""
+"""Time limit for carried-over messages: they are written at once, model responses later."""
 
 
 def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
-    """The rows of one session, split where a compaction in place begins the conversation anew."""
+    """Split the rows of a session where an in-place compaction restarts the conversation."""
     found: list[list[HermesMessage]] = []
     start = 0
     for index, entry in enumerate(entries):
@@ -415,7 +412,7 @@ def generations(entries: Sequence[HermesMessage]) -> list[list[HermesMessage]]:
 
 
 def handed_on(entries: Sequence[HermesMessage], time: float | None) -> int:
-    """How many of a generation's first rows were written when it began."""
+    """Count the leading rows of a generation that were written at its start."""
     if time is None:
         time = next((entry.time for entry in entries if entry.is_summary), None)
     if time is None:
@@ -427,7 +424,7 @@ def handed_on(entries: Sequence[HermesMessage], time: float | None) -> int:
 
 
 def _repeated(entries: Sequence[HermesMessage], start: int, end: int) -> int:
-    """How many rows before `end` repeat those from `start` on."""
+    """Count the rows before `end` that repeat the rows from `start` on."""
     for count in range((end - start) // 2, 0, -1):
         if all(entries[start + place].key == entries[end - count + place].key for place in range(count)):
             return count

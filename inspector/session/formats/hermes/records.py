@@ -1,4 +1,4 @@
-"""Telling Hermes' files and tables from others."""
+"""Recognize Hermes' files and tables."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 NAME = "hermes"
 
 META = "session_meta"
-"""The role of an entry that says something of the session."""
+"""Role of an entry with session metadata."""
 
 TABLES = {
     "sessions": frozenset({"id", "source", "parent_session_id", "started_at"}),
     "messages": frozenset({"id", "session_id", "role", "content", "tool_calls", "timestamp"}),
 }
-"""The tables, and columns of them, by which a database is told to be Hermes'."""
+"""Tables and columns that identify a Hermes database."""
 
 
 def is_document(value: object) -> bool:
-    """Whether a value is a session as Hermes writes it whole."""
+    """Return True for a whole session document."""
     about = mapping(value)
     messages = about.get("messages")
     is_own = isinstance(about.get("session_id"), str) and any(
@@ -36,7 +36,7 @@ def is_document(value: object) -> bool:
 
 
 def is_meta(record: Mapping[str, Any]) -> bool:
-    """Whether a line says what the session is."""
+    """Return True for a line with session metadata."""
     return record.get("role") == META
 
 

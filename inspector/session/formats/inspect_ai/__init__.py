@@ -1,8 +1,8 @@
-"""Inspect: logs of evaluations with the inspect-ai package, as `.eval` archives or JSON documents.
+"""Read Inspect: evaluation logs of the inspect-ai package, as `.eval` archives or JSON documents.
 
-A log holds many samples, each a conversation of its own: `log.eval#<sample>_epoch_<n>` names one. The forms are those
-of `inspect_ai/log/_log.py` and `inspect_ai/log/_recorders`; that package brings a hundred others, so that its logs are
-read here without it.
+A log holds many samples, each a separate conversation named `log.eval#<sample>_epoch_<n>`. The structure is defined by
+`inspect_ai/log/_log.py` and `inspect_ai/log/_recorders`. Logs are read without that package, which has about a hundred
+dependencies.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 SENT = ("event:model", "event:compaction")
-"""Events that tell of requests; all others say what happened beside them."""
+"""Events that record requests; all others are bookkeeping."""
 
 
 def is_log(value: Any) -> bool:
-    """Whether a value is a log."""
+    """Return True for a log."""
     log = mapping(value)
     about = mapping(log.get("eval"))
     is_begun = isinstance(log.get("samples"), list) or ("plan" in log and log.get("samples") is None)
@@ -34,7 +34,7 @@ def is_log(value: Any) -> bool:
 
 
 class InspectFormat(Format):
-    """Inspect's logs, finished and running."""
+    """Inspect logs, finished and running."""
 
     name = "inspect"
     title = "Inspect (.eval and JSON logs)"
@@ -59,7 +59,7 @@ class InspectFormat(Format):
         return f"a JSON document with {len(sequence(document.get('samples')))} of Inspect's samples"
 
     def homes(self) -> tuple[Path, ...]:
-        """The folder of logs that the environment names, where it is on this machine."""
+        """Return the log folder set in the environment, if it is on this machine."""
         named = os.environ.get("INSPECT_LOG_DIR", "").removeprefix("file://")
         return (Path(named),) if named and "://" not in named else ()
 

@@ -1,4 +1,4 @@
-"""Reading logs: JSON documents, archives, of which one file is read, and samples that are not finished yet."""
+"""Read logs: JSON documents, archives (one file of them), and running samples."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 ATTACHMENTS = ("attachment://", "tc://")
-"""How references to what was moved out begin; the second in logs of 2024."""
+"""Prefixes of references to attachments; the second is from logs of 2024."""
 
 MOST_DEPTH = 40
 
@@ -63,22 +63,22 @@ DATA_PARTS = ("audio", "video", "document")
 
 
 class Attachments:
-    """Long texts and images, which logs keep once and refer to by their hash. Those that were asked for are kept."""
+    """Long texts and images, stored once per log and referenced by hash. Resolved ones are cached."""
 
     def __init__(self) -> None:
         self._nodes: Mapping[str, Node] = {}
         self._texts: dict[str, str] = {}
 
     def use(self, nodes: Mapping[str, Node]) -> None:
-        """Take the attachments of a sample."""
+        """Set the attachments of a sample."""
         self._nodes, self._texts = nodes, {}
 
     def release(self) -> None:
-        """Let go of what was not asked for."""
+        """Release the attachments that were never resolved."""
         self._nodes = {}
 
     def resolved(self, value: Any, depth: int = 0) -> Any:
-        """A value with attachments in the place of references to them."""
+        """Replace references in a value by the attachments."""
         if isinstance(value, str):
             return self._text(value) if value.startswith(ATTACHMENTS) else value
         if depth > MOST_DEPTH:
@@ -99,7 +99,7 @@ class Attachments:
 
 
 def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message as OpenAI's API would take it."""
+    """Convert a message to OpenAI form."""
     value: dict[str, Any] = {"role": message.get("role"), "content": _content(message.get("content"))}
     if message.get("role") == "assistant":
         value["tool_calls"] = [
@@ -110,7 +110,7 @@ def chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
         error = mapping(message.get("error"))
         value["tool_call_id"], value["name"] = message.get("tool_call_id"), message.get("function")
         if error:
-            # A model is told the error in the place of what the tool returned (`inspect_ai/model/_openai.py`).
+            # The model receives the error in place of the tool's output (`inspect_ai/model/_openai.py`).
             value["content"], value["is_error"] = string(error.get("message")), True
     return value
 
@@ -131,7 +131,7 @@ def _content(content: Any) -> Any:
 
 
 def usage_of(reported: Any) -> Usage | None:
-    """What was reported for a call. Whether its input includes what a cache was read for, its total tells."""
+    """Convert a call's usage. The total shows if the input includes cache reads and writes."""
     tokens = mapping(reported)
     prompt, output = count(tokens.get("input_tokens")), count(tokens.get("output_tokens"))
     read, written = count(tokens.get("input_tokens_cache_read")), count(tokens.get("input_tokens_cache_write"))
@@ -149,16 +149,16 @@ def usage_of(reported: Any) -> Usage | None:
 
 
 class SampleLog(RequestLog):
-    """Takes the requests of a sample in order and fills a builder."""
+    """Adds the requests of a sample to a session in order."""
 
     counts_messages = False
 
     def __init__(self, builder: SessionBuilder, attachments: Attachments) -> None:
-        """Begin.
+        """Initialize with a builder.
 
         Args:
-            builder: What to fill.
-            attachments: What was moved out of the messages.
+            builder: The session builder.
+            attachments: The sample's attachments.
         """
         super().__init__(builder)
         self._attachments = attachments
@@ -166,15 +166,15 @@ class SampleLog(RequestLog):
         self._calls = CallPool(())
 
     def use_calls(self, calls: CallPool) -> None:
-        """Take the messages that requests, as they were sent, refer to."""
+        """Set the pool of messages referenced by requests as sent."""
         self._calls = calls
 
     def add_event(self, request: PlainConversation, call: Fields) -> None:
         """Add a request.
 
         Args:
-            request: What it was made of, and what answered it.
-            call: It as it was sent; empty where that is not recorded.
+            request: The messages it was built from, and the response.
+            call: The request as sent; empty if it was not recorded.
         """
         self._call = call
         self.add_request(request)
@@ -183,8 +183,8 @@ class SampleLog(RequestLog):
     def _marks_of(
         self,
         thread: RequestThread,
-        messages: Sequence[PlainMessage],  # noqa: ARG002  # marks stand in the request as it was sent
-        request: PlainConversation,  # noqa: ARG002  # the same
+        messages: Sequence[PlainMessage],  # noqa: ARG002  # breakpoints are in the request as sent
+        request: PlainConversation,  # noqa: ARG002
     ) -> tuple[RecordedMark, ...] | None:
         if self._call is None:
             return None
@@ -192,7 +192,7 @@ class SampleLog(RequestLog):
         return marks_of_request(self._call, self._calls, [block for blocks in members for block in blocks])
 
     def read(self, node: Node, about: dict[str, Any], names: ToolNames) -> list[PlainMessage]:  # noqa: ARG002  # results name their tool
-        """What a message adds; nothing where it is none."""
+        """Convert a message; empty if it is not one."""
         value = node.value()
         if not isinstance(value, dict):
             self._builder.diagnose("not a message", 0, max(node.offset, 0), skipped=True)
@@ -202,7 +202,7 @@ class SampleLog(RequestLog):
         return [PlainMessage(node, role_of(message), blocks, {**about, "id": string(value.get("id"))})]
 
     def add_rest(self, messages: Sequence[Node]) -> None:
-        """Add what stands behind the last answer: results that no later request has sent yet."""
+        """Add the messages after the last response: results not sent in any request yet."""
         if not self._builder.calls:
             return
         call = self._builder.calls[-1]
@@ -219,7 +219,7 @@ class SampleLog(RequestLog):
 
 
 def blocks_again(record: bytes, origin: Origin, attachments: Attachments) -> list[TextBlock]:
-    """The blocks of a message that is read again."""
+    """Return the blocks of a message that is read again."""
     value = lenient_json(record)[0]
     if origin.locator == TOOLS:
         return blocks_of_definition(value, record, origin.offset, origin.length, TOOLS)
@@ -234,9 +234,9 @@ def interpret_sample(
 
     Args:
         sample: The sample.
-        header: What the log says of the evaluation.
-        builder: What to fill.
-        attachments: Filled with what was moved out of the messages.
+        header: Metadata of the evaluation.
+        builder: The session builder.
+        attachments: Receives the sample's attachments.
     """
     fields = sample.fields()
     about = mapping(header.get("eval"))
@@ -245,7 +245,7 @@ def interpret_sample(
     builder.agent = " ".join(filter(None, ("Inspect", version)))
     builder.title = title_of(string(about.get("task_display_name")) or string(about.get("task")), value)
     builder.identifier = name_of_sample(value)
-    # Logs of 2024 keep the events and what was moved out of them in a transcript.
+    # Logs of 2024 store the events and attachments in a transcript.
     transcript = fields.fields_of("transcript")
     moved = fields.get("attachments") or transcript.get("content")
     attachments.use(moved.fields() if moved is not None else {})
@@ -277,7 +277,7 @@ def interpret_sample(
 
 
 def _pool(fields: Fields) -> list[Node]:
-    """The messages that events refer to by their place."""
+    """Return the messages that events reference by index."""
     if "message_pool" in fields:
         return fields["message_pool"].items()
     return fields.fields_of("events_data").items_of("messages")
@@ -301,7 +301,7 @@ def _request(event: Fields, pool: list[Node]) -> PlainConversation:
 
 
 def _plain_usage(reported: Any) -> dict[str, Any] | None:
-    """What was reported, in the words of Anthropic's API."""
+    """Convert reported usage to Anthropic's fields."""
     usage = usage_of(reported)
     if usage is None:
         return None
@@ -315,7 +315,7 @@ def _plain_usage(reported: Any) -> dict[str, Any] | None:
 
 
 def _note_compaction(builder: SessionBuilder, event: Mapping[str, Any], first: int) -> None:
-    """The context that a request began after a compaction is what it left."""
+    """Record the compaction before the context that a request just began."""
     context = builder.contexts[-1]
     context.cause = ContextCause.COMPACTION
     time = seconds_of_any(event.get("timestamp"))
@@ -328,7 +328,7 @@ def _note_compaction(builder: SessionBuilder, event: Mapping[str, Any], first: i
 
 
 def log_reader(path: Path, name: str) -> Reader:
-    """A reader for a sample of a log: the one named, else the last one.
+    """Return a reader for a log's named sample, or the last one.
 
     Raises:
         SessionError: The log has no such sample.
@@ -341,16 +341,16 @@ def log_reader(path: Path, name: str) -> Reader:
 
 
 class LogInterpreter(DocumentInterpreter):
-    """Makes a session out of a sample of a log that is one JSON document."""
+    """Builds a session from a sample of a JSON log."""
 
     def __init__(self, path: Path) -> None:
-        """Begin; `path` is the log, perhaps with a sample's name behind it."""
+        """Initialize with the path of a log, optionally followed by a sample's name."""
         super().__init__()
         self._path = path
         self._attachments = Attachments()
 
     def take_document(self, document: Node) -> None:
-        """Take the sample."""
+        """Read the selected sample."""
         samples = nodes_of_samples(document)
         fields = document.fields()
         header = fields.values_of("eval", "status")
@@ -360,12 +360,11 @@ class LogInterpreter(DocumentInterpreter):
         self.builder.record_counts["sample"] = len(samples)
 
     def blocks_of_record(self, record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a message that is read again."""
         return blocks_again(record, origin, self._attachments)
 
 
 def _is_running(locator: Locator, log: Sample) -> bool:
-    """Whether the sample of a JSON log that is asked for stands in the database beside it alone."""
+    """Return True if the selected sample of a JSON log is only in its database."""
     finished = sequence(mapping(log.only_value).get("samples"))
     if locator.session:
         return not any(name_of_sample(mapping(sample)) == locator.session for sample in finished) and (
@@ -375,16 +374,16 @@ def _is_running(locator: Locator, log: Sample) -> bool:
 
 
 class MemberTexts(CachedTexts):
-    """Texts of messages in a file of an archive, which is kept as it was when it was read."""
+    """Texts of messages in an archive member, which is held in memory."""
 
     def __init__(self, name: str, data: bytes, attachments: Attachments) -> None:
-        """The file's name and what it holds."""
+        """Initialize with the member's name and content."""
         super().__init__(lambda record, origin: blocks_again(record, origin, attachments))
         self._file = name
         self._data = data
 
     def record(self, block: Block) -> bytes:
-        """The message as it stands in the archive."""
+        """Return the message's bytes in the member."""
         start, length = block.origin.offset, block.origin.length
         if not 0 <= start <= start + length <= len(self._data):
             raise TextUnavailableError(f"{self._file} is shorter than it was when it was read")
@@ -398,13 +397,13 @@ class MemberTexts(CachedTexts):
 
 
 class LogReader:
-    """Reads a sample of an archive or of a running evaluation, and again whenever it was written anew."""
+    """Reads a sample of an archive or a running evaluation, and again after each rewrite."""
 
     def __init__(self, path: Path, format_name: str) -> None:
-        """Begin; nothing is read yet.
+        """Initialize without reading.
 
         Args:
-            path: The log, or the database of a running one, perhaps with a sample's name behind it.
+            path: The log or the database of a running one, optionally followed by a sample's name.
             format_name: The format's name.
         """
         self._path = path
@@ -421,7 +420,7 @@ class LogReader:
         """Read the sample.
 
         Raises:
-            SessionError: It cannot be read, or is not there.
+            SessionError: The sample does not exist or cannot be read.
         """
         size = self._locator.file.stat().st_size
         yield ReadingProgress(0, size)
@@ -429,13 +428,12 @@ class LogReader:
         yield ReadingProgress(size, size)
 
     def snapshot(self) -> Session:
-        """What has been read."""
         if self._session is None:
             self._session = self._builder.snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
     def refresh(self) -> FileChange:
-        """Look at the log again. One that cannot be read is being written, unless it is left like that."""
+        """Read the log again. An unreadable log counts as being written unless it stays unreadable."""
         try:
             place = FileState.of(self._locator.file.stat())
         except FileNotFoundError:
@@ -455,19 +453,18 @@ class LogReader:
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The log's folder."""
         return self._locator.file.parent
 
     def _read(self) -> None:
         log = self._locator.file
-        place, buffer = FileState.of(os.stat(log)), buffer_of(log)  # noqa: PTH116  # the same as the other readers ask
+        place, buffer = FileState.of(os.stat(log)), buffer_of(log)  # noqa: PTH116  # consistent with the other readers
         state = buffer.state() if buffer is not None else None
         archive = Archive.at(log)
         running = buffer.samples() if buffer is not None else {}
         running = {name: sample for name, sample in running.items() if name not in archive.samples}
         if not archive.is_log and not running:
             raise SessionError(f"{self._path}: the archive is not finished, or no log of Inspect's.")
-        # A sample that is followed while it runs stays the one that is read, though others run beside it.
+        # Keep following the same sample while it runs, even if others run too.
         wanted = self._locator.session or self._running
         name = chosen([*archive.samples, *running], wanted, self._path)
         if name in running and buffer is not None:

@@ -1,7 +1,7 @@
-"""The samples of a running evaluation, which stand in a database elsewhere until they are finished.
+"""Read the samples of a running evaluation, which are in a separate database until finished.
 
-The tables are those of `inspect_ai/log/_recorders/buffer/database.py`. The database is named after the log, in a folder
-named after the log's, and is deleted when the evaluation ends.
+The tables are defined by `inspect_ai/log/_recorders/buffer/database.py`. The database is named after the log, in a
+folder named after the log's folder, and is deleted at the end of the evaluation.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ TABLES = {
     "events": frozenset({"sample_id", "sample_epoch", "data"}),
     "attachments": frozenset({"sample_id", "hash", "content"}),
 }
-"""The tables, and columns of them, by which such a database is told."""
+"""Tables and columns that identify such a database."""
 
 POOLS = ("message_pool", "call_pool")
-"""Tables of what events refer to by its place: messages, and those of requests as they were sent."""
+"""Tables referenced by events by index: messages, and messages of requests as sent."""
 
 ENDING = ".db"
 
@@ -40,12 +40,12 @@ OF_SAMPLE = "WHERE sample_id = ? AND sample_epoch = ? ORDER BY id"
 
 
 class Running(NamedTuple):
-    """A sample that stands in the database.
+    """A sample in the database.
 
     Attributes:
-        identifier: The sample's id as the database writes it.
+        identifier: The sample's id as stored in the database.
         epoch: Its epoch.
-        about: What is said of it: its id, its input.
+        about: Its metadata, including id and input.
     """
 
     identifier: str
@@ -54,15 +54,15 @@ class Running(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The beginning of what was asked."""
+        """The beginning of the input."""
         return first_words(self.about.get("input"))
 
 
 class Buffer:
-    """The database beside a log.
+    """The database of a running log.
 
     Attributes:
-        path: Where it is.
+        path: Its path.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,14 +70,14 @@ class Buffer:
         self._database = Database(path)
 
     def state(self) -> DatabaseState | None:
-        """What tells its state from every other; None while it cannot be told."""
+        """Return a state that changes with every write; None if it is unavailable."""
         try:
             return self._database.state()
         except OSError:
             return None
 
     def samples(self) -> dict[str, Running]:
-        """The samples by name, in the order in which they were begun; none where it cannot be read."""
+        """Return the samples by name in order of start; empty if the database cannot be read."""
         try:
             with self._database.reading() as connection:
                 rows = Selector(connection).rows("samples", ("id", "epoch", "data"), "ORDER BY rowid")
@@ -92,7 +92,7 @@ class Buffer:
         return found
 
     def document(self, sample: Running) -> bytes:
-        """A sample as a finished log would hold it, as far as it is recorded.
+        """Return a sample's recorded part in the form of a finished log.
 
         Raises:
             SessionError: The database cannot be read at the moment.
@@ -102,12 +102,12 @@ class Buffer:
             with self._database.reading() as connection:
                 selector = Selector(connection)
                 events = selector.rows("events", ("id", "event_id", "data"), OF_SAMPLE, *key)
-                # One text of several samples is kept once, with the first of them, in early versions.
+                # Early versions store a text shared by several samples only with the first of them.
                 attachments = selector.rows("attachments", ("hash", "content"), "ORDER BY id")
                 pool, calls = (selector.rows(name, ("id", "data"), OF_SAMPLE, *key) for name in POOLS)
         except DatabaseUnreadableError as error:
             raise unreadable_error(self.path, error) from error
-        # An event that is written again, a request once it was answered, takes the place of what it was.
+        # A rewritten event, such as a completed request, replaces the earlier version.
         latest: dict[object, Any] = {}
         for row in events:
             latest[row.get("event_id") or len(latest)] = json_in(string(row.get("data")))
@@ -124,7 +124,7 @@ class Buffer:
 
 
 def buffer_of(log: Path) -> Buffer | None:
-    """The newest database of a log, or the database itself where that is what is given; None where there is none."""
+    """Return the newest database of a log, or the database itself if it is the path; None if there is none."""
     if _is_database(log):
         return Buffer(log)
     found = []
@@ -135,7 +135,7 @@ def buffer_of(log: Path) -> Buffer | None:
 
 
 def running_in(log: Path) -> dict[str, Running]:
-    """The samples that are running, by name."""
+    """Return the running samples by name."""
     buffer = buffer_of(log)
     return buffer.samples() if buffer is not None else {}
 
@@ -149,7 +149,7 @@ def _is_database(path: Path) -> bool:
 
 
 def _home() -> Path:
-    """The folder of Inspect's buffers, as the platformdirs package names it."""
+    """Return the folder of Inspect's buffers, as in the platformdirs package."""
     if sys.platform == "darwin":
         data = Path.home() / "Library" / "Application Support" / "inspect_ai"
     elif sys.platform == "win32":
@@ -160,7 +160,7 @@ def _home() -> Path:
 
 
 def _log_named(name: str) -> str:
-    """The log of a database: behind its name stand the number of a process and an ending."""
+    """Return the log name of a database, without process number and suffix."""
     return name.rsplit(".", 2)[0] if name.count(".") > 1 else ""
 
 

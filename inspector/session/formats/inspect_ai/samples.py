@@ -1,4 +1,4 @@
-"""Naming the samples of a log, and choosing one."""
+"""Name and select the samples of a log."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 ZSTANDARD = 93
-"""Compression method of ZIP files (APPNOTE.TXT, 4.4.5), which Python reads from 3.14 on."""
+"""ZIP compression method (APPNOTE.TXT, 4.4.5), which Python supports since 3.14."""
 
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-"""What stands before a file's bytes (APPNOTE.TXT, 4.3.7)."""
+"""Header before a member's data (APPNOTE.TXT, 4.3.7)."""
 
 SAMPLE = re.compile(r"samples/(?P<name>.+)\.json")
 
@@ -40,13 +40,13 @@ MOST_BYTES = 1 << 31
 
 @dataclass(frozen=True)
 class Archive:
-    """The contents of an archive, as its directory lists them.
+    """The contents of an archive, from its directory.
 
     Attributes:
         path: The archive.
-        samples: Names of the files with samples, by the name of the sample, in the order in which they were written.
-        headers: Names of the files that say what was evaluated, the final one first.
-        files: The names of all files.
+        samples: Names of sample files by sample name, in order of writing.
+        headers: Names of the files with evaluation metadata, the final one first.
+        files: All file names.
     """
 
     path: Path
@@ -56,12 +56,12 @@ class Archive:
 
     @property
     def is_log(self) -> bool:
-        """Whether it is a log of Inspect's."""
+        """True for an Inspect log."""
         return bool(self.headers)
 
     @classmethod
     def at(cls, path: Path) -> Archive:
-        """The archive in a file; an empty one where its directory cannot be read.
+        """Read an archive's directory; the result is empty if it cannot be read.
 
         Raises:
             SessionError: The file cannot be opened.
@@ -75,15 +75,15 @@ class Archive:
         return cls(path, samples, tuple(name for name in HEADERS if name in names), frozenset(names))
 
     def read(self, name: str) -> bytes:
-        """What a file of the archive holds.
+        """Return the content of a file in the archive.
 
         Raises:
-            SessionError: It cannot be read.
+            SessionError: The file cannot be read.
         """
         with open_for_reading(self.path) as file:
             try:
                 archive = zipfile.ZipFile(file)
-                # A file written twice is listed twice, and the last one counts.
+                # A file written twice is listed twice; the last one is valid.
                 listed = archive.NameToInfo[name]
                 if listed.file_size > MOST_BYTES:
                     raise SessionError(f"{self.path}: {name} is too large to be read ({listed.file_size:,} bytes).")
@@ -140,19 +140,19 @@ TITLE_CHARACTERS = 200
 
 
 def name_of_sample(value: Mapping[str, Any]) -> str:
-    """What a sample is called, as archives name its file."""
+    """Return a sample's name, as used for its file in archives."""
     return f"{value.get('id')}_epoch_{value.get('epoch', 1)}".replace("/", "_")
 
 
 def title_of(task: str, value: Mapping[str, Any]) -> str:
-    """A sample's title: what was evaluated, and which sample of it."""
+    """Return a sample's title: task and sample."""
     epoch = value.get("epoch", 1)
     which = f"sample {value.get('id')}" + (f", epoch {epoch}" if epoch != 1 else "")
     return f"{task}: {which}" if task else which
 
 
 def chosen(names: Iterable[str], wanted: str, path: Path) -> str:
-    """The name of the sample to read: the one named, else the last one.
+    """Return the name of the wanted sample, or the last one if none is given.
 
     Raises:
         SessionError: There is no such sample, or none at all.
@@ -171,7 +171,7 @@ def chosen(names: Iterable[str], wanted: str, path: Path) -> str:
 
 
 def nodes_of_samples(log: Node) -> dict[str, Node]:
-    """The samples of a JSON log by name."""
+    """Return the samples of a JSON log by name."""
     fields = log.fields()
     found: dict[str, Node] = {}
     for item in fields.items_of("samples"):
@@ -182,10 +182,10 @@ def nodes_of_samples(log: Node) -> dict[str, Node]:
 
 
 def titles_of_samples(path: Path, *, is_archive: bool) -> list[tuple[str, str]]:
-    """Name and title of every sample of a log, in order.
+    """Return name and title of every sample of a log, in order.
 
     Raises:
-        SessionError: It cannot be read.
+        SessionError: The log cannot be read.
     """
     if not is_archive:
         with open_for_reading(path) as file:
@@ -204,7 +204,7 @@ def _title(fields: Fields) -> str:
 
 
 def first_words(asked: Any) -> str:
-    """The beginning of what was asked, which may be a list of messages."""
+    """Return the beginning of an input: of the text, or of the last message in a list."""
     if isinstance(asked, str):
         return asked[:TITLE_CHARACTERS]
     content = mapping(next(reversed(objects(asked)), {})).get("content")
@@ -213,7 +213,7 @@ def first_words(asked: Any) -> str:
 
 
 def header_of(archive: Archive) -> Mapping[str, Any]:
-    """What an archive says of the evaluation; empty where that cannot be read."""
+    """Return the evaluation metadata of an archive; empty if it cannot be read."""
     for name in archive.headers:
         try:
             return mapping(lenient_json(archive.read(name))[0])

@@ -1,9 +1,9 @@
-"""Cache marks of the requests that Inspect records as they were sent, beside the messages they were made of.
+"""Read the cache breakpoints of requests that Inspect records as sent, in addition to the original messages.
 
-The messages of a request (`call.request` of an event) are those of the provider's API: results stand in messages of the
-user, which are joined, and system text may stand beside them (`inspect_ai/model/_providers/anthropic.py`). They are
-held against the blocks of the prompt by their kinds, from the end, where marks stand, or else from the beginning. Newer
-logs keep them once and refer to them by their place (`inspect_ai/event/_pool.py`).
+The messages of a request (`call.request` of an event) have the form of the provider's API: results are in user
+messages, which are merged, and the system prompt may be separate (`inspect_ai/model/_providers/anthropic.py`). They are
+aligned with the prompt's blocks by kind, from the end, where breakpoints usually are, or otherwise from the start.
+Newer logs store them once and reference them by index (`inspect_ai/event/_pool.py`).
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ if TYPE_CHECKING:
     from inspector.session.model import Block
 
 NO_CONTENT = "(no content)"
-"""Stands in requests where an answer said nothing (`inspect_ai/_util/constants.py`)."""
+"""Placeholder for an empty response in requests (`inspect_ai/_util/constants.py`)."""
 
 MESSAGES = ("messages", "contents", "input", "inputs")
-"""Fields in which providers take messages (`_CALL_MESSAGE_KEYS`)."""
+"""Request fields with the messages, by provider (`_CALL_MESSAGE_KEYS`)."""
 
 NOT_HELD = (BlockKind.THINKING, BlockKind.OTHER)
-"""Kinds that are not looked at: reasoning is not sent again by every provider."""
+"""Ignored block kinds: not every provider receives reasoning again."""
 
 
 class _Part(NamedTuple):
-    """A part of a request, and how long the mark on it asks to keep what stands before; None without one."""
+    """A part of a request, with the lifetime of its cache breakpoint; None without one."""
 
     kind: BlockKind
     lifetime: str | None
 
 
 class CallPool:
-    """The messages of all requests of a sample, of which each is looked into once."""
+    """The messages of all requests of a sample, each parsed once."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
-        """Begin.
+        """Initialize with the shared messages.
 
         Args:
-            nodes: The messages; none in logs that keep them with every request.
+            nodes: The messages; empty in logs that store them with every request.
         """
         self._nodes = nodes
         self._parts: dict[int, list[_Part]] = {}
 
     def parts(self, references: Any) -> list[_Part] | None:
-        """The parts of the messages a request refers to, by the ends of stretches of them; None where some are gone."""
+        """Return the parts of the messages in the given index ranges; None if some are missing."""
         found: list[_Part] = []
         for ends in sequence(references):
             is_pair = isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int) for end in ends)
@@ -73,12 +73,12 @@ class CallPool:
 
 
 def marks_of_request(call: Fields, pool: CallPool, prompt: Sequence[Block]) -> tuple[RecordedMark, ...] | None:
-    """Where a request asks for cache entries, by rising place; None where it is not recorded, or not as the prompt.
+    """Return a request's cache breakpoints in order; None if it was not recorded or does not match the prompt.
 
     Args:
-        call: What the event says of the request.
-        pool: The messages that requests refer to.
-        prompt: The blocks of the prompt.
+        call: The event's call data.
+        pool: The messages referenced by requests.
+        prompt: The prompt's blocks.
     """
     references = call.value_of("call_refs")
     referred = pool.parts(references)
@@ -87,7 +87,7 @@ def marks_of_request(call: Fields, pool: CallPool, prompt: Sequence[Block]) -> t
     if not references and CACHE_CONTROL.encode() not in call["request"].raw():
         return ()
     request = mapping(call["request"].value())
-    # Google's requests and those of the Responses API have no marks.
+    # Requests to Google and to the Responses API have no breakpoints.
     messages = next((request[name] for name in MESSAGES if isinstance(request.get(name), list)), ())
     parts = list(_parts_of_system(request.get(SYSTEM)))
     parts += (part for message in objects(messages) for part in _parts_of_message(message))
@@ -132,7 +132,7 @@ def _parts_of_system(system: Any) -> Iterator[_Part]:
 
 
 def _parts_of_message(message: Mapping[str, Any]) -> Iterator[_Part]:
-    """The parts of a message that are looked at. A mark on the message itself stands behind its last one."""
+    """Yield a message's relevant parts. A breakpoint on the message belongs to its last part."""
     parts = [part for part in _parts_inside(message) if part.kind not in NOT_HELD]
     lifetime = lifetime_of(message)
     if parts and lifetime is not None:
