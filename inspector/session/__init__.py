@@ -1,1 +1,1 @@
-"""Recorded sessions: the model, the formats that are read, readers by container, following, finding them."""
+"""Recorded sessions: the model, formats, readers by container, following and discovery."""

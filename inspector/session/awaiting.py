@@ -1,4 +1,4 @@
-"""Paths at which a session may yet appear, and what is still missing there."""
+"""Paths where a session may still appear, and why they cannot be opened yet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def is_awaited(path: Path) -> bool:
-    """Whether a path is one at which a session may yet appear: an empty file, or nothing in a folder that exists."""
+    """Return whether a session may still appear at a path: it is an empty file, or missing from an existing folder."""
     file = Locator.of(path).file
     try:
         status = os.lstat(file)
@@ -27,9 +27,9 @@ def is_awaited(path: Path) -> bool:
 
 
 def why_still_awaited(path: Path) -> str:
-    """Why a path that was awaited cannot be opened yet, in a few words for a person; empty once it can.
+    """Return a short reason why an awaited path cannot be opened yet, or an empty string once it can.
 
-    What appears may be half a line at first, or a folder without files, so that anything unknown is waited for, too.
+    A new file may hold half a line at first, and a new folder no files, so unrecognized content is waited for too.
     """
     file = Locator.of(path).file
     try:

@@ -1,8 +1,8 @@
-"""What a call is billed by besides its model, its date and its tokens, as responses say it.
+"""Billing terms of a call other than model, date and text tokens, as reported in the response.
 
-Anthropic's usage names `speed`, `service_tier`, `inference_geo` and, below `server_tool_use`, how often its own tools
-were used; an OpenAI response names `service_tier`. Tokens of sound, of pictures and of video stand apart in the details
-of OpenAI's usage and in Gemini's, by modality. The usual, in whatever word, is left out: most calls have no terms.
+Anthropic's usage has `speed`, `service_tier`, `inference_geo` and, below `server_tool_use`, the number of uses of its
+own tools. An OpenAI response has `service_tier`. Audio, image and video tokens are listed separately: in the details of
+OpenAI's usage, by modality in Gemini's. Default values, under any name, are dropped: most calls have no terms.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from typing import Any
 
 USUAL = frozenset({"", "standard", "default", "auto", "standard_only", "not_available", "global", "none", "null"})
-"""Words for what every call has that nobody asked anything else for."""
+"""Values that mean the default terms."""
 
 SERVICE_TIER = "service_tier"
-"""In which a response of OpenAI's names the tier it was served by."""
+"""Field of an OpenAI response that names the service tier."""
 
 LONGEST_WORD = 24
 _NOT_IN_WORDS = re.compile(r"[^a-z0-9._-]+")
 MOST_USES = 10_000
-"""Of a provider's own tool in one call."""
+"""Upper limit on plausible uses of a provider's own tool in one call."""
 
 INPUT, CACHE_READ, OUTPUT = "input", "cache_read", "output"
 MEDIA = ("audio", "image", "video")
@@ -40,12 +40,12 @@ _MOST_TOKENS = 1 << 40
 
 
 class MediaTokens(NamedTuple):
-    """Tokens of a call that are no text, and are among its prompt's or its response's.
+    """Audio, image or video tokens of a call, included in its prompt or response tokens.
 
     Attributes:
         kind: `audio`, `image`, `video`.
-        served: `input` for what was read from no cache, `cache_read`, `output`.
-        tokens: How many.
+        served: `input` for uncached prompt tokens, `cache_read`, `output`.
+        tokens: Token count.
     """
 
     kind: str
@@ -54,15 +54,15 @@ class MediaTokens(NamedTuple):
 
 
 class BillingTerms(NamedTuple):
-    """The terms of a call, empty where they are the usual ones.
+    """Billing terms of a call; empty fields are the defaults.
 
     Attributes:
         speed: `fast`.
         tier: `batch`, `flex`, `priority`.
-        region: Where it was to be worked out, where that costs something: `us`.
-        web_searches: Searches the provider made for it.
-        code_runs: Pieces of code the provider ran for it.
-        media: Its tokens that are no text, by kind and how they were served.
+        region: Requested inference region, if it affects the price: `us`.
+        web_searches: Searches the provider ran.
+        code_runs: Code executions the provider ran.
+        media: Media tokens by kind and how they were served.
     """
 
     speed: str = ""
@@ -74,7 +74,7 @@ class BillingTerms(NamedTuple):
 
     @property
     def code(self) -> str:
-        """All of it in one word, to be kept with a call; empty for the usual."""
+        """The terms as one string, stored with a call; empty for the defaults."""
         if self == USUAL_TERMS:
             return ""
         media = "+".join(f"{kind}.{served}.{tokens}" for kind, served, tokens in self.media)
@@ -82,7 +82,7 @@ class BillingTerms(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What is not the usual, for people: `fast, us, 3 web searches`."""
+        """The non-default terms for display: `fast, us, 3 web searches`."""
         searches = "1 web search" if self.web_searches == 1 else f"{self.web_searches:,} web searches"
         runs = "1 code execution" if self.code_runs == 1 else f"{self.code_runs:,} code executions"
         kinds = dict.fromkeys(each.kind for each in self.media)
@@ -98,7 +98,7 @@ class BillingTerms(NamedTuple):
 
     @classmethod
     def of_code(cls, code: str) -> BillingTerms:
-        """The terms that a code says."""
+        """Parse the terms from `code`."""
         if not code:
             return USUAL_TERMS
         speed, tier, region, searches, runs, media = code.split("/")
@@ -111,7 +111,7 @@ USUAL_TERMS = BillingTerms()
 
 
 def terms_of(usage: object, service_tier: object = None) -> BillingTerms:
-    """The terms that a response's usage says, and the service tier that may stand beside it."""
+    """Return the terms in a response's usage and in its separate service tier."""
     said: Mapping[str, Any] = usage if isinstance(usage, dict) else {}
     tools = said.get("server_tool_use")
     tools = tools if isinstance(tools, dict) else {}
@@ -126,7 +126,7 @@ def terms_of(usage: object, service_tier: object = None) -> BillingTerms:
 
 
 def media_of(usage: Mapping[str, Any]) -> tuple[MediaTokens, ...]:
-    """The tokens that are no text, as a usage tells them apart: in OpenAI's details, or by Gemini's modalities."""
+    """Return the media tokens of a usage: from OpenAI's details or Gemini's modalities."""
     prompts = _details(usage, _PROMPT_DETAILS)
     cached = _details(usage, _CACHED_DETAILS) or _details(prompts if isinstance(prompts, dict) else {}, _CACHED_DETAILS)
     outputs = _details(usage, _OUTPUT_DETAILS)
@@ -147,7 +147,7 @@ def _details(usage: Mapping[str, Any], names: tuple[str, ...]) -> object:
 
 
 def _tokens_of(details: object, kind: str) -> int:
-    """How many tokens of a kind some details tell: under a name of their own, or as a modality of Gemini's."""
+    """Return the tokens of one kind in some details: under a separate key, or as a Gemini modality."""
     if isinstance(details, dict):
         return _tokens(details.get(f"{kind}_tokens", details.get(kind)))
     if not isinstance(details, list):
@@ -161,11 +161,11 @@ def _tokens(value: object) -> int:
 
 
 def word_of(value: object) -> str:
-    """A word as it is compared; empty for the usual and for what is none."""
+    """Normalize a value for comparison; return an empty string for a default or a non-string."""
     word = _NOT_IN_WORDS.sub("-", value.strip().lower())[:LONGEST_WORD] if isinstance(value, str) else ""
     return "" if word in USUAL else word
 
 
 def uses_of(value: object) -> int:
-    """How often a tool of the provider's was used; never where it is no number there can be."""
+    """Return the number of uses of a provider's tool, or 0 if the value is implausible."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MOST_USES else 0

@@ -1,4 +1,4 @@
-"""Making blocks: the same way when a file is read first and when a text is read again."""
+"""Build blocks identically on the first read and when a text is read again."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 DIGEST_BYTES = 16
 
 CHAT = "chat"
-"""The locator of blocks that were counted through their record, whose `part` is no index into a list of content."""
+"""Locator of blocks counted per record: their `part` is not an index into a content list."""
 
 
 class TextBlock(NamedTuple):
-    """A block and the text it stands for."""
+    """A block and its full text."""
 
     block: Block
     text: str
 
     def moved(self, origin: Origin) -> TextBlock:
-        """The same, standing elsewhere."""
+        """Return a copy with another origin."""
         return TextBlock(structs.replace(self.block, origin=origin), self.text)
 
 
 def argument_text(arguments: object) -> str:
-    """What a tool was called with, as text: a string as it is, anything else as JSON."""
+    """Return a tool call's arguments as text: a string unchanged, anything else as JSON."""
     return clean_text(arguments if isinstance(arguments, str) else compact_json(arguments))
 
 
@@ -48,19 +48,19 @@ def text_block(
     media_data: Iterable[bytes] = (),
     plain_text: bool = True,
 ) -> TextBlock:
-    """A block with its length, digest and preview worked out.
+    """Build a block with its length, digest and preview.
 
     Args:
-        kind: What it is.
+        kind: Kind of the block.
         text: Its whole text, without lone surrogates.
-        origin: Where it stands.
+        origin: Place of the block in the file.
         tool_call_id: Joins a call and its result.
-        tool_name: The tool, where known.
-        is_error: A result that reports failure.
+        tool_name: The tool, if known.
+        is_error: True for a result that reports failure.
         signature_characters: Length of a signature or encrypted content.
-        media: Images and documents it carries.
+        media: Images and documents in the block.
         media_data: The encoded bytes of `media`: two different screenshots must have different digests.
-        plain_text: The text was one plain string in the record.
+        plain_text: True if the text was one plain string in the record.
     """
     encoded = text.encode()
     digest = blake2b(encoded, digest_size=DIGEST_BYTES)

@@ -1,6 +1,6 @@
-"""The session under construction: what every interpreter fills, and of which readers take frozen snapshots.
+"""The session under construction: filled by interpreters, snapshotted by readers.
 
-A snapshot costs time in proportion to what changed since the one before: untouched messages, calls and contexts are
+A snapshot costs time in proportion to the changes since the previous one: unchanged messages, calls and contexts are
 the same objects in both.
 """
 
@@ -26,19 +26,19 @@ KEPT_DIAGNOSTICS = 100
 
 
 class SessionBuilder:
-    """What has been read of a session so far.
+    """The part of a session that has been read so far.
 
     Attributes:
-        messages: So far; those with blocks still being added are brought up to date by a snapshot.
-        calls: So far.
-        contexts: So far.
-        compactions: So far.
-        record_counts: Records by kind.
+        messages: Messages so far; blocks still being added are merged in by a snapshot.
+        calls: Calls so far.
+        contexts: Contexts so far.
+        compactions: Compactions so far.
+        record_counts: Number of records by kind.
         title, agent, identifier, working_directory, window: As in `Session`.
-        links: Other sessions that belong to this one, each once, by kind, call and id.
-        side_calls: Requests that are not the conversation's, each once, by what tells them apart.
-        beside: As in `Session`, each once.
-        standing: What is wrong with the session as it now stands, where that is worked out anew for every snapshot.
+        links: Related sessions, unique by kind, call and id.
+        side_calls: Requests outside the conversation, by unique key.
+        beside: As in `Session`, without duplicates.
+        standing: Diagnostics of the current state, recomputed for every snapshot.
     """
 
     def __init__(self) -> None:
@@ -63,19 +63,19 @@ class SessionBuilder:
         self._first_blocks: list[int] = [0]
 
     def add_message(self, message: Message) -> int:
-        """Add a message at the end; its index."""
+        """Append a message and return its index."""
         self.messages.append(message)
         return len(self.messages) - 1
 
     def add_blocks(self, index: int, blocks: list[Block]) -> None:
-        """Add blocks to the end of a message."""
+        """Append blocks to a message."""
         growing = self._growing.get(index)
         if growing is None:
             growing = self._growing[index] = list(self.messages[index].blocks)
         growing.extend(blocks)
 
     def complete_messages(self) -> list[Message]:
-        """The messages so far, with all the blocks that were added to them."""
+        """Return the messages so far, including all added blocks."""
         self._flush()
         return self.messages
 
@@ -84,7 +84,7 @@ class SessionBuilder:
         self.messages[index] = structs.replace(self.messages[index], **changes)
 
     def add_context(self, thread: int, cause: ContextCause) -> OpenContext:
-        """Begin a context, empty as yet."""
+        """Begin an empty context."""
         context = OpenContext(len(self.contexts), SnapshotList(), cause, thread)
         self.contexts.append(context)
         return context
@@ -96,30 +96,30 @@ class SessionBuilder:
         contexts: Sequence[OpenContext],
         compactions: Sequence[Compaction],
     ) -> None:
-        """Take what was worked out anew in the place of everything so far.
+        """Replace everything read so far.
 
-        For formats whose records change or go: what is equal stays the same object. `contexts` have to be in the order
-        of their `index`.
+        For formats with records that change or disappear. Equal items stay the same objects. `contexts` must be in the
+        order of their `index`.
         """
         self._growing.clear()
         self.messages[:], self.calls[:] = messages, calls
         self.contexts, self.compactions = list(contexts), list(compactions)
 
     def reuse(self, before: Session) -> None:
-        """Have messages that are equal to those of an earlier snapshot be the same objects."""
+        """Share message objects with an earlier snapshot when they are equal."""
         messages = SnapshotList(before.messages)
         messages.snapshot()
         messages[:] = self.complete_messages()
         self.messages = messages
 
     def diagnose(self, reason: str, line: int, offset: int, *, skipped: bool) -> None:
-        """Note something that could not be read as it should."""
+        """Record a read problem."""
         self._skipped += skipped
         if len(self._diagnostics) < KEPT_DIAGNOSTICS:
             self._diagnostics.append(Diagnostic(reason, line, offset, skipped))
 
     def link(self, link: SessionLink) -> None:
-        """Note a session that belongs to this one; the same one noted again takes the place of the first."""
+        """Add a related session; a repeated link replaces the earlier one."""
         self.links[link.kind, link.tool_call_id, link.identifier] = link
 
     def snapshot(
@@ -130,14 +130,14 @@ class SessionBuilder:
         files: tuple[Path, ...],
         unfinished: Diagnostic | None = None,
     ) -> Session:
-        """What has been read so far, frozen.
+        """Return an immutable snapshot of everything read so far.
 
         Args:
-            format_name: The format's name.
-            path: What was opened.
+            format_name: Name of the format.
+            path: The opened path.
             texts: Reads texts again.
-            files: What was read.
-            unfinished: A last record that is not complete, and may still become so.
+            files: The files that were read.
+            unfinished: Diagnostic for an incomplete last record, which may still be completed.
         """
         self._flush()
         diagnostics = [*self._diagnostics, *self.standing, *([unfinished] if unfinished is not None else [])]
@@ -162,7 +162,7 @@ class SessionBuilder:
             side_calls=tuple(self.side_calls.values()),
             beside=tuple(self.beside),
         )
-        # What `Session` would work out from all messages is known here from the snapshot before.
+        # Reuse the previous snapshot's blocks: `Session` would recompute them from all messages.
         vars(session)["all_blocks"] = self._blocks.snapshot()
         return session
 
@@ -182,7 +182,7 @@ class SessionBuilder:
 
 @dataclass
 class OpenContext:
-    """A context that may still grow; `index` is its place in `SessionBuilder.contexts`, the rest as in `Context`."""
+    """A context that may still grow; `index` is its position in `SessionBuilder.contexts`, the rest as in `Context`."""
 
     index: int
     members: SnapshotList[int]
@@ -192,7 +192,7 @@ class OpenContext:
     _frozen: Context | None = field(default=None, repr=False)
 
     def frozen(self) -> Context:
-        """The context as it stands; the same object while nothing of it changed."""
+        """Return an immutable copy; the same object while nothing changed."""
         now = Context(self.members.snapshot(), self.carried, self.cause, self.thread)
         if self._frozen is None or self._frozen != now:
             self._frozen = now
@@ -200,31 +200,25 @@ class OpenContext:
 
 
 class Thread:
-    """The main conversation of a session, or an inline subagent's.
+    """The main conversation of a session, or that of an inline subagent.
 
     Attributes:
         number: As in `Message.thread`.
-        context: The context that grows; None before the first.
+        context: The growing context; None before the first.
     """
 
     def __init__(self, builder: SessionBuilder, number: int = 0) -> None:
-        """Begin.
-
-        Args:
-            builder: What to fill.
-            number: As in `Message.thread`.
-        """
         self._builder = builder
         self.number = number
         self.context: OpenContext | None = None
 
     @property
     def members(self) -> list[int]:
-        """The messages of the context that grows."""
+        """Message indices of the growing context."""
         return self.context.members if self.context is not None else []
 
     def add(self, message: Message, *, is_sent: bool = True) -> int:
-        """Add a message; its index.
+        """Append a message and return its index.
 
         Args:
             message: The message.
@@ -248,18 +242,18 @@ class Thread:
         betas: str | None = None,
         terms: str = "",
     ) -> int:
-        """Add a model's response, and the call that it answers; the message's index.
+        """Append a model's response and its call; return the message's index.
 
         Args:
             message: The response.
-            model: The model's name.
-            usage: What the provider reported for the call.
+            model: Name of the model.
+            usage: Usage reported by the provider.
             identifier: Request or response id.
             is_sent: Whether the response is part of later prompts.
-            miss: Why the provider's cache missed, where it said so.
-            thinking: How much the model was asked to think.
-            betas: The API's beta features that were asked for.
-            terms: What it is billed by besides model and tokens.
+            miss: The provider's reason for a cache miss, if reported.
+            thinking: Requested thinking level.
+            betas: Requested beta features of the API.
+            terms: Billing terms other than model and tokens.
         """
         context = self.open_context()
         prompt_messages = len(context.members)
@@ -285,9 +279,9 @@ class Thread:
         """Begin a new context.
 
         Args:
-            cause: Why.
+            cause: Why it begins.
             members: The messages it begins with.
-            carried: How many of them were kept; all where not given.
+            carried: Number of members kept from the previous context; all if None.
         """
         self.context = self._builder.add_context(self.number, cause)
         self.context.members.extend(members)
@@ -297,17 +291,17 @@ class Thread:
     def compact(
         self, compaction: Compaction, summary: Message | None, kept: Iterable[int] = (), before: Iterable[int] = ()
     ) -> int:
-        """Begin the context that a compaction leaves; index of the first message after it.
+        """Begin the context after a compaction; return the index of the first message after it.
 
         Args:
-            compaction: What is known of it; its message is filled in here.
-            summary: The message that stands for what was compacted.
-            kept: Messages sent behind the summary.
-            before: Messages sent before it, which a compaction does not touch: system text.
+            compaction: The recorded compaction; its message index is filled in here.
+            summary: The message that replaces the compacted ones.
+            kept: Messages sent after the summary.
+            before: Messages sent before the summary, not affected by compaction: system text.
         """
         before, kept = list(before), list(kept)
         first = len(self._builder.messages)
-        # What belongs to no context is shown, but a summary always belongs to the one it begins.
+        # A summary always belongs to the context it begins, unlike messages that are only shown.
         own = [self._builder.add_message(summary)] if summary is not None else []
         members = [*before, *own, *kept]
         self.begin(ContextCause.COMPACTION, members, len(members) if kept else len(before))
@@ -315,13 +309,13 @@ class Thread:
         return first
 
     def note_model(self, model: str) -> None:
-        """Note the model of the calls that name none: a conversation recorded with its answers inside says it once."""
+        """Set the model of calls without one: some recorded conversations name the model only once."""
         for index, call in enumerate(self._builder.calls):
             if not call.model and self._builder.contexts[call.context].thread == self.number:
                 self._builder.calls[index] = structs.replace(call, model=model)
 
     def open_context(self) -> OpenContext:
-        """The context that grows, begun where there is none."""
+        """Return the growing context; begin one if there is none."""
         if self.context is None:
             self.context = self._builder.add_context(self.number, ContextCause.START)
         return self.context

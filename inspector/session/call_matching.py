@@ -1,4 +1,4 @@
-"""Joining results to their calls where ids come again or are missing: by their order."""
+"""Match tool results to calls by order when ids repeat or are missing."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class ToolNames(dict[str, str]):
-    """The tools of known calls, by the calls' ids."""
+    """Tool names by call id."""
 
     def note(self, blocks: Iterable[Block]) -> None:
-        """Take the calls among some blocks."""
+        """Add the calls among some blocks."""
         for block in blocks:
             if block.kind is BlockKind.TOOL_CALL:
                 self[block.tool_call_id] = block.tool_name
 
 
 class _Called(NamedTuple):
-    """A call: the id that was recorded, the one that it has here, and its tool."""
+    """A call: its recorded id, its unique id, and its tool."""
 
     recorded: str
     identifier: str
@@ -33,15 +33,15 @@ class _Called(NamedTuple):
 
 
 class CallMatcher:
-    """The calls of one conversation, in order.
+    """Matches the calls and results of one conversation, in order.
 
-    A call keeps its id, unless it has none or one that a call not answered yet has too; then it gets one of its own.
-    A result goes to the first call with its id that has no result yet. One without an id goes to the first call
-    without one, of its own tool where it names that.
+    A call keeps its id, unless the id is missing or belongs to another call without a result; then it gets a new one.
+    A result belongs to the first call with its id that has no result yet. A result without an id belongs to the first
+    call without one, preferably of the tool it names.
     """
 
     def __init__(self, *, are_ids_left_out: bool = False) -> None:
-        """Begin.
+        """Start without calls.
 
         Args:
             are_ids_left_out: A result without an id may answer a call that has one.
@@ -53,9 +53,9 @@ class CallMatcher:
         self._is_answered = False
 
     def paired(self, role: Role, blocks: Iterable[Block]) -> tuple[Block, ...]:
-        """The blocks of the next message, calls with ids that tell them apart and results with those of their calls."""
+        """Return the blocks of the next message: calls with unique ids, results with the ids of their calls."""
         if role is Role.ASSISTANT and self._is_answered:
-            self._open.clear()  # what has no result by then gets none
+            self._open.clear()  # calls still open here get no result
         self._is_answered = role is not Role.ASSISTANT
         return tuple(self._paired(block) for block in blocks)
 

@@ -1,4 +1,4 @@
-"""Reading sessions kept as a folder of small files, one an event, to which files are only ever added."""
+"""Read sessions stored as an append-only folder with one small file per event."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from inspector.session.reader import RecordInterpreter
 
 FILES_AT_ONCE = 200
-"""Progress is told, and others may run, after so many files."""
+"""Number of files per batch: progress is reported and other tasks may run after each."""
 
 
 class DirectoryReader:
-    """Reads a folder of events in the order of their numbers, and those that are added.
+    """Reads a folder of events in numeric order, and new events as they are added.
 
-    A file that is no whole JSON is being written, unless it has been left like that for a while; what is numbered
-    behind it waits.
+    An incomplete JSON file is assumed to be still being written, unless it has not changed for a while; later events
+    wait.
     """
 
     def __init__(
@@ -41,16 +41,16 @@ class DirectoryReader:
         sidecar: SidecarFile | None = None,
         take_sidecar: Callable[[Any], None] | None = None,
     ) -> None:
-        """Begin; nothing is read yet.
+        """Create the reader without reading anything.
 
         Args:
-            path: What was opened.
-            folder: Where the files are.
-            format_name: The format's name.
-            numbers: The number in a file's name; None for a file that is no event.
-            interpreter: Takes the events.
-            sidecar: A document that says more of them.
-            take_sidecar: Takes what it holds, again whenever that changed or events came that it may speak of.
+            path: The opened path.
+            folder: Folder of the event files.
+            format_name: Name of the format.
+            numbers: Returns the number in a file's name, or None if the file is not an event.
+            interpreter: Receives the events.
+            sidecar: A document with more data about the events.
+            take_sidecar: Receives the sidecar's value whenever it changes or events it may describe are added.
         """
         self._path = path
         self._folder = folder
@@ -65,7 +65,7 @@ class DirectoryReader:
         self._texts = NamedTexts(folder.name, self._fetch, interpreter.blocks_of_record)
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all files there are.
+        """Read all existing files.
 
         Raises:
             SessionError: The folder cannot be read.
@@ -83,13 +83,13 @@ class DirectoryReader:
         yield ReadingProgress(len(names), len(names))
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
+        """Return everything read so far."""
         unfinished = Diagnostic(f"{self._waiting} is incomplete") if self._waiting else None
         self._interpreter.settle()
         return self._interpreter.builder.snapshot(self._format, self._path, self._texts, (self._folder,), unfinished)
 
     def refresh(self) -> FileChange:
-        """Look for files that were added, and at the document beside them."""
+        """Read new files and the sidecar document."""
         try:
             state = FileState.of(self._folder.stat())
             if self._state is not None and state[:2] != self._state[:2]:
@@ -109,16 +109,16 @@ class DirectoryReader:
         return FileChange.NONE if is_same else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The folder of the events."""
+        """Return the folder of the events."""
         return self._folder
 
     def _comes_before(self, names: Sequence[str]) -> bool:
-        """Whether an event that was added belongs before one that has been taken: in the order of the numbers."""
+        """Return whether a new event sorts before one already read."""
         new = [place for place, name in enumerate(names) if name not in self._taken]
         return bool(new) and new[0] < len(names) - len(new)
 
     def _look(self) -> list[str]:
-        """The names of all events in order. What is added while they are listed is found the next time."""
+        """Return the names of all events in order; files added during the listing are found by the next one."""
         self._state = FileState.of(self._folder.stat()).settled()
         with os.scandir(self._folder) as entries:
             names = [entry.name for entry in entries]
@@ -126,7 +126,7 @@ class DirectoryReader:
         return [name for _, name in sorted(numbered)]
 
     def _take(self, names: Sequence[str]) -> bool:
-        """Take events; False where one is being written, for which all behind it wait."""
+        """Read events; return False at one that is incomplete, which delays all later ones."""
         self._waiting = ""
         for name in names:
             try:
@@ -150,7 +150,7 @@ class DirectoryReader:
         return True
 
     def _note_sidecar(self, *, only_changes: bool = False) -> bool:
-        """Have the interpreter take what the sidecar holds; whether it did."""
+        """Pass the sidecar's value to the interpreter; return whether it did."""
         if self._sidecar is None or self._take_sidecar is None:
             return False
         if not self._sidecar.changed() and only_changes:

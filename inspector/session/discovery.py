@@ -1,9 +1,9 @@
-"""Finding sessions: in a folder, and where agents keep theirs on this machine.
+"""Find sessions in a folder and in the agents' folders on this machine.
 
-A home of an agent may hold thousands of files whose names tell the format (`rollout-….jsonl`). `list_sessions` lists
-these from the folders alone, ten thousand in a fraction of a second; whoever shows them looks into them afterwards,
-which may show that one is something else. Files whose names tell nothing, and databases, are looked into before they
-are listed, and so is everything that `sessions_in` finds.
+An agent's home may hold thousands of files with names that identify the format (`rollout-….jsonl`). `list_sessions`
+lists these from directory entries only, ten thousand in a fraction of a second; the caller reads them later, which may
+show another format. Databases and files with other names are opened before they are listed, and so is everything that
+`sessions_in` finds.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 MOST_FILES = 20_000
 FOLDER_DEPTH = 6
-"""How deep sessions are looked for in a folder that somebody named."""
+"""Search depth in a folder named by the user."""
 
 HOME_DEPTH = 9
-"""How deep they are looked for in a list."""
+"""Search depth for lists."""
 
 MOST_DOCUMENT_BYTES = 1 << 26
-"""A single JSON document larger than this is not parsed just to find out what it is."""
+"""Larger JSON documents are not parsed to detect their format."""
 
 LINES_SUFFIX = ".jsonl"
-"""Ends the name of a file that should hold a session whatever is in it; documents have all kinds of names."""
+"""Suffix of files that should hold a session; documents (`.json`) hold all kinds of data."""
 
 OTHER_PROGRAMS = frozenset(
     {".git", ".hg", ".svn", ".tox", ".venv", "__pycache__", "node_modules", "site-packages", "venv"}
@@ -43,25 +43,25 @@ OTHER_PROGRAMS = frozenset(
 """Folders of version control and packages."""
 
 PIECES = frozenset({"message", "part"})
-"""Folders beside one named `session` that hold the pieces of its sessions, a small file each."""
+"""Folders next to one named `session` that hold parts of its sessions, one small file each."""
 
 RESULT_FOLDERS = frozenset({"tool-results"})
-"""Folders beside a session that hold outputs of its tools."""
+"""Folders next to a session that hold tool output."""
 
 SUBAGENT_FOLDERS = RESULT_FOLDERS | {"subagents", "workflows"}
-"""The same, and those that hold its subagents' sessions."""
+"""`RESULT_FOLDERS` and the folders of subagents' sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file as a folder lists it.
+    """A file and its directory listing data.
 
     Attributes:
-        path: Where it is.
-        name: Its name.
+        path: Full path.
+        name: File name.
         size: In bytes.
         modified: Seconds since the epoch.
-        inode: What the file system knows it by.
+        inode: Inode number.
     """
 
     path: str
@@ -73,20 +73,20 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A session that was found, not read.
+    """A session that was found but not read.
 
     Attributes:
-        path: What opens it.
-        format: Name of its format, as far as it is known.
-        size: Of its file, in bytes.
+        path: Path that opens it.
+        format: Name of its format, empty if unknown.
+        size: File size in bytes.
         modified: Seconds since the epoch.
-        is_sniffed: Its content was looked at; otherwise only its name was.
-        parent: What opens the session that started it, where its place tells so; else None.
-        identifier: Its id, where it was one of several in a file.
-        title: What the agent calls it, where it was one of several in a file.
-        working_directory: Where the agent worked, where it was one of several in a file.
-        inode: Of its file.
-        problem: Why a file that is named like one cannot be read as a session; empty for every other.
+        is_sniffed: True if its content was inspected, False if only its name was.
+        parent: Path of the session that started it, if its location shows that; otherwise None.
+        identifier: Its id, if the file holds several sessions.
+        title: Its title, if the file holds several sessions.
+        working_directory: The agent's working directory, if the file holds several sessions.
+        inode: Inode number of the file.
+        problem: Why a file with a session's name cannot be read; empty for all others.
     """
 
     path: Path
@@ -103,27 +103,27 @@ class Header:
 
 
 SniffedFiles = dict[ListedFile, list[Header]]
-"""The sessions in files, as they were when they were looked into."""
+"""Cache of the sessions found in files, by file state."""
 
 
 def sessions_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
-    """Sessions below a folder, newest file first, told by their content; a file is its own folder.
+    """Yield the sessions below a folder, newest file first, detected by content; a file counts as its own folder.
 
-    Subagents' and copies are left out, folders of version control and packages passed over.
+    Subagents' sessions and copies are skipped, as are folders of version control and packages.
 
     Args:
-        folder: Where to look.
-        sniffed: As of `found_in`.
+        folder: Folder or file to search.
+        sniffed: As in `found_in`.
     """
     return (header for header in found_in(folder, sniffed) if not header.problem)
 
 
 def found_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Header]:
-    """The same, and among them files that are named like a session's and are no text, with what is wrong.
+    """Yield the sessions below a folder, and files with a session's name that are not text, with the problem.
 
     Args:
-        folder: Where to look.
-        sniffed: What was found by looking into files, to be given again so that only changed ones are looked into.
+        folder: Folder or file to search.
+        sniffed: Cache of inspected files; pass it again to inspect only changed ones.
     """
     sniffed = {} if sniffed is None else sniffed
     files = sorted(_files_at(folder, FOLDER_DEPTH, SUBAGENT_FOLDERS), key=lambda file: (-file.modified, file.path))
@@ -134,7 +134,7 @@ def found_in(folder: Path, sniffed: SniffedFiles | None = None) -> Iterator[Head
 
 
 def describe_folder(folder: Path) -> str:
-    """One line that says which sessions a folder holds, and what to do."""
+    """Return one line on the sessions in a folder and how to open them."""
     try:
         os.scandir(folder).close()
     except OSError as error:
@@ -157,7 +157,7 @@ def describe_folder(folder: Path) -> str:
 
 
 def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | None]]:
-    """Where to look: the folders, or where agents keep their sessions; with whose home it is."""
+    """Return the folders to search, each with the format it is the home of: those given, or the agents' homes."""
     if folders is not None:
         return [(folder, None) for folder in dict.fromkeys(folders)]
     homes = {home: format_ for format_ in all_formats() for home in format_.homes() if exists(home)}
@@ -167,13 +167,13 @@ def places(folders: Iterable[Path] | None = None) -> list[tuple[Path, Format | N
 def list_sessions(
     places: Sequence[tuple[Path, Format | None]], sniffed: SniffedFiles | None = None
 ) -> Iterator[list[Header]]:
-    """Sessions in batches: first all that names tell, then those that had to be looked into, newest first in each.
+    """Yield sessions in batches: first all recognized by name, then those that had to be opened, newest first in each.
 
-    Files that are named like a session's and are no text are among them, with what is wrong.
+    Files with a session's name that are not text are included, with the problem.
 
     Args:
-        places: Folders and files, each with the format whose home it is, or None.
-        sniffed: What was found by looking into files, to be given again so that only changed ones are looked into.
+        places: Folders and files, each with the format it is the home of, or None.
+        sniffed: Cache of inspected files; pass it again to inspect only changed ones.
     """
     sniffed = {} if sniffed is None else sniffed
     named: list[Header] = []
@@ -201,12 +201,12 @@ def list_sessions(
 
 
 def may_hold_sessions(places: Sequence[tuple[Path, Format | None]]) -> bool:
-    """Whether there is anything to look into: a folder is not looked through further than to its first file."""
+    """Return whether there are any files to inspect; stops at the first file found."""
     return any(True for place, _ in places for _ in _files_at(place, HOME_DEPTH, RESULT_FOLDERS))
 
 
 def format_of_name(name: str, home_of: Format | None = None) -> Format | None:
-    """The format that a file's name tells, in an agent's home by that agent's rule first; None where it tells none."""
+    """Return the format that a file name identifies, or None; the format `home_of` takes precedence."""
     for candidate in all_formats() if home_of is None else (home_of, *all_formats()):
         if candidate.file_names and re.fullmatch(candidate.file_names, name):
             return candidate
@@ -214,7 +214,7 @@ def format_of_name(name: str, home_of: Format | None = None) -> Format | None:
 
 
 def header_of(path: Path) -> Header | None:
-    """One session, looked into; None where it cannot be read as one."""
+    """Inspect one session and return its header, or None if it is not readable as a session."""
     try:
         status, found = Locator.of(path).file.stat(), detect(path)
     except (OSError, SessionError, ValueError):
@@ -231,11 +231,11 @@ def header_of(path: Path) -> Header | None:
 
 
 def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
-    """The sessions in a file, told by its content.
+    """Yield the sessions in a file, detected by content.
 
     Args:
         file: The file.
-        with_subagents: Of a file that holds several, those too that another one started.
+        with_subagents: Include subagents' sessions of a file with several sessions.
     """
     path = Path(file.path)
     if any(format_.is_sidecar(path) for format_ in all_formats()):
@@ -272,7 +272,7 @@ def _sniffed(file: ListedFile, *, with_subagents: bool) -> Iterator[Header]:
 
 
 def _files_at(place: Path, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """The files below a folder as `files_below` gives them, or the one file that is there."""
+    """Yield the files below a folder as `files_below` does, or the single file at `place`."""
     if is_folder(place):
         yield from files_below(os.fspath(place), depth, passed_over)
         return
@@ -285,12 +285,12 @@ def _files_at(place: Path, depth: int, passed_over: AbstractSet[str]) -> Iterato
 
 
 def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Iterator[ListedFile]:
-    """Files that are not empty, and folders that are sessions. What cannot be listed is left out.
+    """Yield non-empty files, and folders that are sessions. Unreadable folders are skipped.
 
     Args:
-        folder: Where to look.
-        depth: How many folders deep.
-        passed_over: Names of folders not to look into, besides those of version control and packages.
+        folder: Folder to search.
+        depth: Maximum depth.
+        passed_over: Names of folders to skip, in addition to those of version control and packages.
     """
     try:
         with os.scandir(folder) as listed:
@@ -316,7 +316,7 @@ def files_below(folder: str, depth: int, passed_over: AbstractSet[str]) -> Itera
 
 
 def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[ListedFile]:
-    """A folder that is itself a session: as large as its files, as new as the newest."""
+    """Yield a folder that is itself a session: total size of its files, time of the newest."""
     statuses = []
     for entry in entries:
         try:
@@ -329,7 +329,7 @@ def _folder(folder: str, entries: list[os.DirEntry[str]]) -> Iterator[ListedFile
 
 
 def _modified(database: Path, own: float) -> float:
-    """When a database was written last, which its log may know better."""
+    """Return when a database was last written; its write-ahead log may be newer."""
     try:
         return max(own, database.with_name(f"{database.name}-wal").stat().st_mtime)
     except OSError:

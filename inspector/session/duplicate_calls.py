@@ -1,9 +1,9 @@
-"""Calls that several sessions hold, because resumes and forks copy a conversation into a file of its own.
+"""Find calls that appear in several sessions because resumes and forks copy a conversation into a new file.
 
-Newer programs give the copied lines the new session's id, so that nothing in the copy tells that it is one: only the
-session it was made from does. A call is known in it by what identifies it to its provider, at its time and with its
-usage; where an agent keeps it in two files with different times, by what it says itself (`Call.copied_as`); where
-nothing of that was recorded, by everything that was said up to it, word by word and at the same times.
+Newer programs give the copied lines the new session's id, so a copy can only be recognized by comparing it with the
+original. A call is identified by its provider id, time and usage. If an agent stores it in two files with different
+times, it is identified by `Call.copied_as`; if none of this was recorded, by the full text and times of all messages up
+to it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ KEY_BYTES = 16
 
 
 def counted_here(session: Session) -> Session:
-    """A session without the calls that it shows because it was copied from another one, where that one is still there.
+    """Return a session without the calls copied from another session, if that one still exists.
 
-    For sums over many sessions: a resume and a fork begin with what the session before them has been billed for.
+    For sums over many sessions: a resume or fork begins with calls that were billed to the earlier session.
     """
     own = session.own_calls
     if len(own) == len(session.calls):
@@ -39,7 +39,7 @@ def counted_here(session: Session) -> Session:
 
 
 def call_keys(session: Session) -> list[bytes]:
-    """What every call has in common with its copies; `NO_CALL` for one that cannot be told from others."""
+    """Return a key for every call, equal to the key of its copies; `NO_CALL` if it cannot be identified."""
     keys = [_key(call) for call in session.calls]
     places = [place for place, call in enumerate(session.calls) if not keys[place] and call.time is not None]
     for place, key in zip(places, _keys_of_what_was_said(session, places), strict=True):
@@ -48,7 +48,7 @@ def call_keys(session: Session) -> list[bytes]:
 
 
 def without_calls(session: Session, keys: Collection[bytes]) -> Session:
-    """A session without the calls of these keys."""
+    """Return a session without the calls of these keys."""
     if not keys:
         return session
     own = tuple(call for call, key in zip(session.calls, call_keys(session), strict=True) if key not in keys)
@@ -56,10 +56,10 @@ def without_calls(session: Session, keys: Collection[bytes]) -> Session:
 
 
 def counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]]) -> list[frozenset[bytes]]:
-    """Of each session, the calls that another one is counted with: the one that ended first.
+    """Return the calls of each session that are counted in another one: the one that ended first.
 
     Args:
-        keys_of_sessions: When each made its last call, and the keys of its calls.
+        keys_of_sessions: The time of each session's last call, and the keys of its calls.
     """
     holders = Counter(key for _, keys in keys_of_sessions for key in set(keys) if key != NO_CALL)
     shared = {key for key, count in holders.items() if count > 1}
@@ -73,7 +73,7 @@ def counted_elsewhere(keys_of_sessions: Sequence[tuple[float, Sequence[bytes]]])
 
 
 def _key(call: Call) -> bytes:
-    """What tells a call by its id and usage; `NO_CALL` where they do not."""
+    """Return the key of a call by its id and usage, or `NO_CALL` if it has none."""
     if call.copied_as:
         return _digest(call.copied_as, call.usage)
     if not call.identifier or call.time is None or call.usage is None:
@@ -82,14 +82,14 @@ def _key(call: Call) -> bytes:
 
 
 def _keys_of_what_was_said(session: Session, places: Sequence[int]) -> list[bytes]:
-    """What tells calls by their prompts and responses.
+    """Return keys of calls by their prompts and responses.
 
-    What else a file says of a call its copies say too. In databases a copy is another row, with a name of its own, and
-    which model answered is told of the session as it is now.
+    Everything else in a call's record is the same in its copies. In databases a copy is another row with a new name,
+    and the answering model is recorded only for the session's current state.
 
     Args:
-        session: Whose calls they are.
-        places: Their indices, rising.
+        session: The session of the calls.
+        places: Indices of the calls, ascending.
     """
     states: dict[int, tuple[int, blake2b]] = {}
     found = []

@@ -1,4 +1,4 @@
-"""What can go wrong before there is a session to show."""
+"""Errors raised while opening a session."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ class SessionError(InspectorError):
     """A path could not be read as a session.
 
     Attributes:
-        message: One line for the person who gave the path: what is wrong, where, and what to do about it.
+        message: One line for the user: what is wrong, where, and what to do.
     """
 
     advice = "`inspector formats` lists what can be read"
 
 
 class UnreadableFileError(SessionError):
-    """A file cannot be opened, or what is in it is not text, whoever wrote it: it may have been a session."""
+    """A file cannot be opened or is not text, in any format: it may have been a session."""
 
 
 class TemporaryFolderError(SessionError):
-    """There is no place for files that are needed for a while."""
+    """A temporary folder could not be created."""
 
     advice = "set TMPDIR to a folder with room that you may write to"

@@ -1,8 +1,7 @@
-"""Other programs' files: which session a path names, what is there, opening it, telling its states apart.
+"""Access to other programs' files: parse session paths, check existence, open files and compare their states.
 
-`Path.exists` and the like raise where nobody may look, in the middle of a search through other people's folders;
-`exists`, `is_file` and `is_folder` say that nothing is there. Where a person named the path, opening it tells why it
-cannot be read.
+`Path.exists` and the like raise on permission errors, which would stop a search through other users' folders;
+`exists`, `is_file` and `is_folder` return False. For a path given by the user, opening it reports the error.
 """
 
 from __future__ import annotations
@@ -23,35 +22,35 @@ if TYPE_CHECKING:
 
 
 SEPARATOR = "#"
-"""Stands between a file's path and the id of one of several sessions in it."""
+"""Separates a file's path from the id of one of several sessions in it."""
 
 CLOCK_SECONDS = 0.05
-"""Two changes within one tick of a file system's clock, a few milliseconds, leave the same time of change."""
+"""File system clock resolution: two changes within one tick, a few milliseconds, have the same modification time."""
 
 LIVE_SECONDS = 300.0
-"""A file left alone for longer is followed all the same, but no longer called live."""
+"""A session without changes for longer is still followed, but no longer shown as live."""
 
 COPIED_SECONDS = 3600.0
-"""A file that changed this long after its newest record was made was copied then, and not written by an agent."""
+"""A file modified this long after its newest record is assumed to have been copied, not written by an agent."""
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What a system says where a disk is full, or one may not write as much."""
+"""Error numbers for a full disk or an exceeded quota."""
 
 BROKEN_SECONDS = 2.0
-"""A file that is no whole JSON is being written, unless it has been left like that for this long."""
+"""Invalid JSON is treated as still being written until the file has not changed for this long."""
 
 
 def expanded(text: str) -> Path:
-    """The path a person means: `~` is the home folder, `~name` that of a user. One nobody has is a name like others."""
+    """Expand `~` and `~name` in a path given by the user. The name of an unknown user is left as it is."""
     return Path(os.path.expanduser(text))  # noqa: PTH111  the way of `Path` fails where there is no such user
 
 
 class Locator(NamedTuple):
-    """A path as given.
+    """A path to a file and, optionally, to a session in it.
 
     Attributes:
         file: The file or folder.
-        session: The session's id inside it; empty where none is named.
+        session: Id of the session in the file; empty if not given.
     """
 
     file: Path
@@ -59,7 +58,7 @@ class Locator(NamedTuple):
 
     @classmethod
     def of(cls, path: Path) -> Locator:
-        """What a path names. A file whose own name holds the separator is that file."""
+        """Parse a path. If a file with the separator in its name exists, the path is that file."""
         name, separator, session = path.name.rpartition(SEPARATOR)
         if not separator or not name or not session or os.path.lexists(path):
             return cls(path)
@@ -68,18 +67,18 @@ class Locator(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Both as one path."""
+        """File and session as one path."""
         return self.file.with_name(f"{self.file.name}{SEPARATOR}{self.session}") if self.session else self.file
 
 
 class FileState(NamedTuple):
-    """What identifies a state of a file: enough to see that it was appended to and not rewritten.
+    """Identity and version of a file: enough to distinguish appending from rewriting.
 
     Attributes:
-        device: The file system it is on.
-        inode: What that knows it by.
+        device: Device number.
+        inode: Inode number.
         size: In bytes.
-        modified: When it was written last, in nanoseconds since the epoch.
+        modified: Modification time in nanoseconds since the epoch.
     """
 
     device: int
@@ -89,12 +88,12 @@ class FileState(NamedTuple):
 
     @classmethod
     def of(cls, status: os.stat_result) -> FileState:
-        """The state that a file status describes."""
+        """Build the state from a file status."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     @classmethod
     def at(cls, path: Path) -> FileState | None:
-        """The state of what is at a path; None where nothing is, or nobody may look."""
+        """Return the state of the file at a path, or None if it does not exist or is not accessible."""
         try:
             return cls.of(path.stat())
         except OSError:
@@ -102,43 +101,43 @@ class FileState(NamedTuple):
 
     @property
     def age(self) -> float:
-        """Seconds since the file was written."""
+        """Seconds since the file was modified."""
         return time.time() - self.modified / 1e9
 
     def settled(self) -> FileState:
-        """The state to remember: of a file that has just been written one that no later look equals."""
+        """Return the state to remember; for a file modified just now, one that differs from every later state."""
         return self if self.age > CLOCK_SECONDS else self._replace(modified=0)
 
 
 def time_of_writing(changed: float, recorded: float | None) -> float:
-    """When an agent last wrote to a session; what copies a file may give it a new time of change.
+    """Return when an agent last wrote to a session; copying a file may change its modification time.
 
     Args:
-        changed: When its file changed last, seconds since the epoch.
-        recorded: When its newest record was made; None where records have no time.
+        changed: Modification time of the file, seconds since the epoch.
+        recorded: Time of its newest record; None if records have no time.
     """
     return changed if recorded is None or changed - recorded < COPIED_SECONDS else recorded
 
 
 def is_live(written: float | None, now: float) -> bool:
-    """Whether a session is taken for one that is being written: in the header, in tabs and in lists alike.
+    """Return whether a session counts as live; used by the header, tabs and lists.
 
     Args:
-        written: As `time_of_writing` has it; None where unknown.
+        written: Result of `time_of_writing`; None if unknown.
         now: Seconds since the epoch.
     """
     return written is not None and now - written <= LIVE_SECONDS
 
 
 def open_for_reading(path: Path) -> BinaryIO:
-    """A regular file, open for reading, without ever waiting for one.
+    """Open a regular file for reading without blocking.
 
     Raises:
-        SessionError: It is no regular file, does not exist or may not be read.
+        SessionError: It is not a regular file, does not exist or is not readable.
     """
     try:
         status = path.stat()
-        # Opening a pipe that took the file's place meanwhile would wait for its other end unless told not to.
+        # Without O_NONBLOCK, opening a pipe that has just replaced the file would block.
         if stat.S_ISREG(status.st_mode):
             return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0)
     except PermissionError as error:
@@ -151,10 +150,10 @@ def open_for_reading(path: Path) -> BinaryIO:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder for files that are needed for a while; it goes when it is left.
+    """Create a temporary folder that is deleted on exit.
 
     Raises:
-        TemporaryFolderError: There is no place for one, or no room left in it.
+        TemporaryFolderError: It cannot be created, or the disk is full.
     """
     from tempfile import TemporaryDirectory
 
@@ -177,7 +176,7 @@ def _no_temporary_file(error: OSError) -> TemporaryFolderError:
 
 
 def why_not_opened(path: Path, error: OSError | ValueError) -> str:
-    """One line for a file that cannot be opened."""
+    """Return a one-line error message for a file that cannot be opened."""
     match error:
         case FileNotFoundError():
             return f"{path}: no such file or directory. Check the path."
@@ -191,22 +190,22 @@ def why_not_opened(path: Path, error: OSError | ValueError) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Whether anything is there; of a link, whether what it leads to is."""
+    """Return whether a path exists; follows links, never raises."""
     return _mode(path) != 0
 
 
 def is_file(path: Path) -> bool:
-    """Whether a regular file is there, or a link to one."""
+    """Return whether a path is a regular file; follows links, never raises."""
     return stat.S_ISREG(_mode(path))
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, or a link to one."""
+    """Return whether a path is a folder; follows links, never raises."""
     return stat.S_ISDIR(_mode(path))
 
 
 def found_by(folder: Path, pattern: str) -> list[Path]:
-    """What is in a folder by names with wildcards, in order; nothing where nobody may look."""
+    """Return sorted paths that match a glob pattern in a folder; empty if it is not accessible."""
     try:
         return sorted(folder.glob(pattern))
     except OSError:
@@ -214,7 +213,7 @@ def found_by(folder: Path, pattern: str) -> list[Path]:
 
 
 def is_link(path: Path) -> bool:
-    """Whether a symbolic link is there."""
+    """Return whether a path is a symbolic link; never raises."""
     try:
         return path.is_symlink()
     except OSError:

@@ -1,4 +1,4 @@
-"""Following a session: reading what is added, and surviving whatever happens to its file."""
+"""Follow a session: read appended data and survive any change of its file."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 
 
 AWAITED_SECONDS = 0.25
-"""How often a path is looked at where there is no session yet."""
+"""Polling interval while there is no session yet."""
 
 UNREADABLE_SECONDS = 3.0
-"""A file that cannot be read for longer is said to be so; while it is written that may be for a moment."""
+"""Delay before an unreadable file is reported: while being written, a file may be unreadable for a moment."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """Something that happened to a followed session.
+    """A change of a followed session.
 
     Attributes:
-        session: As it stands now.
-        change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or `notice` when only something is to be said.
-        notice: One line for a person; empty when there is nothing to say.
+        session: Its current state.
+        change: `loaded`, `appended`, `reloaded`, `vanished`, `returned`, or `notice` for a message only.
+        notice: One line for the user, or empty.
     """
 
     session: Session
@@ -51,14 +51,14 @@ class Update:
 class Follower:
     """Keeps a session up to date with its file.
 
-    To be used by one thread at a time. Nothing a file may become makes it raise once it has been loaded.
+    Not thread-safe. Once loaded, it never raises on any change of the file.
 
     Attributes:
-        path: What is followed.
-        state: `live`; or, while the last session that was read is all there is, `vanished` where there is no file,
-            `replaced` where something else stands in its place, `unreadable` where it is empty or cannot be read.
-        change: What the last `poll` found: as in `Update.change`, empty for nothing.
-        notice: What the last `poll` has to say; empty for nothing.
+        path: The followed path.
+        state: `live`; or, if only the last read session is available: `vanished` (no file), `replaced` (not a session
+            any more), `unreadable` (empty or not readable).
+        change: Result of the last `poll`: as in `Update.change`, or empty.
+        notice: Message of the last `poll`, or empty.
     """
 
     def __init__(self, path: Path | str, *, on_notice: Callable[[str], None] | None = None, load: bool = True) -> None:
@@ -67,7 +67,7 @@ class Follower:
         Args:
             path: Its file or folder.
             on_notice: Called with every notice.
-            load: Read it now. Otherwise `load` has to be called, and exhausted, before anything else.
+            load: Read it now. Otherwise call and exhaust `load` before anything else.
 
         Raises:
             SessionError: It cannot be read as a session.
@@ -87,16 +87,16 @@ class Follower:
 
     @property
     def session(self) -> Session:
-        """The session as it was last read."""
+        """The session as last read."""
         if self._session is None:
             self._session = self._reader.snapshot()
         return self._session
 
     def load(self, process: ReadingProcess | None = None) -> Iterator[Loading]:
-        """Read the session in slices; what has been read comes along after a first part and whenever it has doubled.
+        """Read the session in slices; yield a partial session after the first part and whenever its size has doubled.
 
         Args:
-            process: Reads it, where it can; it has ended afterwards.
+            process: Subprocess that reads it if possible; it has ended afterwards.
 
         Raises:
             SessionError: It cannot be read.
@@ -119,13 +119,13 @@ class Follower:
         yield from load_in_parts(self._reader)
 
     def watched(self) -> tuple[Path, ...]:
-        """The folders in which something happens when the session changes."""
+        """Return the folders to watch for changes of the session."""
         folder = self._reader.watched()
         behind_link = self.path.resolve().parent if is_link(self.path) else folder
         return tuple(dict.fromkeys((folder, behind_link)))
 
     def time_of_change(self) -> float | None:
-        """When the session was last written to, in seconds since the epoch; None where there is nothing."""
+        """Return the newest modification time of its files in seconds since the epoch, or None if there are none."""
         files = [*self.session.files, *(file.with_name(f"{file.name}-wal") for file in self.session.files)]
         times = []
         for file in files:
@@ -134,7 +134,7 @@ class Follower:
         return max(times, default=None)
 
     def poll(self) -> Session | None:
-        """Look at the file and read what was added; the new session, None when it is the same as before."""
+        """Read appended data; return the new session, or None if it is unchanged."""
         self.change = self.notice = ""
         found = self._reader.refresh()
         if found is not FileChange.UNREADABLE:
@@ -162,7 +162,7 @@ class Follower:
         return None
 
     def _note_unreadable(self) -> None:
-        """Say once that the file cannot be read, where that is more than a moment of writing."""
+        """Report once that the file cannot be read, after `UNREADABLE_SECONDS`."""
         now = time.monotonic()
         if self._unreadable_since is None:
             self._unreadable_since = now
@@ -174,7 +174,7 @@ class Follower:
             )
 
     def _reload(self) -> Session | None:
-        """Read the file that stands in the place of the one that was read."""
+        """Read the file that replaced the previous one."""
         state = FileState.at(Locator.of(self.path).file)
         if state is not None and state == self._failed:
             return None
@@ -216,14 +216,14 @@ def _messages(count: int) -> str:
 async def follow(
     path: Path | str, stop_event: asyncio.Event | None = None, *, waits: bool = False
 ) -> AsyncIterator[Update]:
-    """Read a session and go on reading it; the first update has change `loaded`.
+    """Read a session and keep following it; the first update has change `loaded`.
 
-    Reading happens in a worker thread.
+    Files are read in a worker thread.
 
     Args:
         path: Its file or folder.
         stop_event: Ends the iteration when set.
-        waits: Where there is nothing yet in a folder that exists, or an empty file, wait for a session to appear.
+        waits: Wait for a session to appear if the file is empty or missing in an existing folder.
 
     Raises:
         SessionError: It cannot be read as a session.
@@ -238,7 +238,7 @@ async def follow(
 
 
 async def _appears(path: Path, stop: asyncio.Event) -> bool:
-    """Wait until there is a session at an awaited path; False where the waiting was ended."""
+    """Wait until a session appears at an awaited path; return False if stopped."""
     if await asyncio.to_thread(is_awaited, path):
         while await asyncio.to_thread(why_still_awaited, path):
             with suppress(TimeoutError):
@@ -249,7 +249,7 @@ async def _appears(path: Path, stop: asyncio.Event) -> bool:
 
 
 async def follow_loaded(follower: Follower, stop_event: asyncio.Event | None = None) -> AsyncIterator[Update]:
-    """Go on reading a session that has been loaded: what `follow` gives after its first update."""
+    """Follow a session that has been loaded; yields the updates of `follow` after the first."""
     async for _ in wake_ups(follower.watched(), stop_event or asyncio.Event()):
         await asyncio.to_thread(follower.poll)
         if follower.change:

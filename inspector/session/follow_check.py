@@ -1,4 +1,4 @@
-"""Whether a session that is followed while it grows ends equal to one that is loaded at once."""
+"""Check that a session followed while it grows equals one loaded at once."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 EVENTS = "events"
 
 MOST_BYTES = 1 << 26
-"""Longer files are not written a second time to be followed."""
+"""Larger files are not copied and followed."""
 
 MOST_STEPS = 200
-"""A folder of events grows in so many steps at most, by one event each where it holds no more."""
+"""Maximum number of steps in which a folder of events grows."""
 
 COMPARED = ("messages", "calls", "contexts", "compactions", "side_calls", "diagnostics", "record_counts", "links")
 
 LONG_AGO = 1_000_000_000
-"""A time of change at which a file has been left alone."""
+"""Modification time of a file that has not changed for a long time."""
 
 
 def difference_when_followed(path: Path) -> str:
-    """What of a session differs when its file, or its folder of events, is written bit by bit while it is followed.
+    """Compare a session with one that is followed while its file or folder of events is written in steps.
 
-    A copy in a temporary folder grows. Documents and databases, which are read anew when they change, are not tried.
+    The copy grows in a temporary folder. Documents and databases are skipped because they are reread on each change.
 
     Args:
         path: The session.
 
     Returns:
-        The parts of the session that differ; empty where it ends the same, or is not tried.
+        Names of the attributes that differ; empty if the sessions are equal or the check was skipped.
 
     Raises:
-        TemporaryFolderError: There is no place for a copy.
+        TemporaryFolderError: A temporary copy cannot be written.
     """
     file, session = Locator.of(path)
     try:
@@ -76,7 +76,7 @@ def _follower(path: Path) -> Follower | None:
     try:
         return Follower(path)
     except SessionError:
-        return None  # there is too little of it as yet
+        return None  # not enough data yet
 
 
 def _difference(followed: Session, loaded: Session) -> str:
@@ -98,7 +98,7 @@ def _grown_file(source: Path, copy: Path) -> Iterator[None]:
 
 
 def _grown_folder(source: Path, copy: Path) -> Iterator[None]:
-    """Write a folder event by event, first what stands beside the events."""
+    """Write everything except the events, then event by event."""
     shutil.copytree(source, copy, ignore=lambda folder, names: names if folder.endswith(f"/{EVENTS}") else ())
     names = sorted(os.listdir(source / EVENTS))  # noqa: PTH208  # names alone are wanted
     step = max(len(names) // MOST_STEPS, 1)

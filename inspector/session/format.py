@@ -1,4 +1,4 @@
-"""What a format is: how its sessions are told from others', found and read."""
+"""Base class of formats: how sessions are recognized, found and read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class ContainedSession(Struct, frozen=True):
-    """One of several sessions that a file or folder holds.
+    """One of several sessions in a file or folder.
 
     Attributes:
-        path: The path that opens it: the file's own, with the session's id.
+        path: The path that opens it: the file's path with the session's id.
         identifier: The session's id.
-        title: What the agent calls it; empty where it has no title.
-        parent: The id of the session it was started by, as a subagent; empty for one a person began.
-        working_directory: Where the agent worked; empty when unknown.
+        title: Its title in the agent; may be empty.
+        parent: Id of the session that started it as a subagent; empty for one that the user started.
+        working_directory: The agent's working directory; empty if unknown.
         modified: Seconds since the epoch.
     """
 
@@ -40,11 +40,11 @@ class ContainedSession(Struct, frozen=True):
 
 
 class FullOutput(NamedTuple):
-    """The whole of an output, where the model was sent a preview of it.
+    """A complete tool output of which the model received a preview.
 
     Attributes:
-        file: Where it stands.
-        text: All of it; None where the file is gone.
+        file: File that holds it.
+        text: Its text, or None if the file no longer exists.
     """
 
     file: Path
@@ -52,11 +52,11 @@ class FullOutput(NamedTuple):
 
 
 def home_of(variable: str, *default: str) -> Path:
-    """A program's folder: the one that an environment variable names, else a default below the user's own.
+    """Return a program's folder: from an environment variable, or a default below the user's home.
 
     Args:
-        variable: The variable's name.
-        default: Names of folders, from the user's own on.
+        variable: Name of the variable.
+        default: Path components below the user's home.
     """
     configured = os.environ.get(variable)
     return Path(configured) if configured else Path.home().joinpath(*default)
@@ -68,7 +68,7 @@ EDITOR_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server")
 
 
 def editor_folders() -> list[Path]:
-    """The folders in which VS Code and its kin, and their servers, keep `User`, whether or not they exist."""
+    """Return the folders of VS Code, its forks and their servers that contain `User`, existing or not."""
     if sys.platform == "darwin":
         root = Path.home() / "Library" / "Application Support"
     elif sys.platform == "win32":
@@ -79,16 +79,16 @@ def editor_folders() -> list[Path]:
 
 
 def can_name_file(identifier: str) -> bool:
-    """Whether a recorded id can be (part of) the name of a file."""
+    """Return whether a recorded id can be used in a file name."""
     return identifier not in ("", ".", "..") and "/" not in identifier and "\x00" not in identifier
 
 
 def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[ContainedSession]:
-    """The sessions of a file that does not say when each was written, newest first; none where it holds but one.
+    """Return the sessions of a file without modification times, newest first; empty if it holds only one.
 
     Args:
         path: The file.
-        titles: Name and title of each, in the order of the file.
+        titles: Name and title of each, in file order.
     """
     modified = path.stat().st_mtime
     found = [ContainedSession(Locator(path, name).path, name, title, modified=modified) for name, title in titles]
@@ -96,20 +96,20 @@ def named_sessions(path: Path, titles: Iterable[tuple[str, str]]) -> Sequence[Co
 
 
 class Format(ABC):
-    """One format that can be read. The module that holds it names it in `FORMATS`.
+    """A readable format. Its module lists it in `FORMATS`.
 
-    The module is imported whenever a format is looked for: what reads sessions is imported by the methods that need it.
+    The module is imported on every format lookup, so methods import the readers they need.
 
     Attributes:
-        name: What `Session.format` says.
-        title: For people.
-        where: Where such sessions are found; empty where they can be anywhere.
-        exact: What of it is exact: where token counts come from.
-        is_live: Whether a session is followed while it grows.
-        file_names: A pattern of names of files that tell this format by themselves, for lists that are made before any
-            file is looked into; empty where names tell nothing.
-        grows_compressed: Whether a session that is compressed is written to as well, frame by frame.
-        session_folders: Names that, where all of one set stand in a folder, make the folder itself a session.
+        name: Value of `Session.format`.
+        title: Display name.
+        where: Where such sessions are found; empty if they can be anywhere.
+        exact: Which figures are exact: the source of token counts.
+        is_live: True if a session can be followed while it grows.
+        file_names: Pattern of file names that identify this format, for lists made before any file is opened; empty if
+            names do not identify it.
+        grows_compressed: True if agents append to compressed sessions, frame by frame.
+        session_folders: Sets of names; a folder that contains all names of a set is itself a session.
     """
 
     name: str
@@ -123,22 +123,22 @@ class Format(ABC):
 
     @abstractmethod
     def recognise(self, sample: Sample) -> str:
-        """Why a sample is of this format, in words for a person; empty where it is not."""
+        """Return the reason why a sample is of this format, for display, or an empty string."""
 
     @abstractmethod
     def reader(self, path: Path) -> Reader:
-        """A reader for a file or folder of this format, nothing read yet.
+        """Return a reader for a file or folder of this format, with nothing read yet.
 
         Raises:
-            SessionError: It cannot be opened, or does not hold the session that the path names.
+            SessionError: It cannot be opened, or does not contain the session in the path.
         """
 
     def homes(self) -> tuple[Path, ...]:
-        """The folders and databases in which its sessions are kept, whether or not they exist."""
+        """Return the folders and databases where its sessions are stored, existing or not."""
         return ()
 
     def contained_sessions(self, path: Path) -> Sequence[ContainedSession]:  # noqa: ARG002  # for those that hold some
-        """The sessions in a file or folder that may hold several, newest first; empty for one that is itself a session.
+        """Return the sessions in a file or folder of several, newest first; empty if it is itself a session.
 
         Raises:
             SessionError: It cannot be read.
@@ -146,32 +146,32 @@ class Format(ABC):
         return ()
 
     def is_sidecar(self, path: Path) -> bool:  # noqa: ARG002  # for formats with sidecars
-        """Whether a file only tells of a session that another file holds."""
+        """Return whether a file only adds data to a session in another file."""
         return False
 
     def is_copy(self, path: Path) -> bool:  # noqa: ARG002  # for formats with copies
-        """Whether a file's place tells that it repeats another session, with which it is counted."""
+        """Return whether a file's location shows that it is a copy; a copy is counted with its original."""
         return False
 
     def parent_file(self, path: Path) -> Path | None:  # noqa: ARG002  # for formats whose subagents have files
-        """The session that a file's place tells to have started it; None where it tells none."""
+        """Return the session that started this one according to the file's location, or None."""
         return None
 
     def locate(self, path: Path, identifier: str) -> Path | None:  # noqa: ARG002  # for formats with related sessions
-        """The path of another session that belongs to the one at `path`, by its id; None where it is not found."""
+        """Return the path of a related session by its id, or None if it is not found."""
         return None
 
     def full_output(self, path: Path, text: str) -> FullOutput | None:  # noqa: ARG002  # for agents that keep them
-        """The whole of a result whose preview the session holds; None for any other result."""
+        """Return the complete output for a result that is recorded as a preview, or None."""
         return None
 
     def is_bookkeeping(self, count_name: str) -> bool:  # noqa: ARG002  # for formats that leave records out
-        """Whether records counted under a name are the program's own bookkeeping, left out on purpose."""
+        """Return whether records counted under this name are the agent's bookkeeping, skipped on purpose."""
         return False
 
 
 class Detection(Struct, frozen=True):
-    """The format of a path and what in its content tells so."""
+    """The format of a path and the evidence for it."""
 
     format: Format
     reason: str

@@ -1,7 +1,7 @@
-"""Reading files that are one JSON document: read whole, and read again whole when they change.
+"""Read files that are one JSON document, and reread them completely when they change.
 
-Programs that keep a session like this rewrite the file at every step, some in place. So a file that is not whole JSON
-at the moment is left alone for a while, and what was read of it before stays.
+Programs that store a session this way rewrite the file at every step, some in place. A file with incomplete JSON is
+therefore left alone for a while, and the session read before stays.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class JsonReader:
-    """Reads one JSON document, and again whenever it was written anew."""
+    """Reads one JSON document, and again after each rewrite."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class JsonReader:
         """Open a file.
 
         Args:
-            path: The file, perhaps with the name of one of several sessions in it.
-            format_name: The format's name.
-            interpreter: Makes one that takes the document; called again whenever the document was written anew.
-            sidecars: Documents that the interpreter looks at too; where one changes, everything is put together anew.
-            linked: Documents that the interpreter opens because the session goes on in them.
-            opened: What was asked for, where that is another place than the file.
+            path: The file, optionally with the id of one of several sessions in it.
+            format_name: Name of the format.
+            interpreter: Factory for an interpreter of the document; called again after each rewrite.
+            sidecars: Documents that the interpreter reads too; a change in one rebuilds the session.
+            linked: Documents opened by the interpreter because the session continues in them.
+            opened: The requested path, if it is not the file.
 
         Raises:
             SessionError: It cannot be opened.
@@ -69,24 +69,23 @@ class JsonReader:
         self._session: Session | None = None
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read the document."""
         data = self._file.read()
         yield ReadingProgress(0, len(data))
         self._take(data)
         yield ReadingProgress(len(data), len(data))
 
     def snapshot(self) -> Session:
-        """What has been read."""
+        """Return the session as last read."""
         if self._session is None:
             files = (self._path, *self._linked.paths)
             self._session = self._builder.snapshot(self._format, self._session_path, self._texts, files)
         return self._session
 
     def refresh(self) -> FileChange:
-        """Look at the file again, and read it again where it was written anew."""
+        """Check the file and reread it if it was rewritten."""
         try:
             state = FileState.of(self._path.stat())
-            # All are looked at, so that none is seen to have changed twice.
+            # Check all sidecars: each change must be reported only once.
             are_sidecars_same = not [one for one in self._sidecars if one.changed()]
             if state == self._state and are_sidecars_same and not self._linked.changed():
                 return FileChange.NONE
@@ -95,7 +94,7 @@ class JsonReader:
             file = open_for_reading(self._path)
             data = file.read()
             if FileState.of(os.fstat(file.fileno())) != state:
-                return FileChange.UNREADABLE  # written while it was read
+                return FileChange.UNREADABLE  # changed during the read
         except FileNotFoundError:
             return FileChange.VANISHED
         except OSError:
@@ -112,12 +111,12 @@ class JsonReader:
         try:
             self._take(data)
         except SessionError:
-            return FileChange.REPLACED  # the session that was read is no longer in it
+            return FileChange.REPLACED  # no longer contains the session
         self._builder.reuse(before)
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The file's folder."""
+        """Return the file's folder."""
         return self._path.parent
 
     def _take(self, data: bytes) -> None:
@@ -127,11 +126,11 @@ class JsonReader:
         interpreter.settle()
         paths, files = (self._path, *self._linked.paths), (self._file, *self._linked.files)
         self._texts = FileTexts(paths, files, interpreter.blocks_of_record)
-        # The interpreter itself is let go: it may hold on to the whole document.
+        # Release the interpreter, which may hold the whole document.
         self._builder, self._session = interpreter.builder, None
 
     def _format_found(self) -> str:
-        """Name of the format that the file has now; empty where it has none."""
+        """Return the name of the format the file has now, or an empty string."""
         try:
             return detect(self._path).format.name
         except SessionError:
@@ -139,12 +138,12 @@ class JsonReader:
 
 
 def json_file_reader(path: Path, format_name: str, interpreter: Callable[[], RecordInterpreter]) -> Reader:
-    """A reader for records that stand on lines, or all in one document.
+    """Return a reader for records stored one per line or in one document.
 
     Args:
-        path: The file, perhaps with the name of one of several sessions in it.
-        format_name: The format's name.
-        interpreter: Makes one that takes lines as well as the document.
+        path: The file, optionally with the id of one of several sessions in it.
+        format_name: Name of the format.
+        interpreter: Factory for an interpreter of both lines and documents.
 
     Raises:
         SessionError: It cannot be opened.

@@ -1,4 +1,4 @@
-"""Reading files of one record a line, to which an agent appends while they are read."""
+"""Read files with one record per line, appended to by an agent while they are read."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from inspector.session.reader import RecordInterpreter
 
 SLICE_BYTES = 1 << 20
-"""Decoding a slice holds the interpreter for a few milliseconds, so that a screen stays responsive."""
+"""Slice size. Decoding one holds the GIL for a few milliseconds, so the screen stays responsive."""
 
 HEAD_BYTES = 4096
 TAIL_BYTES = 64
 
 SETTLED_SECONDS = 1.0
-"""A last line without a line end is taken as it is once its file has been left alone for this long."""
+"""A last line without a line end is accepted once its file has not changed for this long."""
 
 
 class ReadPlace(NamedTuple):
-    """How far a file was read, and what tells that it still begins like that: what another reader of it goes on from.
+    """Read position in a file, with evidence that the data before it is unchanged: another reader can resume there.
 
     Attributes:
-        state: The file when it was opened.
-        offset: Behind the last line taken, in bytes.
-        lines: Lines before it.
-        is_tail_taken: The last line taken had no line end.
-        unfinished: A last line that is not complete, and may still become so.
-        head: Length and digest of its beginning.
-        before_offset: Digest of what stands just before the offset.
+        state: State of the file when it was opened.
+        offset: Byte offset after the last line read.
+        lines: Number of lines before it.
+        is_tail_taken: True if the last line read had no line end.
+        unfinished: Diagnostic for an incomplete last line, which may still be completed.
+        head: Length and digest of the beginning of the file.
+        before_offset: Digest of the bytes just before the offset.
     """
 
     state: FileState
@@ -54,10 +54,10 @@ class ReadPlace(NamedTuple):
 
 
 class JsonlReader:
-    """Reads a file line by line and keeps up with it.
+    """Reads a file line by line and follows it.
 
-    Only whole lines count. A last line without a line end is read once the file has been left alone for a second, and
-    at once when a file is first opened: files that were cut from others often lack the last line end.
+    Only whole lines count. A last line without a line end is read once the file has not changed for a second, and
+    immediately when a file is first opened: truncated copies often lack the last line end.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class JsonlReader:
 
         Args:
             path: The file.
-            format_name: The format's name.
-            interpreter: Takes its lines.
-            opened: What was asked for, where that is another place than the file.
+            format_name: Name of the format.
+            interpreter: Receives its lines.
+            opened: The requested path, if it is not the file.
 
         Raises:
             SessionError: It cannot be opened.
@@ -82,7 +82,7 @@ class JsonlReader:
         self._state = FileState.of(os.fstat(self._file.fileno()))
         self._offset = 0
         self._lines = 0
-        self._tail_taken = False  # the last line taken had no line end
+        self._tail_taken = False  # the last line read had no line end
         self._tail_settled = False
         self._unfinished: Diagnostic | None = None
         self._head = (0, b"")
@@ -92,12 +92,12 @@ class JsonlReader:
 
     @property
     def texts(self) -> TextSource:
-        """Reads texts of the file again, whoever read it the first time."""
+        """Reads texts of the file again, including those read by another reader."""
         return self._texts
 
     @property
     def place(self) -> ReadPlace:
-        """How far the file has been read."""
+        """Current read position."""
         return ReadPlace(
             self._state,
             self._offset,
@@ -109,13 +109,13 @@ class JsonlReader:
         )
 
     def resume(self, place: ReadPlace, session: Session) -> bool:
-        """Go on from where another reader is; False, and nothing is done, where that has read another file.
+        """Resume at another reader's position; return False and do nothing if that reader read a different file.
 
-        What stands before the place is not read as long as nothing is added to it.
+        Data before the position is not read unless the file grows.
 
         Args:
-            place: Of a reader that has read all there was.
-            session: What it has read, its texts this reader's.
+            place: Position of a reader that reached the end of the file.
+            session: The session it read, with this reader's texts.
         """
         if place.state[:2] != self._state[:2]:
             return False
@@ -126,12 +126,12 @@ class JsonlReader:
         return True
 
     def keep_texts(self, characters: int) -> None:
-        """Keep so many characters of the texts that are read, for whoever will read all of them more than once."""
+        """Cache up to this many characters of text, for callers that read all texts more than once."""
         self._texts.keep(characters)
         self._interpreter.takes_texts = self._texts.remember
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all there is, in slices of about a megabyte."""
+        """Read the whole file in slices of about a megabyte."""
         total = os.fstat(self._file.fileno()).st_size
         for offset in self._read_slices():
             yield ReadingProgress(offset, max(total, offset))
@@ -140,7 +140,7 @@ class JsonlReader:
         yield ReadingProgress(max(total, self._offset), max(total, self._offset))
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
+        """Return everything read so far."""
         if self._read_elsewhere is not None:
             return self._read_elsewhere
         self._interpreter.settle()
@@ -149,11 +149,11 @@ class JsonlReader:
         )
 
     def watched(self) -> Path:
-        """The file's folder: watching the file itself would go silent once it is replaced."""
+        """Return the file's folder; a watch on the file itself would stop working once it is replaced."""
         return self._path.parent
 
     def refresh(self) -> FileChange:
-        """Look at the file again and read what was added."""
+        """Check the file and read appended data."""
         try:
             status = self._path.stat()
         except FileNotFoundError:
@@ -166,7 +166,7 @@ class JsonlReader:
         if state[:2] != self._state[:2] or not stat.S_ISREG(status.st_mode):
             return FileChange.REPLACED
         if state.size == 0 < self._state.size:
-            return FileChange.UNREADABLE  # about to be written anew
+            return FileChange.UNREADABLE  # about to be rewritten
         if state.size < self._state.size or not self._is_continued():
             return FileChange.REPLACED
         self._state = state
@@ -176,7 +176,7 @@ class JsonlReader:
             return FileChange.UNREADABLE
 
     def _read_on(self) -> FileChange:
-        """Read what was added to what was read."""
+        """Read appended data."""
         before = self._offset
         if self._tail_taken and not self._line_end_follows():
             return FileChange.REPLACED
@@ -190,7 +190,7 @@ class JsonlReader:
         return FileChange.APPENDED if self._offset > before or had_unfinished else FileChange.NONE
 
     def _read_again(self, before: Session) -> None:
-        """Read what another reader has read before: what is added cannot be understood without it."""
+        """Read the data of another reader again: appended records cannot be interpreted without it."""
         self._read_elsewhere = None
         self._offset = self._lines = 0
         self._tail_taken = False
@@ -200,8 +200,8 @@ class JsonlReader:
         self._interpreter.builder.reuse(before)
 
     def _read_slices(self) -> Iterator[int]:
-        """Take all whole lines from the offset on; the offset after each slice."""
-        pieces: list[bytes] = []  # of one line longer than a slice
+        """Read all whole lines from the offset on; yield the offset after each slice."""
+        pieces: list[bytes] = []  # parts of a line longer than a slice
         position = self._offset
         descriptor = self._file.fileno()
         while data := os.pread(descriptor, SLICE_BYTES, position):
@@ -212,11 +212,11 @@ class JsonlReader:
                 continue
             self._take(b"".join((*pieces, data[: newline + 1])))
             pieces = []
-            position = self._offset  # the beginning of a line at the end of a slice is read again with the rest of it
+            position = self._offset  # a line cut off by the end of a slice is read again as a whole
             yield self._offset
 
     def _take(self, data: bytes) -> None:
-        """Have whole lines interpreted. What cannot be read becomes a diagnostic."""
+        """Interpret whole lines; unreadable ones become diagnostics."""
         take, diagnose = self._interpreter.take, self._interpreter.builder.diagnose
         first_offset, first_line = self._offset, self._lines + 1
         number = end = 0
@@ -231,7 +231,7 @@ class JsonlReader:
         self._lines += self._tail_taken
 
     def _settle(self, status: os.stat_result) -> FileChange:
-        """Take a last line without a line end once nothing has been written for a while."""
+        """Accept a last line without a line end once the file has not changed for a while."""
         waits = self._state.size > self._offset and not self._tail_settled
         if not waits or time.time() - status.st_mtime < SETTLED_SECONDS:
             return FileChange.NONE
@@ -240,7 +240,7 @@ class JsonlReader:
         return FileChange.APPENDED if changed else FileChange.NONE
 
     def _settle_tail(self) -> bool:
-        """Take what stands behind the last line end, if it is a whole record; otherwise say that there is something."""
+        """Accept the text after the last line end if it is a whole record; otherwise note it as unfinished."""
         self._tail_settled = True
         size = os.fstat(self._file.fileno()).st_size
         tail = os.pread(self._file.fileno(), size - self._offset, self._offset) if size > self._offset else b""
@@ -256,7 +256,7 @@ class JsonlReader:
     def _line_end_follows(self) -> bool:
         following = os.pread(self._file.fileno(), 2, self._offset)
         if following[:1] == b"\n" or following == b"\r\n":
-            self._lines -= 1  # the line end of the line already counted
+            self._lines -= 1  # the unterminated line was already counted
             self._tail_taken = False
             return True
         return not following
@@ -273,7 +273,7 @@ class JsonlReader:
         return _digest(os.pread(self._file.fileno(), self._offset - start, start))
 
     def _is_continued(self) -> bool:
-        """Whether what was read still stands in the file, as far as its beginning and its end tell."""
+        """Return whether the data read before is still in the file, judging by its beginning and end."""
         try:
             head = _digest(os.pread(self._file.fileno(), self._head[0], 0))
             return head == self._head[1] and self._just_before() == self._before_offset

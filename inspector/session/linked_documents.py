@@ -1,7 +1,7 @@
-"""Other JSON documents that a session is read from: those it goes on in, and those that stand beside it.
+"""Additional JSON documents of a session: continuations and sidecars.
 
-Blocks of a *linked* document belong to the session: its file is one of `Session.files`. A *sidecar* only says more of
-what is in the session's own file.
+Blocks of a *linked* document belong to the session: its file is one of `Session.files`. A *sidecar* only adds data
+about content of the session's own file.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MOST_SIDECAR_BYTES = 1 << 28
 
 
 class LinkedDocument(NamedTuple):
-    """A document that was opened.
+    """An opened document.
 
     Attributes:
-        number: What `origin.file` of its blocks is.
-        node: What it holds.
+        number: Value of `origin.file` for its blocks.
+        node: Its content.
     """
 
     number: int
@@ -41,11 +41,11 @@ class LinkedDocument(NamedTuple):
 
 
 class LinkedDocuments:
-    """The documents that one session goes on in, found while the first one is read.
+    """The documents in which a session continues, found while the first one is read.
 
     Attributes:
-        paths: Those that were opened, in the order of their numbers, which begin with 1.
-        files: The same, open for reading.
+        paths: Paths of the opened documents by number, starting at 1.
+        files: The open files, in the same order.
     """
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class LinkedDocuments:
         self._states: dict[Path, FileState | None] = {}
 
     def begin(self) -> None:
-        """Forget all: the first document is read again. Files stay open for the texts that were read from them."""
+        """Reset before the first document is read again. Files stay open for the texts read from them."""
         self.paths, self.files, self._states = [], [], {}
 
     def open(self, path: Path) -> LinkedDocument | None:
-        """Open a document; None where it is not there, no whole JSON, or one of too many."""
+        """Open a document, or return None if it is missing, invalid JSON or beyond the limit."""
         if len(self.paths) >= MOST_DOCUMENTS or path in self._states:
             return None
         self._states[path] = None
@@ -78,11 +78,11 @@ class LinkedDocuments:
         return LinkedDocument(len(self.paths), FileNode(data, 0))
 
     def changed(self) -> bool:
-        """Whether any of them is another than when it was opened, or has come or gone."""
+        """Return whether any document was changed, created or removed since it was opened."""
         return any(FileState.at(path) != state for path, state in self._states.items())
 
     def are_settled(self, seconds: float) -> bool:
-        """Whether none is being written: one that is no whole JSON is, unless it was left like that for so long."""
+        """Return whether no document is being written: invalid JSON counts as settled after so many seconds."""
         for path in self._states:
             state = FileState.at(path)
             if state is None or state == self._states[path]:
@@ -98,7 +98,7 @@ class LinkedDocuments:
 
 
 class SidecarFile:
-    """A document that may be missing, be written at the moment, or come later."""
+    """A document that may be missing, incomplete or created later."""
 
     def __init__(
         self,
@@ -106,12 +106,12 @@ class SidecarFile:
         part: Callable[[Any], Any] | None = None,
         decode: Callable[[bytes], Any] = lambda data: lenient_json(data)[0],
     ) -> None:
-        """Begin; nothing is read yet.
+        """Create the sidecar without reading it.
 
         Args:
             path: The document.
-            part: Gives what of it is of interest, where that is not all: other changes are none.
-            decode: Reads it; None for what cannot be read. JSON where not given.
+            part: Extracts the relevant part; changes elsewhere are ignored.
+            decode: Decodes the bytes, returning None if they are unreadable; JSON by default.
         """
         self._path = path
         self._part = part
@@ -120,12 +120,12 @@ class SidecarFile:
         self._value: Any = None
 
     def value(self) -> Any:
-        """What it holds, or held when it could last be read; None where it never could."""
+        """Return the content as last read, or None if it was never readable."""
         self.changed()
         return self._value
 
     def changed(self) -> bool:
-        """Look at it again; whether it holds something else than before."""
+        """Check the file and return whether its content has changed."""
         try:
             state = FileState.of(self._path.stat())
             if state == self._state or state.size > MOST_SIDECAR_BYTES:
@@ -136,7 +136,7 @@ class SidecarFile:
             return False
         value = self._decode(data)
         if value is None:
-            return False  # written at the moment; looked at again
+            return False  # incomplete; checked again later
         self._state = state
         before, self._value = self._value, value if self._part is None else self._part(value)
         return bool(before != self._value)

@@ -1,4 +1,4 @@
-"""A session while it is read: how far, and what has been read so far."""
+"""Progress and partial results of loading a session."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 FIRST_PART_BYTES = 1 << 20
-"""How much of a file is read before its first rows are shown; every further part is twice as long."""
+"""Bytes read before the first rows are shown; every further part is twice as long."""
 
 
 @dataclass(frozen=True)
 class Loading:
-    """A session while it is read.
+    """A partly loaded session.
 
     Attributes:
         done: Bytes read.
-        total: Bytes there are.
-        session: What has been read so far, now and then; None in between.
-        is_complete: Everything has been read, and `session` is all of it.
+        total: Bytes in total.
+        session: The partial session, now and then; otherwise None.
+        is_complete: True if everything has been read and `session` is complete.
     """
 
     done: int
@@ -34,11 +34,11 @@ class Loading:
 
 
 def load_in_parts(reader: Reader, seconds_between: float = 0.0) -> Iterator[Loading]:
-    """Read a session in slices; what has been read comes along after a first part and whenever it has doubled.
+    """Read a session in slices; yield a partial session after the first part and whenever its size has doubled.
 
     Args:
-        reader: Has read nothing yet.
-        seconds_between: Parts after the first come no more often.
+        reader: A reader that has read nothing yet.
+        seconds_between: Minimum interval between parts after the first.
 
     Raises:
         SessionError: It cannot be read.

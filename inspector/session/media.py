@@ -1,4 +1,4 @@
-"""Images and documents: how large they are, read from the first bytes of their base64 form; pages, from all of them."""
+"""Dimensions and page counts of images and documents: from the first bytes of their base64; pages from all of it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HEADER_CHARACTERS = 1 << 10
-"""Enough base64 for the header of every format but JPEG, whose size may stand behind an embedded preview."""
+"""Enough base64 for the header of every format except JPEG, where an embedded preview may come first."""
 
 JPEG_CHARACTERS = 1 << 19
 
 PDF, PDF_BASE64 = "application/pdf", b"JVBER"
-"""Its type, and how the base64 form of one begins."""
+"""Media type of a PDF and the first characters of its base64."""
 
 JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of a JPEG frame header (ITU T.81, table B.1); 0xC4, 0xC8 and 0xCC are other segments."""
 
 
 def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
-    """The media that `data`, in base64, holds. Width, height and pages stay 0 where it does not tell.
+    """Describe base64 data. Width, height and pages are 0 if unknown.
 
     Args:
         media_type: As in `Media`.
-        data: It in base64.
+        data: The media as base64.
         detail: As in `Media`.
     """
     padding = len(data) - len(data.rstrip(b"="))
@@ -43,13 +43,13 @@ def media_of_base64(media_type: str, data: bytes, detail: str = "") -> Media:
 
 
 def media_of_all(found: Iterable[tuple[str, str]]) -> tuple[tuple[Media, ...], tuple[bytes, ...]]:
-    """Several media, each given as its type and its base64 form; and the encoded bytes of each."""
+    """Describe several media given as type and base64; also return the encoded bytes of each."""
     encoded = [(media_type, data.encode(errors="replace")) for media_type, data in found]
     return tuple(media_of_base64(*one) for one in encoded), tuple(data for _, data in encoded)
 
 
 def media_of_data_url(url: str, detail: str = "") -> Media:
-    """The media of a `data:` URL; of any other URL only that there is one. `detail` is as in `Media`."""
+    """Describe a `data:` URL; for any other URL return media without dimensions. `detail` is as in `Media`."""
     if not url.startswith("data:"):
         return Media("", 0, detail=detail)
     head, _, data = url[5:].partition(",")
@@ -57,7 +57,7 @@ def media_of_data_url(url: str, detail: str = "") -> Media:
 
 
 def dimensions(header: bytes) -> tuple[int, int]:
-    """Width and height in pixels of a PNG, GIF, WebP or JPEG from its first bytes; zeros when they do not tell."""
+    """Parse width and height in pixels from the first bytes of a PNG, GIF, WebP or JPEG; zeros if unknown."""
     try:
         if header.startswith(b"\x89PNG\r\n\x1a\n"):
             width, height = struct.unpack(">II", header[16:24])
@@ -100,7 +100,7 @@ def _jpeg(header: bytes) -> tuple[int, int]:
         if header[position] != 0xFF:
             return 0, 0
         marker = header[position + 1]
-        if marker == 0xFF:  # a fill byte
+        if marker == 0xFF:  # fill byte
             position += 1
             continue
         if marker in JPEG_FRAMES:

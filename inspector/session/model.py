@@ -1,12 +1,11 @@
-"""What was recorded: the frozen model of one session, whatever file it came from.
+"""Frozen model of one recorded session, independent of the file format.
 
 A session is a tuple of messages, in file order; a message is a tuple of blocks, in the order the provider receives
-them. Everything here is immutable and says nothing about tokens, strategies or prices. Texts are not part of the
-model: a block knows how long its text is, how it begins, and where it stands in the file, and `Session.text` reads it
-again when it is asked for.
+them. Everything here is immutable and independent of tokens, strategies and prices. Texts are not part of the model: a
+block has the length, preview and origin of its text, and `Session.text` reads it again on demand.
 
-Indices: a *block index* counts the blocks of all messages in order (`Session.blocks`), a *message index* and a *call
-index* count `Session.messages` and `Session.calls`. They are what the other rooms use to speak of these things.
+Indices: a *block index* counts the blocks of all messages in order (`Session.blocks`); a *message index* and a *call
+index* count `Session.messages` and `Session.calls`. Other packages refer to these objects by index.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class BlockKind(IntEnum):
-    """What the smallest part of a context is. Integers, so that a column of kinds is a column of bytes."""
+    """Kind of a block. Integers, so that a column of kinds is a column of bytes."""
 
     SYSTEM_TEXT = 0
     USER_TEXT = 1
@@ -39,40 +38,40 @@ class BlockKind(IntEnum):
     IMAGE = 6
     DOCUMENT = 7
     OTHER = 8
-    """Kept and shown, never sent: a record or block of a type this version does not know."""
+    """A record or block of unknown type: shown, never sent."""
 
     @property
     def label(self) -> str:
-        """The kind in words, as screens and reports show it: `tool result`."""
+        """Display name: `tool result`."""
         return self.name.lower().replace("_", " ")
 
     @property
     def short_label(self) -> str:
-        """The same in one word, where it stands beside a tool's name or a text: `result`, `assistant`."""
+        """One-word display name, used next to a tool's name or a text: `result`, `assistant`."""
         return self.label.removeprefix("tool ").removesuffix(" text")
 
 
 class Role(StrEnum):
-    """Who a message speaks for. Tool results have the role their format gives them: `user` or `tool`."""
+    """Role of a message. Tool results have the role their format gives them: `user` or `tool`."""
 
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
     TOOL = "tool"
     OTHER = "other"
-    """A record that is not part of the conversation: kept as a row, never sent."""
+    """A record outside the conversation: shown as a row, never sent."""
 
 
 class Origin(Struct, frozen=True, gc=False):
-    """Where a block came from, so that its raw record can be shown and its text read again.
+    """Source of a block, to show its raw record and read its text again.
 
     Attributes:
-        offset: Byte offset of the record in its file, of an entry of a JSON document too; the entry's index where a
-            conversation was given in memory (-1 for what stands beside its entries: system text and tools).
-        length: Length of the record in bytes, without its line end; 0 where records have no bytes of their own.
+        offset: Byte offset of the record in its file, also for an entry of a JSON document; for a conversation given in
+            memory, the entry's index (-1 for system text and tools, which are not entries).
+        length: Length of the record in bytes, without its line end; 0 if records have no bytes of their own.
         part: Position of the block inside its record.
         file: Index into `Session.files`.
-        locator: Names the record where a byte offset cannot: a database row's id. Empty otherwise.
+        locator: Identifies the record if a byte offset cannot: a database row's id. Otherwise empty.
     """
 
     offset: int
@@ -82,7 +81,7 @@ class Origin(Struct, frozen=True, gc=False):
     locator: str = ""
 
     def at(self, part: int, locator: str | None = None) -> Origin:
-        """Another block's place in the same record, under the same locator where no other is given."""
+        """Return the origin of another block in the same record, with the same locator unless another is given."""
         return Origin(self.offset, self.length, part, self.file, self.locator if locator is None else locator)
 
 
@@ -90,13 +89,12 @@ class Media(Struct, frozen=True, gc=False):
     """An image or document inside a block.
 
     Attributes:
-        media_type: For example `image/png` or `application/pdf`; empty when the record does not say.
+        media_type: For example `image/png` or `application/pdf`; empty if not recorded.
         size_bytes: Decoded size.
-        width: Pixels, 0 when unknown.
-        height: Pixels, 0 when unknown.
-        pages: Of a PDF, 0 when unknown.
-        detail: How closely the request has OpenAI's models look: `low`, `high`, `original`, `auto`; empty where it does
-            not say.
+        width: Pixels, 0 if unknown.
+        height: Pixels, 0 if unknown.
+        pages: Pages of a PDF, 0 if unknown.
+        detail: Detail level requested from OpenAI's models: `low`, `high`, `original`, `auto`; empty if not recorded.
     """
 
     media_type: str
@@ -111,17 +109,18 @@ class Block(Struct, frozen=True, gc=False):
     """The smallest part of a context.
 
     Attributes:
-        kind: What it is.
+        kind: Kind of the block.
         characters: Length of its text in Python characters; for a tool call, of the JSON of its input.
         digest: 16 bytes that identify the text (BLAKE2b of its UTF-8 form); equal texts have equal digests.
         preview: The beginning of the text as recorded, at most `PREVIEW_CHARACTERS`, not yet made safe for display.
-        origin: Where it stands in the file.
+        origin: Place of the block in the file.
         tool_call_id: Joins a tool call and its result; empty for other kinds.
-        tool_name: The tool, on the call and, where the call is known, on the result.
-        is_error: A tool result that reports failure.
+        tool_name: Name of the tool, on the call and, if the call is known, on the result.
+        is_error: True for a tool result that reports failure.
         signature_characters: Length of a thinking block's signature or encrypted content.
-        media: Images and documents carried by this block (a tool result may carry several).
-        plain_text: The text was one plain string in the record, not a list of parts. Some strategies cut only those.
+        media: Images and documents in this block (a tool result may have several).
+        plain_text: True if the text was one plain string in the record, not a list of parts. Some strategies cut only
+            those.
     """
 
     kind: BlockKind
@@ -143,20 +142,20 @@ PREVIEW_CHARACTERS = 240
 class Message(Struct, frozen=True, gc=False):
     """One entry of the conversation, as the provider receives it.
 
-    Where a format spreads one message over several records (Claude Code writes one block a line, and parallel tool
-    results on lines of their own), the records are joined: blocks of one response are one message, and everything the
-    user side adds between two responses is one message.
+    If a format splits one message into several records (Claude Code writes one block per line, and parallel tool
+    results on separate lines), the records are joined: the blocks of one response are one message, and all user-side
+    blocks between two responses are one message.
 
     Attributes:
-        role: Who it speaks for.
+        role: Role of the message.
         blocks: Its parts, in order.
-        time: Seconds since the epoch, or None where the record has no time.
-        identifier: The provider's or the file's own id of it; empty where there is none.
-        thread: 0 for the main conversation; every inline subagent conversation has a number of its own.
+        time: Seconds since the epoch, or None if not recorded.
+        identifier: Its id from the provider or the file; may be empty.
+        thread: 0 for the main conversation; every inline subagent conversation has a separate number.
         is_synthetic: Written by the agent, not by a model (an error notice): shown, never sent or counted.
-        is_meta: Injected by the agent, not typed by a person.
-        is_summary: The summary that stands for a compacted conversation.
-        is_inherited: Copied from another session by a resume or a fork: in the context, counted there.
+        is_meta: Injected by the agent, not typed by the user.
+        is_summary: The summary of a compacted conversation.
+        is_inherited: Copied from another session by a resume or a fork: part of the context, counted in that session.
         is_abandoned: On a branch the conversation left: shown, not in the current context.
     """
 
@@ -173,18 +172,18 @@ class Message(Struct, frozen=True, gc=False):
 
 
 class Usage(Struct, frozen=True, gc=False):
-    """What the provider reported for one call, in tokens, every prompt token in exactly one of the first four.
+    """Token usage of one call as the provider reported it. Each prompt token is in exactly one of the first four.
 
-    No prompt is empty: where the first four are 0, only the output was reported and the prompt's size is unknown.
+    No prompt is empty: if the first four are 0, only the output was reported and the prompt's size is unknown.
 
     Attributes:
-        uncached: Prompt tokens neither read from nor written to a cache.
+        uncached: Prompt tokens without any cache read or write.
         cache_read: Prompt tokens read from a cache.
-        cache_write_5m: Prompt tokens written to a cache that lives five minutes (or the provider's only kind).
-        cache_write_1h: Prompt tokens written to a cache that lives an hour.
+        cache_write_5m: Prompt tokens written to a cache with a lifetime of five minutes (or the provider's only kind).
+        cache_write_1h: Prompt tokens written to a cache with a lifetime of one hour.
         output: Response tokens, reasoning included.
-        reasoning: The part of `output` that was reasoning, where reported.
-        output_is_placeholder: `output` is known to be a streaming placeholder and is not the response's size.
+        reasoning: Reasoning tokens within `output`, if reported.
+        output_is_placeholder: True if `output` is a streaming placeholder, not the size of the response.
     """
 
     uncached: int = 0
@@ -197,20 +196,20 @@ class Usage(Struct, frozen=True, gc=False):
 
     @property
     def prompt(self) -> int:
-        """All prompt tokens of the call: what filled the window."""
+        """Total prompt tokens, which fill the context window."""
         return self.uncached + self.cache_read + self.cache_write_5m + self.cache_write_1h
 
     def unless_zero(self) -> Usage | None:
-        """The same; None where nothing was counted, as aborted requests and servers that do not count report."""
+        """Return the usage, or None if all counts are 0, as for aborted requests and servers that do not count."""
         return self if self.prompt or self.output else None
 
 
 class ReportedMiss(Struct, frozen=True, gc=False):
-    """What the provider said of a cache it did not find as expected.
+    """A cache miss reported by the provider.
 
     Attributes:
-        reason: In its own word: `model_changed`, `unavailable`.
-        tokens: How many tokens were missed by its account; None where it does not say.
+        reason: The provider's term: `model_changed`, `unavailable`.
+        tokens: Missed tokens as reported, or None.
     """
 
     reason: str
@@ -218,12 +217,11 @@ class ReportedMiss(Struct, frozen=True, gc=False):
 
 
 class RecordedMark(Struct, frozen=True, gc=False):
-    """A place where a request asked for a cache entry (`cache_control` of Anthropic's API).
+    """A cache breakpoint set by a request (`cache_control` of Anthropic's API).
 
     Attributes:
-        blocks: How many blocks of the prompt stand before it; the last of them is the one that was marked.
-        lifetime: How long to keep the entry, in the request's word: `5m`, `1h`; empty where it names none, for the
-            provider's usual.
+        blocks: Number of prompt blocks before it; the last of them has the breakpoint.
+        lifetime: Requested lifetime of the entry: `5m`, `1h`; empty for the provider's default.
     """
 
     blocks: int
@@ -238,19 +236,17 @@ class Call(Struct, frozen=True, gc=False):
     Attributes:
         response: Index of the message this call produced.
         context: Index into `Session.contexts`.
-        prompt_messages: How many of the context's members were sent.
-        model: The model's name as recorded; empty when unknown.
+        prompt_messages: Number of the context's members that were sent.
+        model: Name of the model as recorded; empty if unknown.
         time: Seconds since the epoch of the first record of the response, or None.
-        usage: What the provider reported, or None.
+        usage: Usage reported by the provider, or None.
         identifier: Request or response id.
-        miss: Why the provider's cache missed, where it said so.
-        thinking: How much the model was asked to think, in the file's words: a level, an effort, a budget; empty where
-            it does not say.
-        betas: The API's beta features that were asked for, sorted, with commas between; None where nothing says.
-        terms: What it is billed by besides model and tokens, as `BillingTerms.code` has it; empty for the usual.
-        marks: Where the request asked for cache entries, by rising place; None where it is not recorded as it was sent.
-        copied_as: What a record of the same call in another file has in common with it besides its usage, where that
-            has another time; empty where id and time tell.
+        miss: The provider's report of a cache miss, if any.
+        thinking: Requested thinking as recorded: a level, an effort, a budget; empty if not recorded.
+        betas: Requested beta features of the API, sorted and comma-separated; None if not recorded.
+        terms: Billing terms other than model and tokens, in the form of `BillingTerms.code`; empty for the defaults.
+        marks: Cache breakpoints of the request, in ascending order; None if the request itself is not recorded.
+        copied_as: Key shared with copies of the call in files with other times; empty if id and time identify it.
     """
 
     response: int
@@ -269,14 +265,14 @@ class Call(Struct, frozen=True, gc=False):
 
 
 class SideCall(Struct, frozen=True, gc=False):
-    """One request to the model that is not the conversation's: it is billed, and no prompt of the conversation.
+    """A billed request to the model that is not part of the conversation.
 
     Attributes:
-        purpose: What it was for, in a word or two for people: `condenser`, `title`, `summary`, `side question`.
-        model: The model's name as recorded; empty when unknown.
+        purpose: Its purpose in a word or two: `condenser`, `title`, `summary`, `side question`.
+        model: Name of the model as recorded; empty if unknown.
         time: Seconds since the epoch, or None.
-        usage: What the provider reported, or None.
-        identifier: Request or response id; empty where it has none.
+        usage: Usage reported by the provider, or None.
+        identifier: Request or response id; may be empty.
         terms: As in `Call`.
     """
 
@@ -289,7 +285,7 @@ class SideCall(Struct, frozen=True, gc=False):
 
 
 class ContextCause(StrEnum):
-    """Why a context began."""
+    """Reason why a context began."""
 
     START = "start"
     COMPACTION = "compaction"
@@ -297,14 +293,14 @@ class ContextCause(StrEnum):
 
 
 class Context(Struct, frozen=True, gc=False):
-    """A run of calls whose prompts grow from one another.
+    """A run of calls in which each prompt extends the previous one.
 
     A session that was never compacted, rewound or branched has one per thread.
 
     Attributes:
-        members: Message indices in the order they are sent: what was carried in, then everything added later.
-        carried: How many of `members`, from the first, the context began with because messages were kept from an
-            earlier one; a summary that is sent before them counts. 0 where nothing was kept.
+        members: Message indices in the order they are sent: first those carried over, then later additions.
+        carried: Number of leading `members` that were kept from an earlier context, including a summary sent before
+            them. 0 if none were kept.
         cause: Why it began.
         thread: The thread it belongs to.
     """
@@ -316,15 +312,15 @@ class Context(Struct, frozen=True, gc=False):
 
 
 class Compaction(Struct, frozen=True, gc=False):
-    """A compaction the agent itself performed and recorded.
+    """A compaction that the agent performed and recorded.
 
     Attributes:
-        message: Index of the first message after it (the summary, where there is one).
-        trigger: `auto`, `manual`, or what the record says.
-        tokens_before: Prompt tokens the agent reported before it, or None.
-        tokens_after: The same after it, or None.
-        cleared_tool_call_ids: For a partial compaction: the calls whose results were blanked; empty for a full one.
-        tokens_saved: What the agent reported to have saved, or None.
+        message: Index of the first message after it (the summary, if there is one).
+        trigger: `auto`, `manual`, or the recorded value.
+        tokens_before: Prompt tokens before it as reported by the agent, or None.
+        tokens_after: Prompt tokens after it as reported by the agent, or None.
+        cleared_tool_call_ids: For a partial compaction: the calls with blanked results; empty for a full one.
+        tokens_saved: Saved tokens as reported by the agent, or None.
         time: Seconds since the epoch, or None.
     """
 
@@ -338,18 +334,18 @@ class Compaction(Struct, frozen=True, gc=False):
 
     @property
     def is_partial(self) -> bool:
-        """True where only named tool results were blanked and the conversation went on."""
+        """True if only some tool results were blanked and the conversation continued."""
         return bool(self.cleared_tool_call_ids)
 
 
 class Diagnostic(Struct, frozen=True, gc=False):
-    """Something in the file that could not be read as it should.
+    """A problem while reading the file.
 
     Attributes:
-        reason: What is wrong, in one line that names no content.
-        line: 1-based line number, 0 where lines mean nothing.
+        reason: The problem in one line, without any session content.
+        line: 1-based line number, 0 if the file has no lines.
         offset: Byte offset of the record.
-        skipped: True when the record was left out; False when it was read in part.
+        skipped: True if the record was left out; False if it was read in part.
     """
 
     reason: str
@@ -359,25 +355,25 @@ class Diagnostic(Struct, frozen=True, gc=False):
 
 
 class LinkKind(StrEnum):
-    """What another session is to this one."""
+    """Relation of another session to this one."""
 
     PARENT = "parent"
-    """It started this one as its subagent."""
+    """It started this session as its subagent."""
     SUBAGENT = "subagent"
-    """A tool call of this one started it."""
+    """A tool call of this session started it."""
     CONTINUED = "continued"
-    """This one goes on from it: a fork, a resume, a compaction that began a new session."""
+    """This session continues it: a fork, a resume, a compaction that began a new session."""
 
 
 class SessionLink(Struct, frozen=True, gc=False):
-    """Another session that belongs to this one. Each is counted on its own: neither holds the other's calls.
+    """A related session. Each is counted separately: the calls of one are not in the other.
 
     Attributes:
-        kind: What it is to this one.
+        kind: Its relation to this session.
         identifier: Its id, or the agent's.
-        path: What opens it. It need not be there (any more), and is None where the record does not lead to a file.
-        tool_call_id: The tool call that started the subagent; empty where that is not recorded.
-        title: What it was started for, or the kind of agent it is; empty when unknown.
+        path: Path that opens it. It may no longer exist; None if the record does not lead to a file.
+        tool_call_id: The tool call that started the subagent; empty if not recorded.
+        title: The task of the subagent or its type; empty if unknown.
     """
 
     kind: LinkKind
@@ -391,44 +387,43 @@ class TextSource(Protocol):
     """Reads texts again from where they were recorded."""
 
     def text(self, block: Block) -> str:
-        """The block's whole text. Raises `TextUnavailableError` when the file no longer holds it."""
+        """Return the block's full text. Raises `TextUnavailableError` if it is no longer in the file."""
         ...
 
     def record(self, block: Block) -> bytes:
-        """The raw bytes of the block's record. Raises `TextUnavailableError` when the file no longer holds it."""
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if it is no longer in the file."""
         ...
 
 
 class TextUnavailableError(InspectorError):
-    """A text cannot be read again: its file was replaced or is gone."""
+    """A text cannot be read again: its file was replaced or deleted."""
 
     advice = "open the session again: its file was replaced or is gone"
 
 
 @dataclass(frozen=True)
 class Session:
-    """One recorded conversation. Two sessions are equal when everything but their `texts` is.
+    """One recorded conversation. Equality ignores `texts`.
 
     Attributes:
-        format: Name of the format it was read as.
+        format: Name of its format.
         path: The file or folder it was read from.
-        identifier: The agent's own id of the session, or the file's stem.
-        messages: In file order.
-        calls: In order; every response of a model, synthetic ones excluded.
-        contexts: In order of their first message.
-        compactions: What the agent itself compacted, in order.
-        diagnostics: The first hundred things that could not be read as they should.
-        skipped_records: How many records were left out, all told.
-        record_counts: Records by kind as the format names them, those left out on purpose included.
-        title: What the agent calls the session, if anything.
-        agent: The program that recorded it, for example `Claude Code 2.1.62`; empty when unknown.
-        working_directory: Where the agent worked; empty when unknown.
-        window: Size of the model's context window in tokens where the file says so, or None.
-        files: The files it was read from; a block's `origin.file` points here.
-        links: Other sessions that belong to it: what started it, what it started, what it goes on from.
-        side_calls: Requests that are not the conversation's, each once: in the totals, and in no prompt.
-        beside: Where such requests, or what requests were billed for, have files of their own: folders and files that
-            were looked for, whether they are there or not.
+        identifier: The agent's id of the session, or the file's stem.
+        messages: Messages in file order.
+        calls: Calls in order; one per response of a model, excluding synthetic ones.
+        contexts: Contexts in order of their first message.
+        compactions: Compactions by the agent, in order.
+        diagnostics: The first hundred read problems.
+        skipped_records: Total number of skipped records.
+        record_counts: Number of records by kind, as named in the format, including those skipped on purpose.
+        title: Title of the session in the agent; may be empty.
+        agent: The program that recorded it, for example `Claude Code 2.1.62`; empty if unknown.
+        working_directory: The agent's working directory; empty if unknown.
+        window: Size of the model's context window in tokens, or None if not recorded.
+        files: The files it was read from, indexed by a block's `origin.file`.
+        links: Related sessions: its parent, its subagents, the one it continues.
+        side_calls: Billed requests outside the conversation, each once: included in the totals, not in any prompt.
+        beside: Files and folders, existing or not, checked for such requests or for billing data.
         texts: Reads texts again.
     """
 
@@ -454,17 +449,17 @@ class Session:
 
     @cached_property
     def all_blocks(self) -> Sequence[Block]:
-        """All blocks of all messages, in order: what a block index counts. For whoever looks at few of them."""
+        """All blocks of all messages, in block index order. For callers that access only a few of them."""
         return tuple(block for message in self.messages for block in message.blocks)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The same for whoever looks at many, which is quicker in a tuple once that is made."""
+        """All blocks as a tuple: faster for callers that access many, once it is built."""
         return tuple(self.all_blocks)
 
     @cached_property
     def first_blocks(self) -> tuple[int, ...]:
-        """Block index of every message's first block, and at the end the number of blocks."""
+        """Block index of every message's first block, followed by the number of blocks."""
         starts = [0]
         for message in self.messages:
             starts.append(starts[-1] + len(message.blocks))
@@ -472,7 +467,7 @@ class Session:
 
     @cached_property
     def repeated_call_ids(self) -> frozenset[str]:
-        """Ids that several tool calls have, so that one of them does not tell which is meant."""
+        """Ids shared by several tool calls, which therefore do not identify one."""
         once: set[str] = set()
         again: set[str] = set()
         for block in self.all_blocks:
@@ -482,30 +477,30 @@ class Session:
 
     @cached_property
     def own_calls(self) -> tuple[Call, ...]:
-        """The calls made in this session: those copied from an earlier one, which was billed for them, left out."""
+        """Calls made in this session, without those copied from an earlier one that was billed for them."""
         return tuple(call for call in self.calls if not self.messages[call.response].is_inherited)
 
     @cached_property
     def copied_calls(self) -> int:
-        """How many calls were copied from an earlier session, which was billed for them."""
+        """Number of calls copied from an earlier session that was billed for them."""
         inherits = said_of_parts(self.messages, "inherits", lambda some: any(each.is_inherited for each in some))
         return len(self.calls) - len(self.own_calls) if any(inherits) else 0
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """Every model that answered a call, in order of first use."""
+        """All models that answered a call, in order of first use."""
         return tuple(dict.fromkeys(chain.from_iterable(said_of_parts(self.calls, "models", _models_of))))
 
     @property
     def last_recorded(self) -> float | None:
-        """When its newest record that has a time was made, seconds since the epoch; None where none has one."""
+        """Time of the newest record with a time, seconds since the epoch, or None."""
         return next((message.time for message in reversed(self.messages) if message.time is not None), None)
 
     def text(self, block: Block) -> str:
-        """The whole text of a block, read again from the file.
+        """Read the full text of a block from the file.
 
         Raises:
-            TextUnavailableError: The file no longer holds it.
+            TextUnavailableError: The text is no longer in the file.
         """
         return self.texts.text(block)
 

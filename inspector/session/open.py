@@ -1,4 +1,4 @@
-"""Opening a session."""
+"""Open sessions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def open_reader(path: Path | str, known: str = "") -> Reader:
-    """A reader for what stands at `path`, nothing read yet.
+    """Return a reader for `path`, with nothing read yet.
 
     Args:
         path: A file or folder.
-        known: The name of its format, where a look into it has told it; it is looked into where not given.
+        known: Name of its format if already detected; otherwise it is detected.
 
     Raises:
         SessionError: It cannot be read as a session.
@@ -62,10 +62,10 @@ def open_session(
 
     Args:
         path: Its file or folder.
-        progress: Called while reading, with the bytes read and the bytes there are.
-        known: As of `open_reader`.
-        kept_characters: So many characters of its texts are kept where it has a line a record, so that they need not be
-            read again: for one that is counted and searched at once, and forgotten then.
+        progress: Called while reading, with the bytes read and the total bytes.
+        known: As in `open_reader`.
+        kept_characters: Number of characters of text to cache in line-based formats, for callers that count and search
+            the session immediately and then discard it.
 
     Raises:
         SessionError: It cannot be read as a session.

@@ -1,4 +1,4 @@
-"""Which files results may be written to: never over a recorded session."""
+"""Guard against overwriting recorded sessions with results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def problem_with_target(target: Path, source: Path | None = None) -> str:
-    """Why a result must not be written to a file; empty where it may.
+    """Return the reason why a result must not be written to a file, or an empty string.
 
     Args:
-        target: What is to be written.
-        source: The session the result is about, where it is about one.
+        target: Path of the result.
+        source: The session of the result, if any.
 
     Returns:
-        What is in the way and what to do, without the path.
+        The obstacle and the remedy, without the path.
     """
     from inspector.session.errors import SessionError
     from inspector.session.registry import detect
@@ -28,7 +28,7 @@ def problem_with_target(target: Path, source: Path | None = None) -> str:
     if source is not None and exists(source) and source.resolve() in (target.resolve(), *target.resolve().parents):
         return "is part of the session; name another file to write to"
     if not is_file(target):
-        return ""  # nothing there yet, or a device or a pipe
+        return ""  # does not exist yet, or is a device or pipe
     if source is not None and exists(source) and target.samefile(source):
         return "is the session itself; name another file to write to"
     try:

@@ -1,7 +1,7 @@
-"""How many pages a PDF has, told from its page tree without reading what is on them.
+"""Count the pages of a PDF from its page tree, without parsing page contents.
 
-Libraries that read documents (pypdf, pikepdf) follow the references of a file that nobody vouches for, and take longer
-to load than this looks; here one number is looked for within bounds, and not found where a file is anything unusual.
+PDF libraries (pypdf, pikepdf) follow the references of an untrusted file and take longer to import than this takes to
+run. This searches for one number within bounds and gives up on unusual files.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_BYTES = 64 << 20
-"""A larger one is not looked into: twice what providers take."""
+"""Upper limit on the file size: twice the limit of the providers."""
 
 MOST_STREAMS, MOST_PACKED, MOST_UNPACKED = 1_000, 1 << 20, 8 << 20
-"""Streams of objects that are looked into, and bytes of one; each holds some hundred small objects."""
+"""Limits on the number of object streams and on their packed and unpacked bytes; each holds some hundred small objects.
+"""
 
 MOST_PAGES = 100_000
 
 _MARK = b"%PDF-"
 _BEGINNING = 1 << 10
-"""The mark stands somewhere in the first bytes (ISO 32000, annex H.3)."""
+"""The header may be anywhere in the first bytes (ISO 32000, annex H.3)."""
 
 _TOKEN = re.compile(
     rb"(?P<opens><<)|(?P<closes>>>)|/Type\s{0,9}/(?:(?P<node>Pages\b)|(?P<page>Page\b))|/Count\s{1,9}(?P<count>\d{1,9})"
 )
 _DEEPEST = 10_000
-"""Dictionaries within one another; what is packed looks like the beginning of some."""
+"""Limit on nested dictionaries; packed data may look like the beginning of some."""
 
 _OBJECTS = re.compile(rb"/Type\s{0,9}/ObjStm\b")
 _STREAM = re.compile(rb"stream\r?\n")
@@ -38,10 +39,10 @@ _HEADER_BYTES = 1 << 10
 
 
 def pages_of_pdf(data: bytes) -> int:
-    """The pages of a PDF; 0 where that cannot be told, or it is none.
+    """Return the number of pages of a PDF, or 0 if it is unknown or the data is not a PDF.
 
-    The largest `Count` of a node of the page tree is that of its root (ISO 32000, 7.7.3.2). Newer files keep the tree
-    in streams of objects (7.5.7), which are unpacked; where there is none, pages are counted one by one.
+    The largest `Count` of a page tree node is that of the root (ISO 32000, 7.7.3.2). Newer files store the tree in
+    object streams (7.5.7), which are unpacked; without a tree, the pages are counted.
 
     Args:
         data: The file.
@@ -58,8 +59,8 @@ def pages_of_pdf(data: bytes) -> int:
 
 
 def _counts(text: bytes) -> Iterator[int]:
-    """The count of every node of the page tree, and 0 for every page."""
-    inside: list[list[int]] = []  # of every dictionary: whether it is a node, and a count in it
+    """Yield the count of every page tree node, and 0 for every page."""
+    inside: list[list[int]] = []  # for each open dictionary: is it a node, and its count
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
         if kind == "opens":
@@ -81,7 +82,7 @@ def _counts(text: bytes) -> Iterator[int]:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """What the streams of objects hold."""
+    """Yield the contents of the object streams."""
     for found, _ in zip(_OBJECTS.finditer(data), range(MOST_STREAMS), strict=False):
         begins = _STREAM.search(data, found.end(), found.end() + _HEADER_BYTES)
         if begins is not None:

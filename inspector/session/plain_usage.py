@@ -1,7 +1,7 @@
-"""Tokens that a session's file reports, counted a second time and plainly, to hold what its reader counts against.
+"""Count the tokens in a session file independently, to verify the session reader's totals.
 
-Nothing here is shared with the readers: files are parsed with the standard library, and what a format repeats is told
-by the one key that it documents. Only what is a sum is known here, not which call a report belongs to.
+No code is shared with the readers: files are parsed with the standard library, and repeated records are recognized by
+the one key that the format documents. Only totals are computed, not the usage of single calls.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class UsageTotals(NamedTuple):
-    """Tokens of all calls of a session.
+    """Token totals of a session.
 
     Attributes:
-        prompt: Prompt tokens, those read from and written to caches included.
-        cache_read: Of these, those read from a cache.
+        prompt: Prompt tokens, including cache reads and writes.
+        cache_read: Prompt tokens read from a cache.
         output: Response tokens.
     """
 
@@ -33,7 +33,7 @@ class UsageTotals(NamedTuple):
 
 
 def totals_of(session: Session) -> UsageTotals:
-    """What a session's reader counted, calls beside the conversation included."""
+    """Return the totals of a session as read, including side calls."""
     every = [call.usage for call in session.calls] + [call.usage for call in session.side_calls]
     reported = [usage for usage in every if usage is not None]
     return UsageTotals(
@@ -44,7 +44,7 @@ def totals_of(session: Session) -> UsageTotals:
 
 
 def plain_totals(session: Session) -> UsageTotals | None:
-    """What the session's file reports; None where its format, or this shape of it, is not counted here.
+    """Return the totals reported in the session's file, or None if its format or format variant is not supported.
 
     Raises:
         OSError: It cannot be read.
@@ -55,8 +55,8 @@ def plain_totals(session: Session) -> UsageTotals | None:
     try:
         reports = list(counts(session.path))
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        return None  # a damaged file: its reader says so
-    # Where nothing is found, the file is of another shape of its format.
+        return None  # damaged file; its reader reports that
+    # An empty result means another variant of the format.
     return UsageTotals(*(sum(column) for column in zip(*reports, strict=True))) if reports else None
 
 
@@ -68,7 +68,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _claude_code(path: Path) -> Iterable[UsageTotals]:
-    """By the response's id, its last line that reports anything; synthetic notices and summed-up iterations aside."""
+    """Yield the last non-empty report per response id, without synthetic notices and summed-up iterations."""
     of_response: dict[str, UsageTotals] = {}
     for record in _lines(path):
         message = record.get("message") or {}
@@ -84,7 +84,7 @@ def _claude_code(path: Path) -> Iterable[UsageTotals]:
 
 
 def _codex(path: Path) -> Iterable[UsageTotals]:
-    """The last report of every distinct sum."""
+    """Yield the last report of every distinct total."""
     before: Any = None
     found = []
     for record in _lines(path):
@@ -98,7 +98,7 @@ def _codex(path: Path) -> Iterable[UsageTotals]:
 
 
 def _pi(path: Path) -> Iterable[UsageTotals]:
-    """Every response, on whatever branch."""
+    """Yield the usage of every response on every branch."""
     for record in _lines(path):
         usage = (record.get("message") or {}).get("usage") if record.get("type") == "message" else None
         if usage:
@@ -107,7 +107,7 @@ def _pi(path: Path) -> Iterable[UsageTotals]:
 
 
 def _gemini(path: Path) -> Iterable[UsageTotals]:
-    """By the record's id, its last tokens: thoughts are counted beside the output, and tools' beside the input."""
+    """Yield the last tokens per record id: thoughts count as output, tool tokens as input."""
     text = path.read_bytes()
     try:
         records = json.loads(text)["messages"]
@@ -123,7 +123,7 @@ def _gemini(path: Path) -> Iterable[UsageTotals]:
 
 
 def _opencode(path: Path) -> Iterable[UsageTotals]:
-    """An export's messages; what they reason is counted with the output, whether or not it is already in it."""
+    """Yield the usage of an export's messages; reasoning is added to the output unless already included."""
     for message in json.loads(path.read_bytes())["messages"]:
         tokens = message["info"].get("tokens")
         if tokens:
@@ -136,7 +136,7 @@ def _opencode(path: Path) -> Iterable[UsageTotals]:
 
 
 def _openhands(path: Path) -> Iterable[UsageTotals]:
-    """The usage of every response in the state beside the events: a prompt leaves out writes where it is too small."""
+    """Yield the usage of every response in the base state; add cache writes if the prompt excludes them."""
     if not is_folder(path):
         raise ValueError
     stats = json.loads((path / "base_state.json").read_bytes()).get("stats") or {}
@@ -148,7 +148,7 @@ def _openhands(path: Path) -> Iterable[UsageTotals]:
 
 
 def _cline(path: Path) -> Iterable[UsageTotals]:
-    """The metrics of the messages of Cline's SDK."""
+    """Yield the metrics of the messages of Cline's SDK."""
     for message in json.loads(path.read_bytes())["messages"]:
         metrics = message.get("metrics")
         if metrics:
@@ -157,7 +157,7 @@ def _cline(path: Path) -> Iterable[UsageTotals]:
 
 
 def _atif(path: Path) -> Iterable[UsageTotals]:
-    """The metrics of the agent's own steps."""
+    """Yield the metrics of the agent's own steps."""
     for step in json.loads(path.read_bytes())["steps"]:
         metrics = step.get("metrics") or {}
         if metrics and not step.get("is_copied_context"):
@@ -169,7 +169,7 @@ def _atif(path: Path) -> Iterable[UsageTotals]:
 
 
 def _own(path: Path) -> Iterable[UsageTotals]:
-    """Every response and side call of our own form with usage; a side call told again replaces the first."""
+    """Yield the usage of responses and side calls in the native format; repeated side calls replace earlier ones."""
     beside: dict[Any, UsageTotals] = {}
     for number, line in enumerate(_lines(path)):
         usage = line.get("usage")
@@ -185,7 +185,7 @@ def _own(path: Path) -> Iterable[UsageTotals]:
 
 
 def _qwen(path: Path) -> Iterable[UsageTotals]:
-    """By the record's id, its last usage; thoughts are part of the output unless the total says otherwise."""
+    """Return the last usage per record id; thoughts are part of the output unless the total shows otherwise."""
     of_record: dict[str, UsageTotals] = {}
     for record in _lines(path):
         usage = record.get("usageMetadata")
@@ -201,7 +201,7 @@ def _qwen(path: Path) -> Iterable[UsageTotals]:
 
 
 def _kimi_code(path: Path) -> Iterable[UsageTotals]:
-    """Every `usage.record`: what the end of a step reports is told there again. A fork's are its own alone."""
+    """Return every `usage.record`, which repeats the report at the end of a step; in a fork, only its own."""
     found: list[UsageTotals] = []
     for record in _lines(path):
         if record.get("type") == "forked":
@@ -212,7 +212,7 @@ def _kimi_code(path: Path) -> Iterable[UsageTotals]:
 
 
 def _kimi_cli(path: Path) -> Iterable[UsageTotals]:
-    """Every status with usage, those of subagents included that have no file of their own."""
+    """Yield every status with usage, including statuses of subagents without a separate file."""
     for line in _lines(path):
         message = line.get("message") or {}
         agent = ""
@@ -232,7 +232,7 @@ def _kimi_totals(usage: dict[str, Any], names: tuple[str, str, str]) -> UsageTot
 
 
 def _vscode(path: Path) -> Iterable[UsageTotals]:
-    """The last report of every request of a chat, by its id, as the operations leave them, and of their summaries."""
+    """Yield the last report per request id of a chat after applying its operations, and its summaries' usage."""
     chat: Any = {}
     requests: dict[str, dict[str, Any]] = {}
     whole = json.loads(path.read_bytes()) if path.suffix == ".json" else None
@@ -265,7 +265,7 @@ def _vscode(path: Path) -> Iterable[UsageTotals]:
 
 
 def _reported(usage: Any) -> UsageTotals | None:
-    """Usage as the APIs of Anthropic, which leaves caches out of the input, and of OpenAI say it; None for none."""
+    """Parse usage of the Anthropic API (input excludes cached tokens) or of OpenAI; None if there is none."""
     if not isinstance(usage, dict):
         return None
     details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details") or {}
@@ -278,7 +278,7 @@ def _reported(usage: Any) -> UsageTotals | None:
 
 
 def _answered(text: str) -> UsageTotals | None:
-    """What a body reports: JSON, or the events of a stream, of which later ones add to what the first said."""
+    """Parse the usage in a response body: JSON, or stream events, where later events add fields."""
     if text.lstrip().startswith("{"):
         return _reported(json.loads(text).get("usage"))
     usage: dict[str, Any] = {}
@@ -297,7 +297,7 @@ _ASKED = ("/messages", "/chat/completions", "/responses", "/invoke", "/invoke-wi
 
 
 def _har(path: Path) -> Iterable[UsageTotals]:
-    """The body of every response at an address at which models are asked; none where one is packed, or Google's."""
+    """Yield the usage of responses from model endpoints; raise ValueError for encoded bodies and Google's API."""
     for entry in json.loads(path.read_bytes())["log"]["entries"]:
         address = entry["request"]["url"].partition("?")[0].rstrip("/")
         content = entry["response"].get("content") or {}
@@ -313,7 +313,7 @@ def _har(path: Path) -> Iterable[UsageTotals]:
 
 
 def _claude_tap(path: Path) -> Iterable[UsageTotals]:
-    """The body of every response in lines or a bundle; web sockets, in which several may be, are not counted."""
+    """Yield the usage of responses in lines or a bundle; raise ValueError for web sockets (several responses)."""
     data = path.read_bytes()
     try:
         records = json.loads(data)["records"]
@@ -333,10 +333,10 @@ def _claude_tap(path: Path) -> Iterable[UsageTotals]:
 
 
 def _grok(path: Path) -> Iterable[UsageTotals]:
-    """By the response's id, its last report in the updates beside the history.
+    """Return the last report per response id in the update file.
 
-    Where there are none, what the log of all sessions has, as long as it is of as many responses as the history; not
-    counted where the log has more than the reports.
+    Without one, use the log of all sessions if it has as many responses as the history. Raise ValueError if the log has
+    responses that are not in the reports.
     """
     folder = path if is_folder(path) else path.parent
     of_response: dict[Any, UsageTotals] = {}
@@ -356,7 +356,7 @@ def _grok(path: Path) -> Iterable[UsageTotals]:
 
 
 def _grok_log(folder: Path) -> Iterator[UsageTotals]:
-    """What the log three folders above says of the session that a folder is named by."""
+    """Yield the reports on this session in the log three folders above; the folder name is the session id."""
     log = folder.absolute().parent.parent.parent / "logs" / "unified.jsonl"
     for line in log.read_text(errors="replace").splitlines() if log.is_file() else ():
         if folder.name in line and "inference_done" in line:
@@ -367,7 +367,7 @@ def _grok_log(folder: Path) -> Iterator[UsageTotals]:
 
 
 def _deepseek_harness(path: Path) -> Iterable[UsageTotals]:
-    """Every request after those that a fork copied: of a step what its message, its stream or its last chunk says."""
+    """Yield the usage of requests not copied by a fork: from a step's message, its stream or its last chunk."""
     chunk: Any = None
     seeds = 0
     for event in _lines(path):
@@ -411,4 +411,4 @@ _COUNTS: dict[str, Callable[[Path], Iterable[UsageTotals]]] = {
 }
 
 COUNTED = tuple(_COUNTS)
-"""The formats that are counted twice."""
+"""Supported formats."""

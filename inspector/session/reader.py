@@ -1,8 +1,8 @@
-"""Readers and interpreters: the two halves of reading a session.
+"""Base classes of readers and interpreters, the two halves of reading a session.
 
-A *reader* knows a container (JSON lines, a JSON document, a directory, a database): it opens it, keeps up with it, and
-hands what is in it to an interpreter. An *interpreter* knows a format: it fills a builder from what it is given, and
-makes the blocks of a record again when their texts are asked for.
+A *reader* handles a container (JSON lines, a JSON document, a directory, a database): it opens it, follows it, and
+passes its content to an interpreter. An *interpreter* handles a format: it fills a builder, and rebuilds the blocks of
+a record when their texts are needed.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 
 
 class ReadingProgress(NamedTuple):
-    """How far a session has been read, in bytes."""
+    """Read progress in bytes."""
 
     done: int
     total: int
 
 
 class FileChange(Enum):
-    """What became of a file since it was last looked at."""
+    """Change of a file since the last check."""
 
     NONE = auto()
     APPENDED = auto()
-    """The session grew; the reader has read what was added."""
+    """The session grew; the reader has read the new data."""
     REPLACED = auto()
-    """The file is another one, or was rewritten: it needs a new reader."""
+    """The file was replaced or rewritten: a new reader is needed."""
     VANISHED = auto()
-    """There is no file. What was read stays readable."""
+    """The file no longer exists. The session stays readable."""
     UNREADABLE = auto()
-    """It is there and cannot be read at the moment, or is being rewritten."""
+    """The file exists but is not readable at the moment, or is being rewritten."""
 
 
 class Reader(Protocol):
-    """Reads one session, and what is added to it later. Not thread-safe."""
+    """Reads one session and later additions. Not thread-safe."""
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all there is, in slices; progress after each. To be called once, before anything else.
+        """Read everything in slices, yielding progress after each. Call it once, before anything else.
 
         Raises:
             SessionError: The file cannot be read.
@@ -59,27 +59,27 @@ class Reader(Protocol):
         ...
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
+        """Return everything read so far."""
         ...
 
     def refresh(self) -> FileChange:
-        """Look at the file again and read what was added. Never raises for what a file may hold or have become."""
+        """Check the file and read appended data. Never raises because of the file's content or state."""
         ...
 
     def watched(self) -> Path:
-        """The folder in which something happens when the session changes."""
+        """Return the folder to watch for changes of the session."""
         ...
 
 
 class Record(NamedTuple):
-    """One record of a container, decoded.
+    """One decoded record of a container.
 
     Attributes:
-        value: What it holds: as the interpreter's decoder gives it, a JSON object where that says nothing else.
+        value: Its value from the interpreter's decoder; a JSON object by default.
         data: Its bytes, without a line end.
-        offset: Where they stand in the file; 0 for a file of its own.
-        line: 1-based number of its line, 0 where lines mean nothing.
-        locator: The name of its file, where it has one of its own.
+        offset: Their offset in the file; 0 for a separate file.
+        line: 1-based line number, 0 if the container has no lines.
+        locator: The name of its file, if it is a separate one.
     """
 
     value: Any
@@ -90,53 +90,49 @@ class Record(NamedTuple):
 
     @property
     def origin(self) -> Origin:
-        """Where its blocks come from."""
+        """Origin of its blocks."""
         return Origin(self.offset, len(self.data), locator=self.locator)
 
 
 class Interpreter(ABC):
-    """Makes a session out of what a reader gives it.
+    """Builds a session from the content passed by a reader.
 
     Attributes:
-        builder: Filled with what has been read.
+        builder: The session so far.
     """
 
     def __init__(self, builder: SessionBuilder | None = None) -> None:
-        """Begin.
-
-        Args:
-            builder: What to fill; a new one where not given.
-        """
+        """Use `builder`, or a new one."""
         self.builder = builder if builder is not None else SessionBuilder()
 
     @abstractmethod
     def blocks_of_record(self, record: bytes, origin: Origin, /) -> Iterable[TextBlock]:
-        """All blocks of a record that is read again, with their texts."""
+        """Return all blocks of a record that is read again, with their texts."""
 
     def settle(self) -> None:  # noqa: B027  # most fill the builder at once
-        """Bring the builder up to date, where records that come later say how earlier ones count."""
+        """Apply later records that affect earlier ones to the builder."""
 
 
 class DocumentInterpreter(Interpreter):
-    """Makes a session out of one JSON document. When the document is written anew, another one begins."""
+    """Builds a session from one JSON document. A rewritten document gets a new interpreter."""
 
     @abstractmethod
     def take_document(self, document: Node) -> None:
-        """Take the whole document.
+        """Read the whole document.
 
         Raises:
-            SessionError: The session is not in it.
+            SessionError: It does not contain the session.
         """
 
 
 class RecordInterpreter(Interpreter):
-    """Makes a session out of records, whether they are lines, entries of a list in a JSON document, or small files.
+    """Builds a session from records: lines, items of a list in a JSON document, or small files.
 
     Attributes:
-        decoder: Reads lines.
-        record_name: What a record is called in diagnostics, with its article.
-        takes_texts: Takes the texts of a record that was just read, so that it is not read for them again; None where
-            nobody wants them. An interpreter may leave it alone.
+        decoder: Decodes lines.
+        record_name: Name of a record in diagnostics, with its article.
+        takes_texts: Receives the texts of a new record so that it need not be read again; None if they are not needed.
+            Interpreters may ignore it.
     """
 
     decoder: ClassVar[LineDecoder] = ObjectDecoder()
@@ -145,16 +141,16 @@ class RecordInterpreter(Interpreter):
 
     @abstractmethod
     def add(self, record: Record) -> None:
-        """Take a record."""
+        """Add a record."""
 
     def take(self, record: Record) -> None:
-        """Take a record that anything may be in: one that is nested too deeply becomes a diagnostic."""
+        """Add an untrusted record: one that is nested too deeply becomes a diagnostic."""
         try:
             self.add(record)
         except RecursionError:
             self.builder.diagnose("JSON nested too deeply", record.line, record.offset, skipped=True)
 
     def take_document(self, document: Node) -> None:
-        """Take the records in a list that is the whole document."""
+        """Add the records of a document that is a list."""
         for item, value in objects_among(document.items(), self.record_name, self.builder):
             self.take(Record(value, item.raw(), item.offset))

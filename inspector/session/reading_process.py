@@ -1,8 +1,7 @@
-"""Reading a large session in a process of its own, so that whoever shows it has a processor to itself meanwhile.
+"""Read a large session in a subprocess, to keep the screen responsive.
 
-Python's threads take turns: while one of them reads, everything else waits for it, and it for everything else. The
-process is started as early as possible, reads the session once, hands it over and ends; what is added to the file later
-is read by whoever follows it.
+Python threads share the GIL, so a reading thread would slow down everything else. The subprocess is started as early as
+possible, reads the session once, sends it and ends; later additions are read by the follower.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from inspector.session.sent_session import SentPart
 
 LEAST_BYTES: Final = 32 << 20
-"""What is read in a fifth of a second is shown no later without a process, which takes half of that to start."""
+"""Minimum file size: smaller files are read within 0.2 s, and starting a process takes half of that."""
 
 PIPE_BYTES: Final = 1 << 20
 
@@ -33,21 +32,21 @@ send_session(sys.argv[1])
 
 
 class ReadingProcess:
-    """A process that reads one session.
+    """A subprocess that reads one session.
 
     Attributes:
-        path: What it reads.
-        identifier: What the system knows it by.
+        path: Path of the session.
+        identifier: Process id.
     """
 
     def __init__(self, path: Path) -> None:
-        """Start it.
+        """Start the subprocess.
 
         Raises:
-            OSError: The system starts none.
+            OSError: It cannot be started.
         """
         self.path = path
-        # The terminal is the screen's alone.
+        # Keep the subprocess away from the terminal, which belongs to the screen.
         self._process = Popen(  # noqa: S603  Python itself, and a file as an argument
             command(path),
             stdin=DEVNULL,
@@ -59,17 +58,19 @@ class ReadingProcess:
 
     @classmethod
     def begin(cls, path: Path) -> ReadingProcess | None:
-        """Start one where it is worth it: for a long file, beside another processor; None elsewhere."""
-        is_python = bool(sys.executable) and not getattr(sys, "frozen", False)  # else it is a program that holds Python
-        with suppress(OSError, ValueError):  # of a path that is none
+        """Start one if it helps: for a large file and more than one processor; otherwise return None."""
+        is_python = bool(sys.executable) and not getattr(
+            sys, "frozen", False
+        )  # otherwise an executable with Python embedded
+        with suppress(OSError, ValueError):  # invalid path
             if is_python and processors() > 1 and path.is_file() and path.stat().st_size >= LEAST_BYTES:
                 return cls(path)
         return None
 
     def parts(self) -> Generator[SentPart, None, None]:
-        """What it has read so far, now and then, and at last all of it; it has ended then. To be called once.
+        """Yield partial sessions and finally the complete one; the process has then ended. Call it once.
 
-        The last part never comes where it could not read the session, for whatever reason.
+        The complete session is missing if it could not be read, for any reason.
         """
         from msgspec import DecodeError
 
@@ -84,7 +85,7 @@ class ReadingProcess:
             self.stop()
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """Kill the process and wait for its end."""
         self._process.kill()
         if self._process.stdout is not None:
             self._process.stdout.close()
@@ -92,10 +93,10 @@ class ReadingProcess:
 
 
 def command(path: Path) -> list[str | Path]:
-    """What is run to read a session; it finds what this program imports, and nothing that happens to lie about."""
+    """Return the subprocess's command line; it imports from this program's `sys.path` only."""
     return [sys.executable, "-P", "-c", PROGRAM, path, *sys.path]
 
 
 def processors() -> int:
-    """How many processors this program may use."""
+    """Return the number of processors available to this program."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,7 +1,7 @@
-"""Every format by name, and telling which one a path holds.
+"""Registry of formats, and format detection.
 
-A format joins by one module that holds a `Format` and one line here. Formats are told apart by content alone: names
-and extensions lie, and the first line of a session is seldom one that tells anything.
+To add a format, add a module with a `Format` and one line here. Formats are detected by content only: names and
+extensions are unreliable, and the first line of a session is rarely specific.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ MODULES = (
     "responses",
     "plain",
 )
-"""The modules in `formats`, each with its formats in `FORMATS`; the particular is tried before the general."""
+"""Modules in `formats`, each with its formats in `FORMATS`; specific formats come before general ones."""
 
 
 def formats() -> Iterator[Format]:
-    """Every format, in the order they are tried.
+    """Yield every format in detection order.
 
-    A module is imported when its turn comes: a session is opened without those behind its own.
+    Modules are imported lazily: opening a session does not import the modules after its own.
     """
     for module in MODULES:
         yield from _formats_in(module)
@@ -66,7 +66,7 @@ def formats() -> Iterator[Format]:
 
 @cache
 def all_formats() -> tuple[Format, ...]:
-    """The same at once."""
+    """Return all formats."""
     return tuple(formats())
 
 
@@ -76,16 +76,16 @@ def _formats_in(module: str) -> tuple[Format, ...]:
 
 
 def format_named(name: str) -> Format | None:
-    """The format of that name; None where there is none."""
+    """Return the format with that name, or None."""
     return next((known for known in formats() if known.name == name), None) if name else None
 
 
 def detect(path: Path, *, most_document_bytes: int | None = None) -> Detection:
-    """The format of a file or folder.
+    """Detect the format of a file or folder.
 
     Args:
-        path: What to look at; a session's id behind the path of a file that holds several does not matter here.
-        most_document_bytes: Files larger than this are not parsed whole, and so not told when they are one document.
+        path: Path to inspect; a session id in the path is ignored.
+        most_document_bytes: Larger files are not parsed as one document, so such documents are not detected.
 
     Raises:
         SessionError: It cannot be read, or nothing in it looks like a session.
@@ -120,7 +120,7 @@ def _not_a_session(sample: Sample) -> SessionError:
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether the beginning of a file is text in UTF-8, cut off within a character or not."""
+    """Return whether the beginning of a file is UTF-8 text, possibly cut within a character."""
     try:
         getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

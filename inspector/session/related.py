@@ -1,4 +1,4 @@
-"""What belongs to a session and stands elsewhere: what started it, what it started, full outputs of its tools."""
+"""Find data related to a session: its parent, its subagents, full outputs of its tools."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 def parent_of(session: Session) -> SessionLink | None:
-    """The session that started this one as its subagent; None for one a person began."""
+    """Return the session that started this one as its subagent, or None."""
     return next((link for link in session.links if link.kind is LinkKind.PARENT), None)
 
 
 def subagent_of(session: Session, tool_call_id: str) -> SessionLink | None:
-    """The subagent that a tool call started, as far as the session says so; None for any other call."""
+    """Return the subagent started by a tool call, or None if none is recorded."""
     started = (link for link in session.links if link.kind is LinkKind.SUBAGENT)
     return next((link for link in started if tool_call_id and link.tool_call_id == tool_call_id), None)
 
 
 def locate(session: Session, link: SessionLink) -> Path | None:
-    """What opens a session that belongs to another one; None where it is not to be found.
+    """Return the path of a related session, or None if it is not found.
 
     Args:
-        session: The one whose link it is.
-        link: Leads to the other one.
+        session: The session with the link.
+        link: Link to the related session.
     """
     if link.path is not None and exists(Locator.of(link.path).file):
         return link.path
@@ -40,11 +40,11 @@ def locate(session: Session, link: SessionLink) -> Path | None:
 
 
 def full_output(session: Session, text: str) -> FullOutput | None:
-    """The whole output behind a tool result that is a preview of it; None for any other.
+    """Return the complete output if a tool result is a preview of it, otherwise None.
 
     Args:
         session: The session.
-        text: The result, as the model was sent it.
+        text: The result as sent to the model.
     """
     format_ = format_named(session.format)
     return format_.full_output(session.path, text) if format_ is not None else None

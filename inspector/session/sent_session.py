@@ -1,4 +1,4 @@
-"""What a process that reads a session sends of it: everything but its texts, which are read again from its files."""
+"""Transfer a session from the reading process: everything except texts, which are read again from the files."""
 
 from __future__ import annotations
 
@@ -37,20 +37,19 @@ if TYPE_CHECKING:
     from inspector.session.reader import Reader
 
 SECONDS_BETWEEN_PARTS: Final = 1.0
-"""A part is sent no more often, but for the first: each holds everything before it once more."""
+"""Minimum interval between partial sessions after the first: each repeats everything before it."""
 
 LENGTH_BYTES: Final = 8
-"""Before every part stands its length."""
+"""Size of the length prefix of every part."""
 
 EncodedPath = bytes
-"""A path as the system has it, which need not be text."""
+"""A path as bytes, since it may not be valid text."""
 
 
 class EncodedSession(Struct, array_like=True):
-    """A session of parts that msgspec encodes and decodes by itself; attributes as in `Session`, its texts left out.
+    """A session in types that msgspec encodes directly; attributes as in `Session`, without texts.
 
-    Strings may hold what no encoding has, lone surrogates from JSON: encoding such a session raises
-    `UnicodeEncodeError`.
+    Encoding raises `UnicodeEncodeError` if a string contains lone surrogates from JSON.
     """
 
     format: str
@@ -74,7 +73,7 @@ class EncodedSession(Struct, array_like=True):
 
     @classmethod
     def of(cls, session: Session) -> EncodedSession:
-        """A session, ready to be encoded."""
+        """Convert a session for encoding."""
         return cls(
             format=session.format,
             path=os.fsencode(session.path),
@@ -106,7 +105,7 @@ class EncodedSession(Struct, array_like=True):
         )
 
     def session(self, texts: TextSource) -> Session:
-        """The session, equal to the one it was made of.
+        """Return a session equal to the original.
 
         Args:
             texts: Reads its texts again.
@@ -147,13 +146,13 @@ def _path(encoded: EncodedPath) -> Path:
 
 
 class SentPart(Struct, array_like=True):
-    """How far a session has been read, and now and then what has been read of it.
+    """Progress of reading, now and then with the partial session.
 
     Attributes:
         done: Bytes read.
-        total: Bytes there are.
-        session: What has been read so far; None in between.
-        place: Where the reader has come to, with the last part, which holds all of the session.
+        total: Bytes in total.
+        session: The session so far, or None.
+        place: The reader's position; only in the last part, which has the complete session.
     """
 
     done: int
@@ -162,13 +161,14 @@ class SentPart(Struct, array_like=True):
     place: ReadPlace | None = None
 
     def taken_up_by(self, reader: Reader) -> Loading | None:
-        """The same for whoever follows the session here.
+        """Resume reading in this process after the last part.
 
         Args:
-            reader: Has read nothing yet; it goes on from the last part.
+            reader: A reader that has read nothing yet.
 
         Returns:
-            None where the reader cannot, because it is of another kind, or its file another one by now.
+            The loading state, or None if the reader cannot resume because it is of another kind or the file was
+            replaced.
         """
         if not resumes(reader):
             return None
@@ -179,15 +179,15 @@ class SentPart(Struct, array_like=True):
 
 
 def resumes(reader: Reader) -> TypeGuard[JsonlReader]:
-    """Whether a reader can go on where another one is: one that knows nothing but the lines of one file."""
+    """Return whether a reader can resume at another reader's position: only one for the lines of a single file."""
     return type(reader) is JsonlReader
 
 
 def decoded_parts(pipe: IO[bytes]) -> Iterator[SentPart]:
-    """The parts that come through a pipe, until it ends, in the middle of one or not.
+    """Yield the parts from a pipe until it is closed, possibly within a part.
 
     Raises:
-        DecodeError: They are something else.
+        DecodeError: The data is not a part.
     """
     decoder = msgpack.Decoder(SentPart)
     while len(head := pipe.read(LENGTH_BYTES)) == LENGTH_BYTES:
@@ -198,13 +198,13 @@ def decoded_parts(pipe: IO[bytes]) -> Iterator[SentPart]:
 
 
 def send_session(path: str) -> None:
-    """Read a session, and write its parts to the standard output: all that the process does.
+    """Read a session and write its parts to standard output; main function of the subprocess.
 
-    Nothing is sent of what cannot be read, or not be gone on with elsewhere: whoever waits reads it then, and says why.
+    A session that cannot be read or resumed sends nothing: the parent process then reads it and reports the error.
     """
-    gc.disable()  # it would look through all that is read, which stays until the end
+    gc.disable()  # collection would scan the whole session, which lives until the end
     encoder = msgpack.Encoder()
-    # What it is sent to may end meanwhile.
+    # The parent process may end first.
     with suppress(SessionError, BrokenPipeError), open(1, "wb", closefd=False) as pipe:
         reader = open_reader(path)
         if not resumes(reader):

@@ -1,4 +1,4 @@
-"""What a session is called wherever it is named: its title, else what was asked first in it. Its id is a detail."""
+"""Display name of a session: its title, otherwise its first prompt."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ if TYPE_CHECKING:
 _SLASH_COMMAND = re.compile(
     r"<command-name>\s*(?P<name>[^<]*?)\s*</command-name>(?:.*?<command-args>\s*(?P<arguments>[^<]*))?", re.DOTALL
 )
-"""A slash command as Claude Code records it in place of what was typed."""
+"""A slash command as Claude Code records it instead of the typed text."""
 
 _ENVELOPE = re.compile(r"\A(?:\s*<(?P<tag>[a-z]+[_-][a-z_-]+)>(?:(?!</?(?P=tag)>).){0,4000}</(?P=tag)>)+\s*", re.DOTALL)
-"""What an agent puts before a prompt that was typed: `<current_datetime>…</current_datetime>`."""
+"""Text that an agent puts before a typed prompt: `<current_datetime>…</current_datetime>`."""
 
 
 def session_name(session: Session) -> str:
-    """The name of a session that was read; empty where it has neither a title nor a prompt. May hold any text."""
+    """Return the name of a session that was read; empty without a title and a prompt. May contain any characters."""
     return named(session.title) or named(first_prompt(session))
 
 
 def named(*told: str) -> str:
-    """The first of several names that says something, in one line; a title stands before the first prompt."""
+    """Return the first non-empty name on one line; pass a title before the first prompt."""
     return next((" ".join(_as_typed(each).split()) for each in told if each.strip()), "")
 
 
@@ -35,7 +35,7 @@ def _as_typed(text: str) -> str:
 
 
 def first_prompt(session: Session) -> str:
-    """What was said first in the session itself; in the one it goes on from, where nothing was said since."""
+    """Return the first prompt made in this session, or the first inherited one if there are none."""
     from inspector.session.model import BlockKind, Role
 
     inherited = ""

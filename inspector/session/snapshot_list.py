@@ -1,7 +1,7 @@
-"""Lists that give out snapshots of themselves, made without a copy of all of the list.
+"""Lists with cheap immutable snapshots.
 
-A snapshot is kept in chunks, and a later one shares with it every chunk in which nothing changed. What differs between
-two snapshots is therefore found without looking at what they share.
+A snapshot consists of chunks and shares all unchanged chunks with the next one. The difference between two snapshots is
+found without comparing shared chunks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Item_co = TypeVar("Item_co", covariant=True)
 Said = TypeVar("Said")
 
 CHUNK: Final = 512
-"""Entries a chunk: few enough to make one anew with every state, many enough to have few of them."""
+"""Chunk size."""
 
 
 class ListSnapshot(Sequence[Item_co]):
-    """What a list held at some moment; as a tuple of it would be. Equal to every tuple with equal entries.
+    """Immutable state of a list, equal to any tuple with equal items.
 
-    One entry is had more slowly than from a tuple, all of them in order as quickly.
+    Indexing is slower than in a tuple; iteration is as fast.
     """
 
     __slots__ = ("_chunks", "_count", "_said")
@@ -40,13 +40,13 @@ class ListSnapshot(Sequence[Item_co]):
     def of_chunks(
         cls, chunks: Iterable[tuple[Item_co, ...]], count: int, said: dict[tuple[str, int], tuple[object, Any]]
     ) -> ListSnapshot[Item_co]:
-        """A state of so many entries, of chunks that are full but for the last one, and what was said of chunks."""
+        """Build a snapshot from full chunks, with a shorter last one, and cached results per chunk."""
         made = cls(())
         made._chunks, made._count, made._said = tuple(chunks), count, said
         return made
 
     def said_of_chunks(self, what: str, say: Callable[[tuple[Item_co, ...]], Said]) -> Iterator[Said]:
-        """What is said of every chunk, in order; see `said_of_parts`."""
+        """Yield the result of `say` for every chunk, in order; see `said_of_parts`."""
         for place, chunk in enumerate(self._chunks):
             of, said = self._said.get((what, place), (None, None))
             if of is not chunk:
@@ -55,7 +55,7 @@ class ListSnapshot(Sequence[Item_co]):
             yield said
 
     def same_until(self, other: ListSnapshot[object]) -> int:
-        """How many entries at the beginning are the same objects in another state."""
+        """Return the number of leading items that are the same objects in another snapshot."""
         alike = 0
         for one, another in zip(self._chunks, other._chunks, strict=False):
             same = len(one) if one is another else _same_until(one, another)
@@ -107,7 +107,7 @@ class ListSnapshot(Sequence[Item_co]):
 
 
 class SnapshotList(list[Item]):
-    """A list that gives out its states."""
+    """A list that creates snapshots."""
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         super().__init__(items)
@@ -118,14 +118,14 @@ class SnapshotList(list[Item]):
 
     @property
     def unchanged(self) -> int:
-        """How many entries at the beginning nobody has touched since the last state was given out."""
+        """Number of leading items not modified since the last snapshot."""
         return self._unchanged
 
     def snapshot(self) -> ListSnapshot[Item]:
-        """What is in the list now; the same object while nothing happens to it.
+        """Return the current items as a snapshot; the same object while the list is unchanged.
 
-        An entry that equals what stood in its place in the state before is the object of then: what was changed and
-        changed back in between, such as a branch that was left and found again, did not change.
+        An item equal to the one at its position in the previous snapshot is replaced by that object, so a change that
+        was reverted, such as leaving and rejoining a branch, leaves no trace.
         """
         if not self._unchanged == len(self) == len(self._state):
             changed = zip(self[self._unchanged :], self._state[self._unchanged :], strict=False)
@@ -147,7 +147,7 @@ class SnapshotList(list[Item]):
             first = max(first + len(self), 0) if first < 0 else first
         self._unchanged = min(self._unchanged, first)
 
-    def __setitem__(self, place: Any, items: Any) -> None:  # of two forms in `list`, which says what they take
+    def __setitem__(self, place: Any, items: Any) -> None:  # overloaded in `list`
         self._touch(place)
         super().__setitem__(place, items)
 
@@ -160,45 +160,39 @@ class SnapshotList(list[Item]):
         return super().__imul__(times)
 
     def insert(self, place: SupportsIndex, item: Item) -> None:
-        """As of a list."""
         self._touch(place)
         super().insert(place, item)
 
     def pop(self, place: SupportsIndex = -1) -> Item:
-        """As of a list."""
         self._touch(place)
         return super().pop(place)
 
     def remove(self, item: Item) -> None:
-        """As of a list."""
         del self[self.index(item)]
 
     def clear(self) -> None:
-        """As of a list."""
         del self[:]
 
     def reverse(self) -> None:
-        """As of a list."""
         self[:] = self[::-1]
 
     def sort(self, **how: Any) -> None:
-        """As of a list."""
         self[:] = sorted(self, **how)
 
 
 def said_of_parts(entries: Sequence[Item], what: str, say: Callable[[tuple[Item, ...]], Said]) -> Iterator[Said]:
-    """What is said of entries, part by part in order; of parts that another state shares it is said once.
+    """Yield results per chunk of a list, in order; results of chunks shared with other snapshots are cached.
 
     Args:
-        entries: A state of a list, or any others, which are one part.
-        what: What it is called; under one name the same is always said of one list.
-        say: Says it of some entries by themselves.
+        entries: A snapshot, or any sequence, which is treated as one chunk.
+        what: Cache key; one key must always belong to the same function.
+        say: Computes the result from the items of a chunk.
     """
     return entries.said_of_chunks(what, say) if isinstance(entries, ListSnapshot) else iter((say(tuple(entries)),))
 
 
 def unchanged(after: Sequence[object], before: Sequence[object]) -> int:
-    """How many entries at the beginning are the same objects as before."""
+    """Return the number of leading items that are the same objects."""
     if isinstance(after, ListSnapshot) and isinstance(before, ListSnapshot):
         return after.same_until(before)
     return _same_until(after, before)

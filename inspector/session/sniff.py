@@ -1,4 +1,4 @@
-"""A sample of a file's first bytes and records, by which its format is detected."""
+"""A sample of a file's first bytes and records, for format detection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD_BYTES = 1 << 16
 
 LONGER_BEGINNINGS = (1 << 19, 1 << 23)
 LONGEST_BEGINNING = 1 << 27
-"""How far into a file formats are looked for: single lines of two megabytes are common, longer ones possible."""
+"""Limit on the bytes searched for a format: single lines of two megabytes are common, longer ones possible."""
 
 SAMPLE_RECORDS = 50
 
@@ -32,24 +32,24 @@ ZIP = b"PK\x03\x04"
 
 
 class Sample:
-    """The beginning of a file, looked at as bytes, as lines and as a document. Folders have no bytes.
+    """The beginning of a file as bytes, lines and a document. Folders have no bytes.
 
     Attributes:
-        path: What was looked at.
-        is_directory: Whether it is a folder.
+        path: The inspected path.
+        is_directory: True for a folder.
         size: In bytes; 0 for a folder.
         head: The first 64 KB.
     """
 
     def __init__(self, path: Path, most_document_bytes: int | None = None) -> None:
-        """Look at a path.
+        """Inspect a path.
 
         Args:
             path: A file or folder.
-            most_document_bytes: The size from which a file is not parsed whole; None for any size.
+            most_document_bytes: Maximum size of a document to be parsed; None for any size.
 
         Raises:
-            SessionError: There is nothing that can be read.
+            SessionError: There is nothing readable.
         """
         self.path = path
         self._most_document_bytes = most_document_bytes
@@ -70,7 +70,7 @@ class Sample:
                     raise SessionError(f"{path}: the file is empty. Give the path of a session with content.")
 
     def _unpack(self) -> None:
-        """Look at what a compressed file holds instead; its size is known as far as it is looked at."""
+        """Inspect the content of a compressed file instead; its size is only known for the part that was unpacked."""
         beginning = unpacked_beginning(self.path, LONGER_BEGINNINGS[-1])
         if beginning:
             self.head, self.size, self._unpacked = beginning[:HEAD_BYTES], len(beginning), beginning
@@ -85,18 +85,18 @@ class Sample:
 
     @cached_property
     def records(self) -> tuple[dict[str, Any], ...]:
-        """The first fifty JSON objects that stand on lines of their own. Not from line 1 alone: it says little."""
+        """The first fifty JSON objects on separate lines. Line 1 is not enough: it is rarely specific."""
         return tuple(self._lines[0])
 
     @property
     def is_lines(self) -> bool:
-        """Whether it holds JSON objects on lines of their own, rather than one document over many lines."""
+        """True if the file has one JSON object per line, rather than one document over many lines."""
         records, others = self._lines
         return len(records) > 0 and len(records) >= others
 
     @cached_property
     def _lines(self) -> tuple[list[dict[str, Any]], int]:
-        """The first objects, and how many lines among them are something else."""
+        """The first objects, and the number of other lines among them."""
         records: list[dict[str, Any]] = []
         others = 0
         for data in self._beginnings():
@@ -113,33 +113,33 @@ class Sample:
 
     @cached_property
     def starts_like_json(self) -> bool:
-        """Whether the first character is that of a JSON object or array."""
+        """True if the first character begins a JSON object or array."""
         return self.head.lstrip(BLANK_BYTES)[:1] in (b"{", b"[")
 
     @property
     def is_database(self) -> bool:
-        """Whether it is an SQLite database."""
+        """True for an SQLite database."""
         return self.head.startswith(SQLITE)
 
     @property
     def is_archive(self) -> bool:
-        """Whether it is a ZIP archive."""
+        """True for a ZIP archive."""
         return self.head.startswith(ZIP)
 
     def has_tables(self, tables: Mapping[str, frozenset[str]]) -> bool:
-        """Whether it is a database with these tables, each with at least these columns.
+        """Return whether it is a database with these tables, each with at least these columns.
 
         Raises:
-            SessionError: It is a database that cannot be read at the moment.
+            SessionError: The database is not readable at the moment.
         """
         return all(columns <= self.tables.get(name, frozenset()) for name, columns in tables.items())
 
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
-        """The names of an SQLite database's tables, each with those of its columns; empty for any other file.
+        """Columns by table of an SQLite database; empty for any other file.
 
         Raises:
-            SessionError: It is a database that cannot be read at the moment.
+            SessionError: The database is not readable at the moment.
         """
         if not self.is_database:
             return {}
@@ -149,7 +149,7 @@ class Sample:
 
     @cached_property
     def document(self) -> Any:
-        """The whole file as one JSON value; None when it is not one. Only for files that are not read by lines."""
+        """The whole file as one JSON value, or None. Only for files that are not read by lines."""
         if self.is_directory or not self.starts_like_json:
             return None
         if self._most_document_bytes is not None and self.size > self._most_document_bytes:
@@ -163,7 +163,7 @@ class Sample:
 
     @cached_property
     def only_value(self) -> Any:
-        """The one JSON value the file is, on one line or many; None for lines of their own and for folders."""
+        """The only JSON value in the file, on one line or many; None for several lines and for folders."""
         if self.is_directory:
             return None
         if not self.is_lines:
@@ -171,7 +171,7 @@ class Sample:
         return self.records[0] if len(self.records) == 1 else None
 
     def _beginnings(self) -> Iterator[bytes]:
-        """Ever more of the file, as long as that may show more of its lines."""
+        """Yield ever longer parts of the file while that may reveal more lines."""
         if self.is_directory:
             return
         yield self.head
@@ -187,7 +187,7 @@ class Sample:
     def _whole_lines(self, data: bytes) -> list[tuple[int, int, int]]:
         bounds = line_bounds(data)
         if bounds and len(data) < self.size and not data.endswith(b"\n"):
-            bounds.pop()  # cut by the sample, not by the file
+            bounds.pop()  # cut by the sample, not in the file
         return bounds
 
 

@@ -1,16 +1,16 @@
-"""SQLite databases that another program writes: read as they stand, and nothing left behind.
+"""Read SQLite databases of other programs without leaving files behind.
 
-Programs keep such databases in write-ahead mode: what was committed last stands in a second file, `-wal`, and a third,
-`-shm`, is an index of it (sqlite.org/wal.html). Opening the database for reading is enough to *create* the two where
-they do not exist, so that how it is opened depends on what is there:
+Programs use write-ahead mode: the latest commits are in a second file, `-wal`, and a third, `-shm`, is an index of it
+(sqlite.org/wal.html). Opening the database even for reading *creates* both if they are missing, so the mode depends on
+the existing files:
 
-- The two exist: opened with `mode=ro`; readers and the writer do not disturb each other.
-- There is no `-wal`: the database was closed, and its main file is all of it. It is opened as immutable, which looks
-  for no other files, and whoever has read from it looks afterwards whether a writer came meanwhile.
-- There is a `-wal` without its index (a copied folder): both are copied to a temporary folder and read there.
+- Both exist: open with `mode=ro`; readers and the writer do not block each other.
+- No `-wal`: the database was closed and its main file is complete. Open it as immutable, which ignores other files, and
+  check after reading that no writer has started.
+- A `-wal` without its index (a copied folder): copy both to a temporary folder and read them there.
 
-Connections are short-lived: one that stays open keeps a writer that closes from tidying up. Whether anything was
-committed is told by the counters that SQLite itself keeps at the beginning of its files.
+Connections are short-lived: an open one prevents a closing writer from cleaning up. Commits are detected by the
+counters in the headers of SQLite's files.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 
 LINGER_SECONDS = 0.3
-"""How long a connection for small reads stays open after the last of them: a writer that closes waits for nobody."""
+"""Idle time after which a connection for small reads is closed, since it prevents a closing writer from cleaning up."""
 
 BUSY_SECONDS = 2.0
-"""How long to wait for a writer that holds the database for itself."""
+"""Timeout for a writer's exclusive lock."""
 
 WRITE_AHEAD = 2
-"""The 19th byte of a database in write-ahead mode (sqlite.org/fileformat.html, 1.3.2 to 1.3.5)."""
+"""Value of byte 19 of a database in write-ahead mode (sqlite.org/fileformat.html, 1.3.2 to 1.3.5)."""
 
 UNREADABLE = (sqlite3.Error, OSError, UnicodeDecodeError)
-"""What reading a damaged database raises: names of columns, and errors that repeat its text, are decoded strictly."""
+"""Errors raised by damaged databases: column names and error messages with their text are decoded strictly."""
 
 INDEX_HEADER_BYTES = 48
-"""The first copy of the index's header; it counts commits (sqlite.org/walformat.html, 2.1)."""
+"""Size of the first copy of the index header, which counts commits (sqlite.org/walformat.html, 2.1)."""
 
 
 class DatabaseUnreadableError(InspectorError):
-    """A database cannot be read at the moment: locked, damaged, no database, or changed while it was read."""
+    """A database is not readable at the moment: locked, damaged, not a database, or changed while it was read."""
 
     advice = "try again once the agent has let go of its database"
 
 
 def unreadable_error(path: Path, error: Exception) -> SessionError:
-    """What to say of a database that could not be read."""
+    """Return the error to raise for an unreadable database."""
     advice = "It may be locked or damaged: try again, or name another file."
     return SessionError(f"{path}: the database cannot be read ({error}). {advice}")
 
 
 def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Found:
-    """What a function finds in a database.
+    """Call `read` with a connection and return its result.
 
     Raises:
-        SessionError: The database cannot be read at the moment.
+        SessionError: The database is not readable at the moment.
     """
     try:
         with Database(path).reading() as connection:
@@ -77,13 +77,13 @@ def read_database(path: Path, read: Callable[[sqlite3.Connection], Found]) -> Fo
 
 
 class DatabaseState(NamedTuple):
-    """What tells one state of a database from every other.
+    """Identity and version of a database.
 
     Attributes:
         main: The main file.
         counters: The main file's change counter and mode.
-        log: The `-wal` file, None where there is none.
-        log_index: The header of the `-shm` file, empty where there is none.
+        log: The `-wal` file, or None.
+        log_index: The header of the `-shm` file, empty if there is none.
     """
 
     main: FileState
@@ -93,7 +93,7 @@ class DatabaseState(NamedTuple):
 
 
 class Database:
-    """A database that belongs to another program.
+    """A database of another program.
 
     Attributes:
         path: The main file.
@@ -101,16 +101,16 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        real = path.resolve()  # the other files stand beside the file itself, not beside a link to it
+        real = path.resolve()  # the other files are next to the file itself, not next to a link to it
         self._real = real
         self._log = real.with_name(real.name + "-wal")
         self._index = real.with_name(real.name + "-shm")
 
     def state(self) -> DatabaseState:
-        """Its state; equal states hold the same rows.
+        """Return its state; equal states have the same rows.
 
         Raises:
-            OSError: There is no such file, or it cannot be read.
+            OSError: The file does not exist or is not readable.
         """
         return DatabaseState(
             FileState.of(self._real.stat()),
@@ -121,10 +121,10 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside one read transaction: everything read from it is of one state.
+        """Open a connection in one read transaction, so that all reads see the same state.
 
         Raises:
-            DatabaseUnreadableError: It cannot be read, or changed meanwhile; the caller may try again later.
+            DatabaseUnreadableError: It is not readable, or changed during the read; try again later.
         """
         try:
             before = self.state()
@@ -155,20 +155,19 @@ class Database:
 
 
 def columns_of_tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
-    """The names of a database's tables, each with those of its columns."""
+    """Return the column names of each table."""
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     columns = "SELECT name FROM pragma_table_info(?)"
     return {name: frozenset(row[0] for row in connection.execute(columns, (name,))) for (name,) in tables}
 
 
 class LingeringConnection:
-    """One read transaction for many small reads that follow one another, given up soon after the last of them.
+    """One read transaction shared by many small reads, closed shortly after the last one.
 
-    Opening a database takes ten times as long as reading a row of it. May be used by several threads.
+    Opening a database takes ten times as long as reading one row. Thread-safe.
     """
 
     def __init__(self, database: Database) -> None:
-        """Make one; nothing is opened yet."""
         self._database = database
         self._lock = threading.Lock()
         self._open: ExitStack | None = None
@@ -177,10 +176,10 @@ class LingeringConnection:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, opened where it is not.
+        """Return the connection, opening it if necessary.
 
         Raises:
-            DatabaseUnreadableError: It cannot be read.
+            DatabaseUnreadableError: It is not readable.
         """
         with self._lock:
             if self._connection is None:
@@ -206,11 +205,11 @@ class LingeringConnection:
             self.give_up()
 
     def give_up(self) -> None:
-        """Close the connection: the next read sees what was committed since."""
+        """Close the connection; the next read sees later commits."""
         with self._lock:
             opened, self._open, self._connection = self._open, None, None
             if opened is not None:
-                # That the database changed while it was held is no failure of what was read: texts have digests.
+                # A change of the database meanwhile does not invalidate the texts read: they are verified by digest.
                 with suppress(DatabaseUnreadableError):
                     opened.close()
 
@@ -254,37 +253,38 @@ Row = dict[str, Any]
 Made = TypeVar("Made")
 
 Columns = dict[str, frozenset[str]]
-"""Names of columns by table."""
+"""Column names by table."""
 
 
 class Selector:
-    """Selects those columns that there are."""
+    """Selects only existing columns."""
 
     def __init__(self, connection: sqlite3.Connection, columns: Columns | None = None) -> None:
-        """Begin.
+        """Use a connection.
 
         Args:
             connection: The database.
-            columns: The columns of its tables as far as they are known, to which is added what is found out.
+            columns: Known columns by table; more are added as they are discovered.
         """
         self.connection = connection
         self._columns = {} if columns is None else columns
 
     def rows(self, table: str, columns: Sequence[str], condition: str, *values: object) -> list[Row]:
-        """The rows that fulfil a condition, without columns that are not there; none where there is no such table."""
+        """Return the rows that meet a condition, without missing columns; empty if the table does not exist."""
         names, rows = self.select(table, columns, condition, *values)
         return [row_of(names, row) for row in rows]
 
     def select(
         self, table: str, columns: Sequence[str], condition: str, *values: object
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """The same as tuples, with the names of their columns.
+        """Select rows as tuples, with the names of their columns.
 
         Args:
-            table: Its name. Like the others, a name of this program: only `values` may be of anyone else's.
-            columns: Names of those asked for.
-            condition: What follows the table in the statement.
-            values: What its question marks stand for.
+            table: Table name. Table, columns and condition are inserted into the statement unescaped: only `values` may
+                come from outside.
+            columns: Requested columns.
+            condition: Rest of the statement after the table.
+            values: Values for its placeholders.
         """
         if table not in self._columns:
             found = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
@@ -298,7 +298,7 @@ class Selector:
 
 
 def row_of(names: Sequence[str], values: Sequence[Any]) -> Row:
-    """A row as it can be written in a record: bytes as text."""
+    """Return a row as it is stored in a record: bytes as text."""
     return {
         name: value.decode(errors="replace") if isinstance(value, bytes) else value
         for name, value in zip(names, values, strict=True)
@@ -306,20 +306,20 @@ def row_of(names: Sequence[str], values: Sequence[Any]) -> Row:
 
 
 class KnownRows(Generic[Made]):
-    """What was made of rows when they were read last: those that did not change are not looked into again."""
+    """Cache of objects built from rows: unchanged rows are not processed again."""
 
     def __init__(self, make: Callable[[Row], Made]) -> None:
-        """Begin; `make` is called for every row that is new or changed."""
+        """Use `make` to build an object from a new or changed row."""
         self._make = make
         self._before: dict[object, tuple[int, Made]] = {}
         self._now: dict[object, tuple[int, Made]] = {}
 
     def begin(self) -> None:
-        """The rows are read anew: those that do not come again are forgotten."""
+        """Start a new read: rows that do not appear again are dropped."""
         self._before, self._now = self._now, {}
 
     def made_of(self, names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> list[Made]:
-        """What was made of each row; its first column identifies it."""
+        """Return the object built from each row; its first column identifies it."""
         found = []
         for values in rows:
             fingerprint = hash(values)

@@ -1,4 +1,4 @@
-"""Reading a session out of a database, and keeping up with rows that come, change and go."""
+"""Read a session from a database, and follow rows that are added, changed or deleted."""
 
 from __future__ import annotations
 
@@ -31,49 +31,49 @@ ATTEMPTS = 20
 ATTEMPT_SECONDS = 0.05
 
 PATIENCE_SECONDS = 5.0
-"""A database that cannot be read is busy, unless that lasts longer than this."""
+"""An unreadable database counts as busy for this long."""
 
 
 class RowsGoneError(InspectorError):
-    """The session's own row is no longer there."""
+    """The session's row no longer exists."""
 
     advice = "open the session again: its row is gone"
 
 
 class RowInterpreter(Interpreter):
-    """Makes a session out of its rows in a database."""
+    """Builds a session from its database rows."""
 
     @abstractmethod
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now, the first time everything. The builder is another one once they are settled.
+        """Read the current rows; the first time, all of them. `settle` then replaces the builder.
 
         Raises:
-            RowsGoneError: The session is not there.
+            RowsGoneError: The session does not exist.
         """
 
     @abstractmethod
     def settle(self) -> None:
-        """Put the session together from what was read, in a new builder."""
+        """Build the session from the rows read, in a new builder."""
 
     @abstractmethod
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A row's record by its name; None where the row is gone."""
+        """Return a row's record by its name, or None if the row was deleted."""
 
     def name_of(self, origin: Origin) -> str:
-        """The name of the row that a block comes from."""
+        """Return the name of a block's row."""
         return origin.locator
 
 
 class SqliteReader:
-    """Reads one session of a database. Holds no connection between two looks at it, but for texts a moment."""
+    """Reads one session of a database. Holds no connection between reads, except briefly for texts."""
 
     def __init__(self, path: Path, format_name: str, interpreter: RowInterpreter) -> None:
-        """Begin.
+        """Create the reader without reading anything.
 
         Args:
-            path: The database, perhaps with a session's id behind it.
-            format_name: The format's name.
-            interpreter: Takes the rows of that session.
+            path: The database, optionally with a session's id.
+            format_name: Name of the format.
+            interpreter: Reads the rows of that session.
         """
         self._path = path
         self._format = format_name
@@ -91,7 +91,7 @@ class SqliteReader:
         """Read the session.
 
         Raises:
-            SessionError: It cannot be read, or is not there.
+            SessionError: It is not readable or does not exist.
         """
         size = 0
         for attempt in range(ATTEMPTS):
@@ -112,14 +112,14 @@ class SqliteReader:
         yield ReadingProgress(size, size)
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
+        """Return everything read so far."""
         if self._session is None:
             files = (self._database.path,)
             self._session = self._interpreter.builder.snapshot(self._format, self._path, self._texts, files)
         return self._session
 
     def refresh(self) -> FileChange:
-        """Look whether anything was committed, and read what changed."""
+        """Check for commits and read the changes."""
         try:
             state = self._database.state()
         except FileNotFoundError:
@@ -142,14 +142,14 @@ class SqliteReader:
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The folder of the database itself, where its log is written."""
+        """Return the folder of the database, with links resolved, where its log is written."""
         return self._database.path.resolve().parent
 
     def _read(self, state: DatabaseState) -> None:
         self._held.give_up()
         with self._database.reading() as connection:
             self._interpreter.read(connection)
-        # What was committed between looking and reading is read once more, rather than never.
+        # A commit between the state check and the read is read twice, rather than never.
         self._state, self._unreadable_since = state, None
         self._interpreter.settle()
         self._session = None

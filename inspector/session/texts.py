@@ -1,4 +1,4 @@
-"""Reading texts again: from the file, or from a conversation that was given in memory."""
+"""Read texts again: from the file, or from a conversation given in memory."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     Texts = dict[tuple[int, str], tuple[bytes, str]]
 
 CACHED_CHARACTERS = 2_000_000
-"""Texts of recently read records kept: a screenful and its neighbours, a few megabytes at most."""
+"""Cache size in characters: a screenful and its neighbors, a few megabytes at most."""
 
 
 class CachedTexts(ABC):
-    """Texts that are read again from their records, the recently read ones kept.
+    """Base class of text sources with a cache of recently read records.
 
-    Every text is compared with its block's digest, so that a record that was rewritten meanwhile is noticed.
+    Every text is compared with its block's digest to detect rewritten records.
     """
 
     def __init__(self, blocks_of_record: BlocksOfRecord) -> None:
-        """Make a source.
+        """Create a source.
 
         Args:
-            blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
         """
         self._blocks_of_record = blocks_of_record
         self._most_characters = CACHED_CHARACTERS
@@ -47,18 +47,18 @@ class CachedTexts(ABC):
 
     @abstractmethod
     def record(self, block: Block) -> bytes:
-        """The raw bytes of the block's record. Raises `TextUnavailableError` when they are no longer there."""
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if they no longer exist."""
 
     @abstractmethod
     def _key(self, origin: Origin) -> Place:
-        """What identifies a record."""
+        """Return the cache key of a record."""
 
     @abstractmethod
     def _name(self, origin: Origin) -> str:
-        """What holds the record, for messages."""
+        """Return the name of the record's container, for messages."""
 
     def text(self, block: Block) -> str:
-        """The block's whole text. Raises `TextUnavailableError` when it is no longer there."""
+        """Return the block's full text. Raises `TextUnavailableError` if it no longer exists."""
         origin = block.origin
         place = (origin.part, origin.locator)
         with self._lock:
@@ -74,17 +74,17 @@ class CachedTexts(ABC):
         return text
 
     def keep(self, characters: int) -> None:
-        """Keep so many characters of texts from now on, for a session whose texts will all be read, more than once."""
+        """Set the cache size, for a session with texts that will all be read more than once."""
         self._most_characters = characters
 
     def remember(self, origin: Origin, made: Iterable[TextBlock]) -> Texts:
-        """Keep the texts of a record, which were just made; they are given back by their place in it."""
+        """Cache the texts of a record and return them by their place in it."""
         key, texts, characters = self._key(origin), {}, 0
         for block, text in made:
             texts[block.origin.part, block.origin.locator] = (block.digest, text)
             characters += len(text)
         with self._lock:
-            # Of another thread that was faster, or of the record as it was.
+            # Cached by a faster thread, or from an older version of the record.
             if (before := self._recent.pop(key, None)) is not None:
                 self._recent_characters -= sum(len(text) for _, text in before.values())
             self._recent[key] = texts
@@ -96,25 +96,25 @@ class CachedTexts(ABC):
 
 
 class FileTexts(CachedTexts):
-    """Texts of records that stand at byte offsets of files.
+    """Texts of records at byte offsets of files.
 
-    The files stay open for reading, so that a file that was deleted or replaced can still be read.
+    The files stay open, so texts of a deleted or replaced file can still be read.
     """
 
     def __init__(self, paths: Sequence[Path], files: Sequence[BinaryIO], blocks_of_record: BlocksOfRecord) -> None:
-        """Make a source.
+        """Create a source.
 
         Args:
-            paths: The files, in the order `origin.file` counts them; for messages.
+            paths: The files, indexed by `origin.file`; for messages.
             files: The same files, open for reading.
-            blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
         """
         super().__init__(blocks_of_record)
         self._paths = tuple(paths)
         self._files = tuple(files)
 
     def record(self, block: Block) -> bytes:
-        """The raw bytes of the block's record. Raises `TextUnavailableError` when the file no longer holds it."""
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if the file no longer has them."""
         origin = block.origin
         try:
             data = os.pread(self._files[origin.file].fileno(), origin.length, origin.offset)
@@ -132,7 +132,7 @@ class FileTexts(CachedTexts):
 
 
 class NamedTexts(CachedTexts):
-    """Texts of records that have names instead of places: rows of a database, small files of their own."""
+    """Texts of records with names instead of offsets: database rows or small files."""
 
     def __init__(
         self,
@@ -141,13 +141,13 @@ class NamedTexts(CachedTexts):
         blocks_of_record: BlocksOfRecord,
         name_of: Callable[[Origin], str] = attrgetter("locator"),
     ) -> None:
-        """Make a source.
+        """Create a source.
 
         Args:
-            name: What holds the records, for messages.
+            name: Name of the container, for messages.
             fetch: Reads a record by its name. Raises `TextUnavailableError`.
-            blocks_of_record: Gives the blocks of a record, with texts, from its bytes.
-            name_of: The name of the record that a block comes from.
+            blocks_of_record: Returns the blocks of a record, with texts, from its bytes.
+            name_of: Returns the name of a block's record.
         """
         super().__init__(blocks_of_record)
         self._source = name
@@ -155,7 +155,7 @@ class NamedTexts(CachedTexts):
         self._name_of = name_of
 
     def record(self, block: Block) -> bytes:
-        """The raw bytes of the block's record. Raises `TextUnavailableError` when it is gone."""
+        """Return the raw bytes of the block's record. Raises `TextUnavailableError` if it no longer exists."""
         return self._fetch(self._name_of(block.origin))
 
     def _key(self, origin: Origin) -> Place:
@@ -166,27 +166,27 @@ class NamedTexts(CachedTexts):
 
 
 class MemoryTexts:
-    """Texts of a conversation that was given in memory: they are kept."""
+    """Texts of a conversation given in memory."""
 
     def __init__(self) -> None:
         self._texts: dict[Origin, str] = {}
         self._records: dict[Origin, bytes] = {}
 
     def keep(self, blocks: Iterable[TextBlock], record: bytes) -> None:
-        """Keep the texts of one entry's blocks, and the entry itself."""
+        """Store the texts of one entry's blocks, and the entry as JSON."""
         for block, text in blocks:
             self._texts[block.origin] = text
             self._records[block.origin] = record
 
     def text(self, block: Block) -> str:
-        """The block's whole text."""
+        """Return the block's full text."""
         try:
             return self._texts[block.origin]
         except KeyError:
             raise TextUnavailableError("the block is not of this conversation") from None
 
     def record(self, block: Block) -> bytes:
-        """The block's entry as JSON."""
+        """Return the block's entry as JSON."""
         try:
             return self._records[block.origin]
         except KeyError:

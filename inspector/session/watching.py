@@ -1,4 +1,4 @@
-"""File watching: a wake-up when something happens to a file (watchfiles), and regular polling as a fallback."""
+"""File watching with watchfiles, and regular polling as a fallback."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 DEBOUNCE_MILLISECONDS = 20
 STEP_MILLISECONDS = 5
-"""An append is seen after eight milliseconds with these; the library's defaults take seventy."""
+"""Appends are detected after eight milliseconds with these values; after seventy with the library's defaults."""
 
 SWEEP_MILLISECONDS = 1000
-"""Events can be lost; a look at the file itself costs a few microseconds."""
+"""Polling interval in case events are lost; checking a file takes a few microseconds."""
 
 STAT_SECONDS = 0.1
-"""How often a file is looked at where nothing tells of changes to it."""
+"""Polling interval without events."""
 
 WATCH_VARIABLE = "INSPECTOR_WATCH"
-"""Set to `stat` to look at files regularly instead of waiting for events."""
+"""Set to `stat` to poll files instead of waiting for events."""
 
 SILENT_FILE_SYSTEMS = frozenset(
     {"9p", "afs", "ceph", "cifs", "drvfs", "fakeowner", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "prl_fs", "smb3"}
     | {"smbfs", "vboxsf", "virtiofs", "vmhgfs"}
 )
-"""File systems whose files change elsewhere, so that this machine's kernel has no events for them."""
+"""File systems changed by other machines, so the local kernel has no events for them."""
 
 
 async def wake_ups(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
-    """Wake up when something happens in one of the folders, and at least every second, until `stop` is set.
+    """Yield when something changes in one of the folders, and at least every second, until `stop` is set.
 
-    Folders are watched, not files: a watch on a file goes silent for ever once the file is replaced or deleted. Where
-    events do not reach this machine, and while a folder does not exist, wake up ten times a second.
+    Folders are watched, not files: a watch on a file stops working once the file is replaced or deleted. On file
+    systems without events, and while a folder does not exist, yield ten times a second.
     """
     while not stop.is_set():
         existing = tuple(folder for folder in folders if is_folder(folder))
@@ -51,7 +51,7 @@ async def wake_ups(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncItera
 
 
 async def _events(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterator[None]:
-    """Wake up on events until a folder is no longer the one that is watched."""
+    """Yield on events until a watched folder is replaced."""
     from watchfiles import awatch
 
     watched = _identities(folders)
@@ -63,19 +63,19 @@ async def _events(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterat
         stop_event=stop,
         rust_timeout=SWEEP_MILLISECONDS,
         yield_on_timeout=True,
-        # The library's own poller compares whole seconds and loses the second of two quick appends.
+        # The library's own poller compares whole seconds and misses the second of two quick appends.
         force_polling=False,
         recursive=False,
     )
     first = asyncio.ensure_future(anext(events, None))
     try:
-        await asyncio.sleep(0)  # from here on the watch is in place; what happened before is found by looking now
+        await asyncio.sleep(0)  # the watch is active from here; the first yield covers earlier changes
         yield
         happened = await first
         while happened is not None and _identities(folders) == watched:
             yield
             happened = await anext(events, None)
-    except (OSError, RuntimeError):  # no watches left, or the folder went away meanwhile
+    except (OSError, RuntimeError):  # out of watches, or the folder was deleted
         return
     finally:
         first.cancel()
@@ -85,19 +85,19 @@ async def _events(folders: tuple[Path, ...], stop: asyncio.Event) -> AsyncIterat
 
 
 def has_events(folders: tuple[Path, ...]) -> bool:
-    """Whether the operating system tells of changes in these folders."""
+    """Return whether the operating system reports changes in these folders."""
     if os.environ.get(WATCH_VARIABLE) == "stat":
         return False
     return not any(is_silent(file_system_of(folder)) for folder in folders)
 
 
 def is_silent(file_system: str) -> bool:
-    """Whether a file system of this type gives no events. FUSE ones may be anything, so they count as silent."""
+    """Return whether a file system type has no events. FUSE may be anything, so it counts as silent."""
     return file_system in SILENT_FILE_SYSTEMS or file_system == "fuse" or file_system.startswith("fuse.")
 
 
 def file_system_of(folder: Path) -> str:
-    """The type of the file system that holds a folder; empty where the operating system does not say."""
+    """Return the type of the file system that contains a folder; empty if unknown."""
     if not sys.platform.startswith("linux"):
         return ""
     try:
@@ -108,10 +108,10 @@ def file_system_of(folder: Path) -> str:
 
 
 def file_system_in(mounts: str, folder: str) -> str:
-    """The type of the file system that holds a folder.
+    """Return the type of the file system that contains a folder.
 
     Args:
-        mounts: What the kernel says of mounts, one a line, as described in proc_pid_mountinfo(5).
+        mounts: The kernel's mount list, one per line, in the format of proc_pid_mountinfo(5).
         folder: An absolute path without links.
     """
     best, found = "", ""

@@ -1,4 +1,4 @@
-"""Files that are compressed as a whole: whether one is, and its content piece by piece."""
+"""Detect and decompress files compressed with Zstandard."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
-"""How a compressed file begins (RFC 8878, 3.1.1)."""
+"""Magic number, without its last byte (RFC 8878, 3.1.1)."""
 
 PIECE_BYTES = 1 << 20
 
 
 class DamagedError(InspectorError):
-    """A compressed file is cut off, or was never one."""
+    """A compressed file is truncated or invalid."""
 
     advice = "copy the file again from where it came from"
 
 
 def is_zstd(head: bytes) -> bool:
-    """Whether a file with this beginning is compressed."""
+    """Return whether a file with this beginning is compressed."""
     return head.startswith(ZSTANDARD)
 
 
 def unpacked_beginning(path: Path, count: int) -> bytes:
-    """At most so many of the first bytes of what a compressed file holds; as many as can be unpacked.
+    """Return up to `count` first bytes of a compressed file's content, fewer if it is damaged.
 
     Raises:
         SessionError: It cannot be opened.
@@ -43,15 +43,15 @@ def unpacked_beginning(path: Path, count: int) -> bytes:
             if sum(map(len, pieces)) >= count:
                 break
     except (DamagedError, OSError):
-        pass  # what was unpacked until then tells enough, or nothing
+        pass  # the bytes unpacked so far are enough, or there are none
     return b"".join(pieces)[:count]
 
 
 def unpacked(file: BinaryIO) -> Iterator[bytes]:
-    """What a compressed file holds, in pieces: of one frame or of several.
+    """Yield the content of a compressed file with one or several frames.
 
     Raises:
-        DamagedError: It is cut off, or not compressed.
+        DamagedError: It is truncated or not compressed.
     """
     if sys.version_info >= (3, 14):
         from compression import zstd

@@ -1,8 +1,8 @@
-"""Sessions whose file is compressed: Codex does so with rollouts that were not used for long.
+"""Read compressed sessions: Codex compresses rollouts that have not been used for a long time.
 
-The content is unpacked into a temporary file without a name, and read from there; beside the session nothing is
-written. Most compressed files do not grow: whoever goes on with the session unpacks it first. Those of DeepSeek Harness
-do, by one frame after the other: they are unpacked again, up to the last whole frame.
+The content is decompressed into a deleted temporary file and read from there; nothing is written next to the session.
+Most compressed files do not grow: an agent decompresses them before continuing the session. DeepSeek Harness appends
+frames to compressed files; these are decompressed again up to the last whole frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 4096
 
 MOST_BYTES = 1 << 32
-"""No session is larger; a small file that claims to be is refused before it fills the disk."""
+"""Limit on the decompressed size: a decompression bomb is refused before it fills the disk."""
 
 
 class ZstdReader:
@@ -37,8 +37,8 @@ class ZstdReader:
 
         Args:
             path: The compressed file.
-            open_inside: Opens its content, once that stands in a file of its own.
-            grows: Whether frames are added to it, the last of which may not be whole.
+            open_inside: Opens the decompressed content.
+            grows: True if agents append frames to it, the last of which may be incomplete.
 
         Raises:
             SessionError: It cannot be opened.
@@ -53,10 +53,10 @@ class ZstdReader:
         self._inside: Reader | None = None
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Unpack and read it.
+        """Decompress and read it.
 
         Raises:
-            SessionError: It is damaged, or too large, or there is no room for what is in it.
+            SessionError: It is damaged or too large, or the disk is full.
         """
         self._file.seek(0)
         with temporary_folder() as folder:
@@ -71,7 +71,7 @@ class ZstdReader:
         self._session = None
 
     def snapshot(self) -> Session:
-        """What was read."""
+        """Return the session as last read."""
         if self._session is None:
             assert self._inside is not None  # noqa: S101  # `load` is called before anything else
             inside = self._inside.snapshot()
@@ -79,7 +79,7 @@ class ZstdReader:
         return self._session
 
     def refresh(self) -> FileChange:
-        """Look whether the file is still the one that was read."""
+        """Check the file and decompress it again if it grew."""
         try:
             state = FileState.of(self._path.stat())
         except FileNotFoundError:
@@ -100,11 +100,11 @@ class ZstdReader:
         return FileChange.NONE if self.snapshot() == before else FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The file's folder."""
+        """Return the file's folder."""
         return self._path.parent
 
     def _is_continued(self, state: FileState) -> bool:
-        """Whether what was read still stands in the file, as far as its beginning tells."""
+        """Return whether the data read before is still in the file, judging by its beginning."""
         is_longer = state[:2] == self._state[:2] and state.size > self._state.size
         return is_longer and os.pread(self._file.fileno(), len(self._head), 0) == self._head
 
@@ -118,6 +118,6 @@ class ZstdReader:
                 yield piece
         except DamagedError as error:
             if self._grows and count:
-                return  # a frame that is being written
+                return  # a frame is being written
             message = f"{self._path}: the compressed file is cut off or damaged. Look for an unpacked copy of it."
             raise SessionError(message) from error

@@ -1,1 +1,1 @@
-"""JSON as sessions hold it: lines, values with their places in a file, fields of any type, damaged text."""
+"""JSON in sessions: lines, values with file offsets, fields of any type, damaged text."""

@@ -1,8 +1,8 @@
-"""Reading JSON that may be damaged, as much of it as can be had, and writing it as agents put it on the wire.
+"""Decode JSON leniently, and encode it as agents send it.
 
-Invalid UTF-8 and lone surrogates become U+FFFD, fields of an unexpected type are left out; what had to be changed is
-said beside the value. The decoder and encoder of the standard library are imported where they are needed: finding out
-what a sound file is, which the first paint waits for, takes neither.
+Invalid UTF-8 and lone surrogates become U+FFFD, and fields of an unexpected type are dropped; the problems are returned
+with the value. The standard library's decoder and encoder are imported on demand: detecting the format of an undamaged
+file, which delays the first paint, does not need them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 import msgspec
 
 UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What the strict and quick decoder raises for JSON that it does not take."""
+"""Errors of the strict, fast decoder."""
 
 BLANKS = "\x00\ufeff \t\r\n"
-"""What may stand around a value: a byte order mark, and the zero bytes a crash leaves in the place of lost text."""
+"""Characters ignored around a value: a byte order mark, and the zero bytes left by a crash."""
 
 TOO_DEEP = '"nested too deeply"'
-"""Stands for a value whose JSON cannot be written, because it holds itself or a thousand levels."""
+"""Replacement for a value that cannot be encoded because it is circular or a thousand levels deep."""
 
 SURROGATES = range(0xD800, 0xE000)
 
 
 def decode_json(data: bytes | memoryview | msgspec.Raw) -> tuple[Any, str]:
-    """A JSON value, read quickly where it is sound and leniently where it is not, and what was wrong with it."""
+    """Decode JSON, leniently if it is damaged; return the value and the problem."""
     try:
         return msgspec.json.decode(data), ""
     except UNDECODABLE:
@@ -32,7 +32,7 @@ def decode_json(data: bytes | memoryview | msgspec.Raw) -> tuple[Any, str]:
 
 
 def lenient_json(data: bytes) -> tuple[object, str]:
-    """A JSON value with U+FFFD where bytes or code points are invalid, and what was wrong with it."""
+    """Decode JSON with U+FFFD for invalid bytes or code points; return the value and the problem."""
     import json
 
     problem = ""
@@ -60,12 +60,12 @@ def lenient_json(data: bytes) -> tuple[object, str]:
 
 
 def json_in(text: str) -> Any:
-    """The JSON value that a string holds, read leniently; None where it holds none."""
+    """Decode the JSON in a string leniently; return None if it is not JSON."""
     return lenient_json(text.encode(errors="replace"))[0]
 
 
 def clean_text(text: str) -> str:
-    """`text` with U+FFFD in place of lone surrogates, which have no UTF-8 form; the same object when it has none."""
+    """Replace lone surrogates, which have no UTF-8 form, by U+FFFD; return the same object if there are none."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -74,7 +74,7 @@ def clean_text(text: str) -> str:
 
 
 def _without_lone_surrogates(value: object) -> object:
-    """The same object when there is nothing to clean."""
+    """Replace lone surrogates; return the same object if there are none."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
@@ -91,14 +91,14 @@ def _without_lone_surrogates(value: object) -> object:
 
 
 def salvage(value: object, wanted: Any) -> tuple[Any, set[str]]:
-    """As much of a JSON value as fits a type, and the names of fields that did not.
+    """Convert a JSON value to a struct, dropping fields that do not fit.
 
     Args:
-        value: What `json.loads` gives.
-        wanted: A struct type whose fields all have defaults.
+        value: Value from `json.loads`.
+        wanted: A struct type with defaults for all fields.
 
     Returns:
-        The struct, with defaults where fields did not fit, and the names of those fields.
+        The struct and the names of the fields that were dropped.
     """
     ill_typed: set[str] = set()
     return _fit(value, msgspec.inspect.type_info(wanted), wanted, ill_typed), ill_typed
@@ -157,7 +157,7 @@ def _convert(value: object, info: Any, wanted: Any) -> Any:
 
 
 def compact_json(value: object) -> str:
-    """A value as the shortest JSON, non-ASCII characters kept: how agents that write JavaScript put it on the wire."""
+    """Encode a value as compact JSON with non-ASCII characters, as agents written in JavaScript send it."""
     import json
 
     try:
@@ -167,5 +167,5 @@ def compact_json(value: object) -> str:
 
 
 def is_whole_json(line: bytes) -> bool:
-    """Whether a line is complete JSON."""
+    """Return whether a line is complete JSON."""
     return lenient_json(line)[0] is not None

@@ -1,4 +1,4 @@
-"""Decoding JSON lines: as any values, as plain objects, or as structs of the fields a format needs."""
+"""Decode JSON lines: as any values, as plain objects, or as structs with the fields a format needs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 
 
 def line_bounds(data: bytes) -> list[tuple[int, int, int]]:
-    r"""Start, end and number of every line of `data`, line ends excluded, empty lines counted and left out.
+    r"""Return start, end and number of every line of `data`, without line ends and empty lines, which are counted.
 
-    Only `\n` ends a line (a `\r` before it belongs to the line end); what follows the last one is a line too.
+    Only `\n` ends a line (a `\r` before it belongs to the line end); the text after the last one is a line too.
     """
     bounds = []
     start, length, number = 0, len(data), 0
@@ -37,7 +37,7 @@ def line_bounds(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def object_of(data: bytes) -> tuple[dict[str, Any] | None, str]:
-    """The object in a line, None where there is none, and what had to be changed to read it."""
+    """Decode the object in a line; return None if there is none, and the problem."""
     value, problem = decode_json(data)
     return (value, problem) if isinstance(value, dict) else (None, problem or "not a JSON object")
 
@@ -46,11 +46,11 @@ class JsonLine(NamedTuple, Generic[Value]):
     """One line of a slice.
 
     Attributes:
-        value: What it holds, None when it cannot be read.
+        value: Its value, None if it is not readable.
         start: Byte offset of the line inside the slice.
-        end: Byte offset of its end, line end excluded.
-        number: Number of lines before it in the slice, empty ones included.
-        problem: What had to be changed or left out; empty for a sound line.
+        end: Byte offset of its end, without the line end.
+        number: Number of lines before it in the slice, including empty ones.
+        problem: Description of repairs and dropped fields; empty for a valid line.
     """
 
     value: Value | None
@@ -64,7 +64,7 @@ class LineDecoder(Protocol):
     """Decodes whole lines."""
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[Any]]:
-        """Every line of a slice that ends at a line end, in order."""
+        """Yield all lines of a slice, in order. The slice must end at a line end."""
         ...
 
 
@@ -72,25 +72,25 @@ class ValueDecoder:
     """Decodes lines as any JSON values."""
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[Any]]:
-        """Every line of a slice, in order. A `null` counts as unreadable."""
+        """Yield all lines of a slice, in order. `null` counts as unreadable."""
         for start, end, number in line_bounds(data):
             value, problem = decode_json(data[start:end])
             yield JsonLine(value, start, end, number, problem or ("not a JSON object" if value is None else ""))
 
 
 class ObjectDecoder:
-    """Decodes lines as plain objects, for formats whose records have too many shapes to name their fields."""
+    """Decodes lines as plain objects, for formats with too many record shapes to list their fields."""
 
     def __init__(self, inner: str = "") -> None:
-        """Make one.
+        """Create a decoder.
 
         Args:
-            inner: The field that holds what a line says. One that holds no object is a problem of the line.
+            inner: The field with a line's content. If it is not an object, the line has a problem.
         """
         self._inner = inner
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[dict[str, Any]]]:
-        """Every line of a slice, in order."""
+        """Yield all lines of a slice, in order."""
         inner = self._inner
         for start, end, number in line_bounds(data):
             value, problem = object_of(data[start:end])
@@ -100,13 +100,13 @@ class ObjectDecoder:
 
 
 class StructDecoder(Generic[Struct]):
-    """Decodes lines as one struct type, which names only the fields that are needed: the fastest way.
+    """Decodes lines as one struct type with only the needed fields: the fastest way.
 
-    A slice of the file is decoded in one call. When that fails, its lines are decoded one by one, and a line that fails
-    is read once more leniently, with fields of an unexpected type left out.
+    A slice of the file is decoded in one call. If that fails, its lines are decoded one at a time; a line that fails is
+    decoded leniently, dropping fields of an unexpected type.
 
     Attributes:
-        type: The struct type. All its fields need defaults, so that any object can be read as one.
+        type: The struct type. All its fields need defaults, so that any object can be decoded.
     """
 
     def __init__(self, struct: type[Struct]) -> None:
@@ -114,13 +114,13 @@ class StructDecoder(Generic[Struct]):
         self._decoder = msgspec.json.Decoder(struct)
 
     def lines(self, data: bytes, /) -> Iterator[JsonLine[Struct]]:
-        """Every line of a slice, in order."""
+        """Yield all lines of a slice, in order."""
         bounds = line_bounds(data)
         try:
             values = self._decoder.decode_lines(data)
         except UNDECODABLE:
             values = []
-        # Two objects on one line count as two for the decoder and are one bad line for everybody else.
+        # The decoder accepts two objects on one line, which everywhere else is one invalid line.
         if len(values) == len(bounds) and all(data[start] == 123 for start, _, _ in bounds):  # {
             for value, (start, end, number) in zip(values, bounds, strict=True):
                 yield JsonLine(value, start, end, number)
@@ -130,7 +130,7 @@ class StructDecoder(Generic[Struct]):
             yield JsonLine(decoded, start, end, number, problem)
 
     def decode(self, line: bytes) -> tuple[Struct | None, str]:
-        """One line and what was wrong with it; None where nothing can be read at all."""
+        """Decode one line; return the struct, or None if it is unreadable, and the problem."""
         try:
             return self._decoder.decode(line), ""
         except UNDECODABLE:

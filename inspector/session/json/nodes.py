@@ -1,4 +1,4 @@
-"""Values inside a JSON text, with where they stand in it: what lets one entry of a large document be read again."""
+"""JSON values with their offsets, so that one entry of a large document can be read again."""
 
 from __future__ import annotations
 
@@ -22,59 +22,59 @@ ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|u[0-9a-fA-F]{4}|.)",
     re.DOTALL,
 )
-"""Every escape in a JSON text; one of half a surrogate pair, as texts that were cut have it, in the group."""
+"""Matches every escape in a JSON text; the group matches a lone surrogate, which truncated texts contain."""
 
 BEGINNINGS = frozenset((b"{", b"[", b'"'))
 
 NUMBERS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z)|(-?\b(?:NaN|Infinity)\b)', re.DOTALL)
-"""Strings, and in the group numbers that Python writes and JSON does not have."""
+"""Matches strings; the group matches numbers that Python writes and JSON does not allow."""
 
 
 class Node(Protocol):
     """One JSON value.
 
     Attributes:
-        offset: Where it stands: a byte offset in a file, or an entry's index in memory, -1 for what is no entry.
-        length: Its length in bytes; 0 in memory.
+        offset: Byte offset in the file; for a value in memory, the index of its entry, or -1 if it is not an entry.
+        length: Length in bytes; 0 in memory.
     """
 
     offset: int
     length: int
 
     def value(self) -> Any:
-        """The value, read leniently; None for what cannot be read."""
+        """Decode the value leniently; return None if it is unreadable."""
         ...
 
     def raw(self) -> bytes:
-        """The value as JSON."""
+        """Return the value as JSON."""
         ...
 
     def fields(self) -> Fields:
-        """An object's fields; empty for anything else."""
+        """Return an object's fields; empty for anything else."""
         ...
 
     def items(self) -> list[Node]:
-        """An array's items; empty for anything else."""
+        """Return an array's items; empty for anything else."""
         ...
 
 
 class Fields(dict[str, Node]):
-    """The fields of an object; of those that are not there, nothing."""
+    """The fields of an object. Missing fields are empty."""
 
     def value_of(self, name: str, default: Any = None) -> Any:
-        """A field's value, or what is given for one that is not there."""
+        """Return a field's value, or the default if it is missing."""
         return self[name].value() if name in self else default
 
     def values_of(self, *names: str) -> dict[str, Any]:
-        """The values of those of the named fields that there are."""
+        """Return the values of the named fields that exist."""
         return {name: self[name].value() for name in names if name in self}
 
     def items_of(self, name: str) -> list[Node]:
-        """The items of an array in a field."""
+        """Return the items of an array in a field."""
         return self[name].items() if name in self else []
 
     def fields_of(self, name: str) -> Fields:
-        """The fields of an object in a field."""
+        """Return the fields of an object in a field."""
         return self[name].fields() if name in self else Fields()
 
 
@@ -82,7 +82,7 @@ class FileNode:
     """A value at a byte offset of a file."""
 
     def __init__(self, data: bytes | memoryview | msgspec.Raw, offset: int) -> None:
-        """The value whose JSON is `data`, at `offset` of its file, without blanks and byte order mark before it."""
+        """Skip blanks and a byte order mark before the value in `data`, which is at `offset` of its file."""
         if isinstance(data, bytes) and data[:1] not in BEGINNINGS:
             whole, data = len(data), data.lstrip(BLANKS.encode())
             offset += whole - len(data)
@@ -91,21 +91,17 @@ class FileNode:
         self.length = len(memoryview(data))
 
     def value(self) -> Any:
-        """The value, read leniently; None for what cannot be read."""
         return decode_json(self._data)[0]
 
     def raw(self) -> bytes:
-        """The value as JSON."""
         return bytes(self._data)
 
     def fields(self) -> Fields:
-        """An object's fields; empty for anything else."""
         found, data = self._parts(OBJECT, {})
         start = _address(data) if found else 0
         return Fields({name: self._inside(raw, data, start) for name, raw in found.items()})
 
     def items(self) -> list[Node]:
-        """An array's items; empty for anything else."""
         found, data = self._parts(ARRAY, [])
         start = _address(data) if found else 0
         return [self._inside(raw, data, start) for raw in found]
@@ -113,7 +109,7 @@ class FileNode:
     def _parts(
         self, decoder: msgspec.json.Decoder[Parts], nothing: Parts
     ) -> tuple[Parts, bytes | memoryview | msgspec.Raw]:
-        """What the value is made of, and the text that was taken apart: this one, or a sound one of the same length."""
+        """Return the parts of the value, and the text they were decoded from, repaired if necessary."""
         try:
             return decoder.decode(self._data), self._data
         except UNDECODABLE:
@@ -124,7 +120,7 @@ class FileNode:
             return nothing, sound
 
     def _inside(self, raw: msgspec.Raw, data: bytes | memoryview | msgspec.Raw, address: int) -> Node:
-        # A raw value is a view into the text it was decoded from, so that its address tells where it stands.
+        # A raw value is a view into the decoded text, so its address yields its offset.
         start = _address(raw) - address
         if data is self._data:
             return FileNode(raw, self.offset + start)
@@ -132,30 +128,27 @@ class FileNode:
 
 
 class MemoryNode:
-    """A value that was given in memory."""
+    """A value in memory."""
 
     def __init__(self, value: Any, offset: int = -1) -> None:
-        """The value, and its place among the entries it belongs to."""
+        """Wrap a value; `offset` is its index among the entries."""
         self._value = value
         self.offset = offset
         self.length = 0
 
     def value(self) -> Any:
-        """The value itself."""
         return self._value
 
     def raw(self) -> bytes:
-        """The value as JSON."""
         return compact_json(self._value).encode(errors="replace")
 
     def fields(self) -> Fields:
-        """An object's fields; empty for anything else."""
         if not isinstance(self._value, dict):
             return Fields()
         return Fields({str(name): MemoryNode(value) for name, value in self._value.items()})
 
     def items(self) -> list[Node]:
-        """An array's items, each with its index; empty for anything else."""
+        """Return an array's items with their indices; empty for anything else."""
         if not isinstance(self._value, (list, tuple)):
             return []
         return [MemoryNode(value, index) for index, value in enumerate(self._value)]
@@ -166,9 +159,9 @@ ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def sound_of_same_length(data: bytes) -> bytes:
-    """A JSON text with what a strict decoder does not take replaced, and everything in the place where it was.
+    """Make a JSON text acceptable to a strict decoder without moving any offset.
 
-    Invalid UTF-8, halves of surrogate pairs, and numbers that JSON does not have.
+    Replaces invalid UTF-8, lone surrogates, and numbers that JSON does not allow.
     """
     text = data.decode(errors="surrogateescape")
     data = "".join("?" if "\udc80" <= character <= "\udcff" else character for character in text).encode()
@@ -177,18 +170,18 @@ def sound_of_same_length(data: bytes) -> bytes:
 
 
 def _address(data: bytes | memoryview | msgspec.Raw) -> int:
-    import numpy as np  # not needed to open the sessions of most agents
+    import numpy as np  # not needed for the sessions of most agents
 
     return int(np.frombuffer(memoryview(data), dtype=np.uint8).__array_interface__["data"][0])
 
 
 def objects_among(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> Iterator[tuple[Node, dict[str, Any]]]:
-    """Those of some entries that are JSON objects, with their values; what is none becomes a diagnostic.
+    """Yield the entries that are JSON objects, with their values; others become diagnostics.
 
     Args:
         nodes: The entries.
-        what: What they should be: `a message`.
-        builder: Takes the diagnostics.
+        what: Expected content, for diagnostics: `a message`.
+        builder: Receives the diagnostics.
     """
     for node in nodes:
         value = node.value()
@@ -199,24 +192,24 @@ def objects_among(nodes: Iterable[Node], what: str, builder: SessionBuilder) -> 
 
 
 ESCAPED = re.compile(rb"[\[{ ]*\\")
-"""How an escaped JSON text begins: no sound one has a backslash outside of strings."""
+"""Matches the beginning of an escaped JSON text: valid JSON has no backslash outside of strings."""
 
 DATA = re.compile(rb"^data: ?(\{.*\})", re.MULTILINE)
 
 
 def unescaped(record: bytes) -> bytes:
-    """A record of a value inside a string as plain JSON; any other record as it is."""
+    """Return a record from inside a string as plain JSON; any other record unchanged."""
     return _decoded(b'"' + record + b'"') or record if ESCAPED.match(record) else record
 
 
 def inside_string(node: Node) -> Node | None:
-    """The value that a string holds as JSON; None where it holds none, or is no string."""
+    """Parse the JSON inside a string value; return None if there is none."""
     text, places = _text_of(node)
     return EscapedNode(FileNode(text, 0), places) if places and lenient_json(text)[0] is not None else None
 
 
 def events_inside(node: Node) -> list[Node]:
-    """The JSON objects that the events of a stream carry whose text is a string; empty where it is none.
+    """Return the JSON objects in the events of a stream stored as a string; empty if it is not a stream.
 
     Streams are server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
     """
@@ -228,7 +221,7 @@ def events_inside(node: Node) -> list[Node]:
 
 
 def _text_of(node: Node) -> tuple[bytes, _Places | None]:
-    """A string's text, and where its bytes stand in the file."""
+    """Return a string's text, and the mapping of its bytes to file offsets."""
     raw = node.raw()
     if not raw.startswith(b'"'):
         return b"", None
@@ -246,10 +239,10 @@ def _decoded(quoted: bytes) -> bytes:
 
 
 class _Places:
-    """Where in a file the bytes of a string's text stand that are escaped there."""
+    """Maps bytes of a string's text to file offsets, where the text is escaped."""
 
     def __init__(self, quoted: bytes, offset: int) -> None:
-        """The string with its quotes, and where it stands."""
+        """Map the text of a quoted string at `offset`."""
         self._ends, self._text_ends = [offset + 1], [0]
         end, text_end = 1, 0
         for found in ESCAPES.finditer(quoted):
@@ -259,13 +252,13 @@ class _Places:
             self._text_ends.append(text_end)
 
     def of(self, place: int) -> int:
-        """The offset in the file of a byte of the text."""
+        """Return the file offset of a byte of the text."""
         before = bisect_right(self._text_ends, place) - 1
         return self._ends[before] + place - self._text_ends[before]
 
 
 def _width(escape: bytes) -> int:
-    """How many bytes of UTF-8 an escape stands for."""
+    """Return the number of UTF-8 bytes of an escape."""
     if escape[1:2] != b"u":
         return 1
     return 4 if len(escape) > len(b"\\u0000") else len(chr(int(escape[2:6], 16)).encode(errors="replace"))
@@ -275,76 +268,70 @@ class EscapedNode:
     """A value inside a string."""
 
     def __init__(self, inner: Node, places: _Places) -> None:
-        """The value as it stands in the string's text, and where that text stands."""
+        """Wrap a value parsed from a string's text."""
         self._inner = inner
         self._places = places
         self.offset = places.of(inner.offset)
         self.length = places.of(inner.offset + inner.length) - self.offset
 
     def value(self) -> object:
-        """The value."""
         return self._inner.value()
 
     def raw(self) -> bytes:
-        """The value as JSON, not escaped."""
+        """Return the value as JSON, unescaped."""
         return self._inner.raw()
 
     def fields(self) -> Fields:
-        """An object's fields; empty for anything else."""
         return Fields({name: EscapedNode(node, self._places) for name, node in self._inner.fields().items()})
 
     def items(self) -> list[Node]:
-        """An array's items; empty for anything else."""
         return [EscapedNode(node, self._places) for node in self._inner.items()]
 
 
 class MadeNode:
-    """A value that is made of another one, in whose place it stands: nothing of it is in the file as JSON."""
+    """A value computed from another one, at the same offset. The file does not contain it as JSON."""
 
     def __init__(self, node: Node, make: Callable[[Any], Any]) -> None:
-        """The value it is made of, and what makes it."""
+        """Compute the value from the value of `node` with `make`."""
         self._node = node
         self._make = make
         self.offset, self.length = node.offset, node.length
 
     def value(self) -> Any:
-        """What is made."""
         return self._make(self._node.value())
 
     def raw(self) -> bytes:
-        """What it is made of, as JSON."""
+        """Return the original value as JSON."""
         return self._node.raw()
 
     def fields(self) -> Fields:
-        """Nothing of it stands in the file as JSON."""
+        """Return no fields: the file does not contain them."""
         return Fields()
 
     def items(self) -> list[Node]:
-        """Nothing of it stands in the file as JSON."""
+        """Return no items: the file does not contain them."""
         return []
 
 
 class PackedNode:
-    """A value in a text that stands packed in the file: its place is that of the whole."""
+    """A value in a compressed or encoded text; the offset belongs to the whole text."""
 
     def __init__(self, inner: Node, at: Node, number: int) -> None:
-        """The value, where the whole stands, and how many such values are before it."""
+        """Wrap a value of the text at `at`; `number` is the number of values before it."""
         self._inner = inner
         self.number = number
         self.offset, self.length = at.offset, at.length
 
     def value(self) -> object:
-        """The value."""
         return self._inner.value()
 
     def raw(self) -> bytes:
-        """The value as JSON."""
         return self._inner.raw()
 
     def fields(self) -> Fields:
-        """Nothing of it stands in the file as JSON."""
+        """Return no fields: the file does not contain them as JSON."""
         return Fields()
 
     def items(self) -> list[Node]:
-        """Nothing of it stands in the file as JSON."""
+        """Return no items: the file does not contain them as JSON."""
         return []

@@ -1,4 +1,4 @@
-"""Fields of JSON objects that may hold anything: what is of the expected type, and a harmless value for the rest."""
+"""Fields of untrusted JSON objects, with a default for unexpected types."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ if TYPE_CHECKING:
 
 
 MOST = 1 << 53
-"""Counts from here on are nonsense: JavaScript cannot write them exactly."""
+"""Larger counts are invalid: JavaScript cannot represent them exactly."""
 
 
 def string(value: object) -> str:
-    """A string; empty for anything else."""
+    """Return a string; empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
 def clean_string(value: object) -> str:
-    """A string with U+FFFD in place of lone surrogates; empty for anything else."""
+    """Return a string with U+FFFD for lone surrogates; empty for anything else."""
     return clean_text(value) if isinstance(value, str) else ""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """An object; empty for anything else."""
+    """Return an object; empty for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def sequence(value: object) -> list[Any]:
-    """An array; empty for anything else."""
+    """Return an array; empty for anything else."""
     return value if isinstance(value, list) else []
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """The objects in an array; empty for anything else."""
+    """Return the objects in an array; empty for anything else."""
     return [item for item in sequence(value) if isinstance(item, dict)]
 
 
 def count(value: object) -> int:
-    """A count of tokens or things; 0 for anything else, negative and endless numbers included."""
+    """Return a count of tokens or items; 0 for anything else, including negative and infinite numbers."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MOST:
         return int(value)
     return 0
 
 
 def count_or_none(value: object) -> int | None:
-    """The same, None where there is no such number."""
+    """Return a count, or None if the value is not one."""
     return count(value) or None
 
 
 def seconds(timestamp: str | None) -> float | None:
-    """An ISO 8601 time as seconds since the epoch, None where there is none. Without a zone it is taken as UTC."""
+    """Parse an ISO 8601 time as seconds since the epoch; None if invalid. Without a time zone it is UTC."""
     if not timestamp:
         return None
     try:
@@ -64,7 +64,7 @@ def seconds(timestamp: str | None) -> float | None:
 
 
 def seconds_of_any(value: object) -> float | None:
-    """A time in any of the forms that logs have: ISO 8601, or seconds or milliseconds since the epoch."""
+    """Parse a time as ISO 8601, or as seconds or milliseconds since the epoch."""
     if isinstance(value, str):
         return seconds(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < MILLISECONDS * 100:
@@ -73,4 +73,4 @@ def seconds_of_any(value: object) -> float | None:
 
 
 MILLISECONDS = 1e11
-"""More seconds than this would be in the year 5138; such numbers are milliseconds."""
+"""Larger numbers are milliseconds: as seconds they would be after the year 5138."""
