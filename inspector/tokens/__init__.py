@@ -1,1 +1,1 @@
-"""Counting tokens, offline, and how many are left of a text that is cut."""
+"""Count tokens offline, for whole texts and for parts of cut texts."""

@@ -1,21 +1,21 @@
-"""What a block's tokens are, beyond those of its text.
+"""Token counts of blocks, including tokens beyond the text.
 
-A block's tokens are the tokens of its text plus what these rules add. Cutting a block's text leaves the second part as
-it is. Rules of providers are named; none of them is exact, which is one reason why counts are calibrated against what
-the provider reported.
+A block's tokens are the tokens of its text plus the additions below. Cutting a block's text does not change the
+additions. The rules approximate the providers' rules, and none is exact, which is one reason for calibrating counts
+against reported usage.
 
 | block | tokens |
 |---|---|
 | system, user and assistant text | its text |
 | tool call | its name, and its input as JSON |
-| tool result | its text, and every image and document it carries |
-| thinking | its text; where only a signature or encrypted content was recorded, a quarter of its characters |
+| tool result | its text, and every image and document in it |
+| thinking | its text; if only a signature or encrypted content was recorded, a quarter of its characters |
 | image | by its size in pixels, see `inspector.tokens.media_tokens`; its text, if any, is not sent |
-| document | its text; where there is none, by its size in bytes, see there |
+| document | its text; without one, by its size in bytes, see there |
 | other | none: it is never sent |
 
-What images and documents take is known in the provider's tokens, unlike all else. It is brought to counted ones by what
-is typical of the model that answers most of the session's calls, so that all of a block is on one scale.
+Only for images and documents are the provider's own tokens available. They are converted to counted tokens with the
+typical ratio of the model that answers most of the session's calls, so that all tokens of a block have one scale.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _NO_TEXT = frozenset({BlockKind.IMAGE, BlockKind.OTHER})
 
 
 def sends_text(block: Block) -> bool:
-    """Whether the block's text is sent: not for images, nor for what is never sent at all."""
+    """Return whether the block's text is sent: not for images and unsent blocks."""
     return block.characters > 0 and block.kind not in _NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)
 class MediaMeasure:
-    """How images and documents are counted.
+    """Token counting of images and documents.
 
     Attributes:
-        rule: What an image takes of the provider's tokens.
-        ratio: The provider's tokens for one counted token, as is typical of the model.
+        rule: Rule for the provider's tokens of an image.
+        ratio: Provider tokens per counted token, typical of the model.
     """
 
     rule: ImageRule
@@ -67,38 +67,38 @@ class MediaMeasure:
 
     @classmethod
     def of(cls, model: str) -> MediaMeasure:
-        """How they are counted for a model, named as it is recorded."""
+        """Return the measure for a model, named as recorded."""
         return cls(image_rule(model), typical_coefficients(model).ratio)
 
     def counted(self, block: Block) -> int:
-        """Tokens of the block's images and documents, on the scale of counted ones."""
+        """Return the tokens of the block's images and documents, converted to counted tokens."""
         return round(block_media_tokens(block, self.rule) / self.ratio)
 
 
 def main_model(session: Session) -> str:
-    """The model that answers most of a session's calls; empty where there are none."""
+    """Return the model that answers most of a session's calls; empty if there are none."""
     names = Counter(call.model for call in session.calls)
     return max(names, key=names.__getitem__) if names else ""
 
 
 def thinking_tokens(block: Block) -> int:
-    """Tokens of a block of thinking besides its text: of a signature that stands for it."""
+    """Return the tokens of a thinking block beyond its text, for a signature without text."""
     return 0 if block.characters else -(-block.signature_characters // SIGNATURE_CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, eq=False)
 class BlockColumns:
-    """One row a block.
+    """Columns with one row per block.
 
     Attributes:
-        measure: How images and documents were counted; None where there are none.
-        messages: The messages the columns were made from.
-        characters: Characters of the text that is sent, int32.
-        name_characters: Characters of the tool's name that is sent with a tool call, int32.
-        fixed: Tokens besides those of text and name, int32.
-        media: The part of them that is of images and documents, int32.
-        row: Row of the text among the counted ones, `NOT_COUNTED` where it is not among them, int32.
-        name_row: The same for the tool's name, int32.
+        measure: Token counting of images and documents; None if there are none.
+        messages: The messages the columns were built from.
+        characters: Characters of the sent text, int32.
+        name_characters: Characters of the tool's name sent with a tool call, int32.
+        fixed: Tokens beyond text and name, int32.
+        media: Tokens in `fixed` for images and documents, int32.
+        row: Row of the text in the counted texts, or `NOT_COUNTED`, int32.
+        name_row: Row of the tool's name in the counted texts, or `NOT_COUNTED`, int32.
     """
 
     measure: MediaMeasure | None
@@ -112,17 +112,17 @@ class BlockColumns:
 
     @classmethod
     def empty(cls) -> BlockColumns:
-        """The columns of no messages."""
+        """Return columns without rows."""
         none = np.zeros(0, np.int32)
         return cls(None, (), none, none, none, none, none, none)
 
     @classmethod
     def of(cls, session: Session, texts: CountedTexts, earlier: BlockColumns) -> BlockColumns:
-        """The columns of a session; rows of messages that stood in the same place `earlier` are taken over."""
+        """Build the columns of a session, reusing rows of messages unchanged since `earlier`."""
         messages = session.messages
         measure = earlier.measure
         if measure is not None and measure != MediaMeasure.of(main_model(session)):
-            earlier = cls.empty()  # most calls are another model's by now, which measures images otherwise
+            earlier = cls.empty()  # another model now has most calls and measures images differently
             measure = None
         kept = unchanged(messages, earlier.messages)
         kept_blocks = len(earlier.row) - sum(len(message.blocks) for message in earlier.messages[kept:])
@@ -156,25 +156,25 @@ class BlockColumns:
         return cls(measure, messages, *joined)
 
     def counted(self) -> NDArray[np.bool_]:
-        """Per block, whether everything of it that is text was counted."""
+        """Return, per block, whether all its text was counted."""
         return (self.row >= 0) & (self.name_row >= 0)
 
     def text_tokens(self, columns: TextColumns) -> NDArray[np.int32]:
-        """Tokens of each block's text."""
+        """Return the tokens of each block's text."""
         return tokens_or_estimate(columns, self.row, self.characters)
 
     def other_tokens(self, columns: TextColumns) -> NDArray[np.int32]:
-        """Tokens of each block besides its text."""
+        """Return the tokens of each block beyond its text."""
         return self.fixed + tokens_or_estimate(columns, self.name_row, self.name_characters)
 
 
 def tokens_or_estimate(
     columns: TextColumns, rows: NDArray[np.int32], characters: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Tokens of whole texts; where one was not counted, an estimate from its characters."""
+    """Return the tokens of whole texts, estimated from their characters if not counted."""
     return np.where(rows >= 0, columns.tokens(rows), estimated(characters)).astype(np.int32)
 
 
 def estimated(characters: NDArray[np.int32]) -> NDArray[np.int64]:
-    """`counter.estimated_tokens` of many lengths."""
+    """Vectorized `counter.estimated_tokens`."""
     return (2 * characters.astype(np.int64) + 6) // 7

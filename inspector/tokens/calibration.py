@@ -1,13 +1,13 @@
-"""Our token counts brought to the scale of what the provider reported for this very session.
+"""Calibrate local token counts to the usage that the provider reported for this session.
 
-The provider reports what every prompt measured. A prompt's tokens are taken to be
+The provider reports the size of every prompt. A prompt's tokens are modeled as
 
     overhead + ratio * counted tokens + per block * blocks + per signature character * signature characters
     + per media token * tokens of images and documents
 
-with one set of coefficients for every model, and an overhead (system prompt, tool definitions, what the agent adds
-unseen) for every context. Sessions do not show everything: reminders, cleared results and re-injected files shift the
-overhead in the middle of a context; `inspector.tokens.model_fit` says how that is found.
+with one set of coefficients per model, and one overhead (system prompt, tool definitions, hidden additions of the
+agent) per context. Sessions are incomplete: unrecorded reminders, cleared results and re-injected files shift the
+overhead within a context; see `inspector.tokens.model_fit` for the detection of shifts.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class Reading(StrEnum):
-    """What stands for responses in the prompts after them.
+    """Model of the tokens of earlier responses in a prompt.
 
-    A provider reports how long a response was, reasoning included, and the prompts after it hold it again. What they
-    hold of its reasoning differs by provider, by model and by how the agent sends it back, and files do not say: all of
-    it, that since the user's last message, that of the last response, or none. So each is tried on the session's own
-    reports. Where lengths were not reported, or are placeholders, responses are measured by their texts, and reasoning
-    by its signature.
+    A provider reports the length of a response, including reasoning, and later prompts contain the response again. How
+    much of its reasoning they contain depends on the provider, the model and the agent, and is not recorded: all of it,
+    that since the user's last message, only the last response's, or none. Every reading is tried on the session's
+    reports. If lengths were not reported or are placeholders, responses are measured by their texts, and reasoning by
+    its signature.
     """
 
     SIGNATURES = "texts and signatures"
@@ -46,21 +46,21 @@ class Reading(StrEnum):
     KEPT = "reported length, reasoning kept"
     """The reported length."""
     SINCE_USER = "reported length, reasoning since the user's last message"
-    """The reported length; without its reasoning, once the user has said something more."""
+    """The reported length, without reasoning from before the user's last message."""
     LAST = "reported length, reasoning of the last response"
-    """The reported length; without its reasoning, once there is a later response."""
+    """The reported length, without reasoning of all responses except the last."""
     DROPPED = "reported length, reasoning dropped"
     """The reported length without its reasoning."""
 
 
 class PromptContents(NamedTuple):
-    """Per call, what its prompt holds on one reading, int64.
+    """Contents of each call's prompt under one reading, int64.
 
     Attributes:
-        counted: Tokens as counted, of what is not measured otherwise.
-        blocks: Blocks.
-        reasoning: Characters of signatures; on the other readings, reported tokens of responses.
-        media: The provider's tokens of images and documents, by its published rule.
+        counted: Counted tokens of everything not measured otherwise.
+        blocks: Number of blocks.
+        reasoning: Characters of signatures; for the other readings, reported tokens of responses.
+        media: Provider tokens of images and documents, by the published rule.
     """
 
     counted: NDArray[np.int64]
@@ -70,14 +70,14 @@ class PromptContents(NamedTuple):
 
 
 class LentFit(NamedTuple):
-    """What was found for a model, for one of its family of which too little is reported.
+    """Coefficients fitted for one model and used for a related one with too few reports.
 
     Attributes:
-        model: The model that it was found for.
-        coefficients: What was found.
-        reading: What stands for responses in its prompts.
-        calls: How many calls it was found by.
-        is_elsewhere: They are another session's.
+        model: The fitted model.
+        coefficients: Its coefficients.
+        reading: Its reading.
+        calls: Number of calls used for the fit.
+        is_elsewhere: True if the calls are another session's.
     """
 
     model: str
@@ -87,33 +87,34 @@ class LentFit(NamedTuple):
     is_elsewhere: bool = False
 
     def scaled_to(self, model: str) -> Coefficients:
-        """What it says of a model of the family, whose ratio is typically another."""
+        """Return the coefficients for another model of the family, scaled by their typical ratios."""
         ratio = typical_coefficients(model).ratio / typical_coefficients(self.model).ratio
         return self.coefficients._replace(ratio=self.coefficients.ratio * ratio)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How a session's counted tokens measure at its provider.
+    """Calibration of a session's counted tokens to provider tokens.
 
     Attributes:
-        ratio: The provider's tokens for one of ours, of the model with most calls.
-        overhead: Tokens of what begins the newest prompt and is not in the session, when its context began.
-        residual: Median distance of fitted from reported prompts as a share of the prompt, NaN when nothing was fitted.
-        residual_p90: Its 90th percentile.
-        calls: How many calls the residual is of.
-        is_fitted: The model with most calls was fitted; otherwise the figures are borrowed, or what is typical of its
-            family, and estimates.
-        coefficients: What was found, by model.
-        main: The coefficients of the model with most calls.
-        main_model: That model's name as recorded; empty where there are no calls.
-        readings: What stands for responses in prompts, by model.
-        own_fits: What was fitted to the session's own calls, the model with most of them first.
-        borrowed: By model, the fit that it was lent.
-        shifts: Where the overhead shifted inside a context, in call order.
+        ratio: Provider tokens per counted token, for the model with the most calls.
+        overhead: Unrecorded tokens at the beginning of the newest prompt, as of the start of its context.
+        residual: Median relative error of fitted prompts, NaN without a fit.
+        residual_p90: 90th percentile of the relative error.
+        calls: Number of calls in the residual.
+        is_fitted: True if the model with the most calls was fitted; otherwise its coefficients are borrowed or typical
+            of its family, and the figures are estimates.
+        coefficients: Coefficients by model.
+        main: The coefficients of the model with the most calls.
+        main_model: Name of that model as recorded; empty without calls.
+        readings: Readings by model.
+        own_fits: Fits to the session's own calls, most calls first.
+        borrowed: Borrowed fits by model.
+        shifts: Shifts of the overhead within a context, in call order.
         call_ratio: Per call, the ratio of its model, float64.
-        call_overhead: Per call, the overhead of its model when its context began, or the model began in it, float64.
-        prompt: Per call, its prompt on the provider's scale, float64.
+        call_overhead: Per call, the overhead of its model at the start of its context or of the model's use in it,
+            float64.
+        prompt: Per call, its prompt in provider tokens, float64.
     """
 
     ratio: float
@@ -135,12 +136,12 @@ class Calibration:
 
     @property
     def main_reading(self) -> Reading:
-        """What stands for responses in the prompts of the model with most calls."""
+        """Reading of the model with the most calls."""
         return self.readings.get(self.main_model, Reading.SIGNATURES)
 
     @property
     def main_borrowed(self) -> LentFit | None:
-        """The fit that the model with most calls was lent; None where it has its own, or what is typical."""
+        """Borrowed fit of the model with the most calls; None if it is fitted or typical."""
         return self.borrowed.get(self.main_model)
 
 
@@ -151,17 +152,17 @@ def calibrate(
     reported: Integers,
     lent: Sequence[LentFit] = (),
 ) -> Calibration:
-    """Fit local counts to what was reported. All columns are per call, in call order, of any number of contexts.
+    """Fit local counts to the reported usage. All columns are per call, in call order, for any number of contexts.
 
-    A model of which too little is reported borrows: what was lent for it from elsewhere, else the fit of the session's
-    model of its family with most calls, else what was lent for one of its family, else what is typical of that.
+    A model with too few reports uses, in this order: a lent fit of the same model, the session's fit of a model of the
+    same family with the most calls, a lent fit of the same family, the typical coefficients of the family.
 
     Args:
-        models: The model's name as recorded.
-        contexts: Which context the call's prompt belongs to; prompts of one context grow from one another.
-        contents: What the whole prompt holds on every reading, `Reading.SIGNATURES` first, thinking that has a
-            signature left out of the counted tokens; each model gets the reading that explains its reports best.
-        reported: Prompt tokens the provider reported, 0 where it reported nothing: such calls are predicted.
+        models: Model names as recorded.
+        contexts: Context of each call's prompt; prompts of one context extend each other.
+        contents: Contents of the whole prompt under every reading, `Reading.SIGNATURES` first, without the counted
+            tokens of thinking that has a signature; each model gets the reading that explains its reports best.
+        reported: Reported prompt tokens, 0 for calls without a report, which are predicted.
         lent: Fits of another session.
     """
     features = {reading: np.column_stack(each).astype(np.float64) for reading, each in contents.items()}
@@ -187,7 +188,7 @@ def calibrate(
             continue
         borrowed[model], coefficients = lender, lender.scaled_to(model)
         readings[model] = lender.reading
-        if lender.reading not in features:  # no length of a response is reported
+        if lender.reading not in features:  # no response length is reported
             readings[model] = Reading.SIGNATURES
             coefficients = coefficients._replace(
                 per_signature_character=typical_coefficients(model).per_signature_character
@@ -227,7 +228,7 @@ def calibrate(
 
 
 def _lender(model: str, ours: Sequence[LentFit], lent: Sequence[LentFit]) -> LentFit | None:
-    """Whose fit a model borrows; the first of each is the one with most calls."""
+    """Return the fit that a model borrows; fits are sorted by calls, descending."""
     name, family = parse_model_name(model).name, tokenizer_family(model)
     same_model = (fit for fit in lent if name and parse_model_name(fit.model).name == name)
     same_family = (fit for fit in (*ours, *lent) if family and tokenizer_family(fit.model) == family)
@@ -235,19 +236,19 @@ def _lender(model: str, ours: Sequence[LentFit], lent: Sequence[LentFit]) -> Len
 
 
 _BETTER = 0.9
-"""A reading is preferred to one before it when it leaves less than this share of its error."""
+"""A reading is preferred to an earlier one if its error is below this share of the other's."""
 
 
 def best_reading(
     typical: Coefficients, contexts: NDArray[np.integer], features: Mapping[Reading, Floats], values: Floats
 ) -> Reading:
-    """The reading on which growth from call to call is explained best; the first where no other is clearly better.
+    """Return the reading that explains the growth between calls best; the first if no other is clearly better.
 
     Args:
-        typical: What is typical of the model's family.
-        contexts: Per call, the context its prompt belongs to.
-        features: On every reading, per call, what `PromptContents` has, a column each.
-        values: Per call, prompt tokens reported, 0 where none were.
+        typical: Typical coefficients of the model's family.
+        contexts: Per call, the context of its prompt.
+        features: By reading, the columns of `PromptContents` per call.
+        values: Per call, reported prompt tokens, 0 without a report.
     """
     best, least = Reading.SIGNATURES, float("inf")
     tried: list[Floats] = []
@@ -262,5 +263,5 @@ def best_reading(
 
 
 def typical_on(reading: Reading, typical: Coefficients) -> Coefficients:
-    """What is typical of a model's family on a reading: a token that was reported counts as one."""
+    """Return the typical coefficients of a family under a reading: a reported token counts as one."""
     return typical if reading is Reading.SIGNATURES else typical._replace(per_signature_character=1.0)

@@ -1,8 +1,8 @@
-"""Counts kept between runs, so that a file opened again has exact counts at once.
+"""On-disk cache of token counts, so that a reopened file has exact counts immediately.
 
-One file a session and encoding, in the user's cache folder. It holds digests of texts and lengths of their tokens:
-numbers, no text. It is written whole and put in place at once, so that other processes read the old or the new one;
-what cannot be read is ignored, and where nothing can be written nothing is kept. Only its owner can read it.
+There is one file per session and encoding in the user's cache folder. It contains digests of texts and token lengths,
+but no text. Files are replaced atomically, so other processes read either the old or the new one; unreadable files and
+failed writes are ignored. Files are readable by their owner only.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from inspector.tokens.prefix_counts import CountedTexts
 
 VERSION = 1
-"""Part of every file's name: files of another layout are not looked at, and go when room is needed."""
+"""Part of every file name: files of other versions are ignored and eventually evicted."""
 
 ROOM_BYTES = 256 << 20
-"""Space all files may take: some forty sessions of 100 MB, or thousands of usual ones."""
+"""Limit on the size of all files: some forty sessions of 100 MB, or thousands of typical ones."""
 
 SHARED_BYTES = 64 << 20
-"""What is remembered of sessions counted one after another: tokens of some 300 MB of text."""
+"""Size limit of the in-memory cache across sessions: tokens of some 300 MB of text."""
 
 _WORTH_SAVING_TOKENS = 20_000
 
 
 @dataclass(frozen=True)
 class CountCache:
-    """Keeps counted texts, one file a session and encoding. Never raises.
+    """On-disk cache of counted texts, one file per session and encoding. Never raises.
 
     Attributes:
-        folder: Where the files are.
-        room_bytes: Space they may take together; the ones not used for longest go first.
+        folder: Cache folder.
+        room_bytes: Limit on the size of all files; the least recently used ones are evicted.
     """
 
     folder: Path = field(default_factory=lambda: cache_folder("tokens"))
     room_bytes: int = ROOM_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
-        """Add what an earlier run counted of this session. A conversation that is in no file is not kept."""
+        """Add the cached counts of this session. A conversation given in memory is not cached."""
         if not session.files:
             return
         path = self._path(session, texts)
@@ -60,15 +60,15 @@ class CountCache:
             with np.load(path, allow_pickle=False) as kept:
                 digests, tokens, lengths = kept["digests"], kept["tokens"], kept["lengths"]
             _check(digests, tokens, lengths)
-        except Exception:  # noqa: BLE001  whatever a damaged file makes the archive and array readers raise
+        except Exception:  # noqa: BLE001  any error the archive and array readers raise for a damaged file
             return
         texts.add_counted([row.tobytes() for row in digests], tokens.astype(np.int64), lengths)
         texts.tokens_kept = len(lengths)
-        with contextlib.suppress(OSError):  # a file in use is not the next one to go
+        with contextlib.suppress(OSError):  # postpone eviction of a file in use
             os.utime(path)
 
     def save(self, session: Session, texts: CountedTexts) -> None:
-        """Keep what was counted of this session, unless hardly anything is new since it was loaded or saved."""
+        """Cache the counts of this session, unless hardly anything is new since it was loaded or saved."""
         if not session.files:
             return
         columns = texts.columns()
@@ -103,11 +103,11 @@ class CountCache:
 
 @dataclass
 class SharedLengths:
-    """What is remembered of texts.
+    """In-memory cache of token lengths.
 
     Attributes:
-        lengths: The lengths of a text's tokens, a byte each, by the text's digest.
-        size: Bytes of all of them.
+        lengths: Token lengths by text digest, one byte per token.
+        size: Total size in bytes.
     """
 
     lengths: dict[bytes, bytes] = field(default_factory=dict)
@@ -116,18 +116,18 @@ class SharedLengths:
 
 @dataclass(frozen=True)
 class SharedCountCache(CountCache):
-    """One for many sessions, one after another: what one of them counted, none counts again. Keeps no texts either.
+    """A cache shared by sessions that are counted one after another: each text is counted once. Holds no texts.
 
     Attributes:
-        shared: What was counted.
-        shared_bytes: What that may take; at more, all is forgotten.
+        shared: Token lengths of earlier sessions.
+        shared_bytes: Size limit; the in-memory cache is cleared when it is exceeded.
     """
 
     shared: SharedLengths = field(default_factory=SharedLengths)
     shared_bytes: int = SHARED_BYTES
 
     def load(self, session: Session, texts: CountedTexts) -> None:
-        """Add what an earlier run counted of this session, and what was counted of others."""
+        """Add the cached counts of this session and those shared by other sessions."""
         super().load(session, texts)
         digests = dict.fromkeys(block.digest for block in session.blocks)
         shared = self.shared.lengths
@@ -137,7 +137,7 @@ class SharedCountCache(CountCache):
             texts.add_counted([*known], tokens, np.frombuffer(b"".join(known.values()), np.uint8))
 
     def save(self, session: Session, texts: CountedTexts) -> None:
-        """Keep what was counted of this session, for others too."""
+        """Cache the counts of this session, also for other sessions."""
         super().save(session, texts)
         columns, shared = texts.columns(), self.shared
         if shared.size + int(columns.first_token[-1]) > self.shared_bytes:
@@ -151,7 +151,7 @@ class SharedCountCache(CountCache):
 
 
 def _check(digests: NDArray[np.generic], tokens: NDArray[np.generic], lengths: NDArray[np.generic]) -> None:
-    """Raise `ValueError` unless the columns are what `CountCache.save` writes."""
+    """Raise `ValueError` unless the columns have the layout written by `CountCache.save`."""
     if digests.dtype != np.uint8 or tokens.dtype != np.int32 or lengths.dtype != np.uint8:
         raise ValueError("other types")
     if digests.shape != (len(tokens), 16) or tokens.ndim != 1 or lengths.ndim != 1:

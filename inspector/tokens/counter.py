@@ -1,4 +1,4 @@
-"""Counts tokens: exactly where a verified vocabulary is at hand, from the number of characters where none is."""
+"""Token counters: exact with a verified vocabulary, otherwise estimated from the number of characters."""
 
 from __future__ import annotations
 
@@ -20,59 +20,55 @@ if TYPE_CHECKING:
     from inspector.tokens.tokenizer import TokenizerCounter
 
 ADDRESS_SPACE_NEEDED = 96 << 20
-"""Bytes that building the tokenizer takes beside what is taken before: 87 MB, most of them for a moment."""
+"""Additional memory for building the tokenizer: 87 MB, most of it temporary."""
 
 
 class Counter(Protocol):
-    """Counts the tokens of texts. Any text is welcome: no text makes a counter fail."""
+    """Counts the tokens of texts. No text makes a counter fail."""
 
     @property
     def name(self) -> str:
-        """The encoding counted with: `o200k_base`, `cl100k_base`, or `estimate`."""
+        """Name of the encoding: `o200k_base`, `cl100k_base`, or `estimate`."""
         ...
 
     @property
     def is_exact_tokenizer(self) -> bool:
-        """True when counts are those of a real tokenizer; False when they are estimated from characters."""
+        """True for counts by a real tokenizer, False for estimates from characters."""
         ...
 
     @property
     def advice(self) -> str:
-        """One line for people: how to get exact counts, or what was wrong on the way to them. Empty if all is well."""
+        """One line for the user: how to get exact counts, or what failed. Empty if all is well."""
         ...
 
     @property
     def is_prepared(self) -> bool:
-        """False while the first count would have to wait; see `prepare`."""
+        """False if the first count would have to wait; see `prepare`."""
         ...
 
     def count(self, text: str) -> int:
-        """Tokens of one text."""
+        """Return the tokens of one text."""
         ...
 
     def count_all(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of each text."""
+        """Return the tokens of each text."""
         ...
 
     def encode(self, text: str) -> NDArray[np.uint8] | None:
-        """Per token, how many characters of the text begin in it; None when tokens are only estimated.
-
-        A character divided over several tokens belongs to the first of them; the others hold 0. The entries add up to
-        the length of the text.
-        """
+        """Return, per token, the number of characters that begin in it, or None if tokens are only estimated."""
         ...
 
     def encode_all(self, texts: Sequence[str]) -> list[NDArray[np.uint8]] | None:
-        """What `encode` gives for each text. Many short ones are faster together than one by one."""
+        """Return the result of `encode` for each text. Faster than single calls for many short texts."""
         ...
 
     def prepare(self) -> None:
-        """Do now what the first count would otherwise wait for. Safe to call from any thread, any number of times."""
+        """Do the work that would delay the first count. Thread-safe and idempotent."""
         ...
 
 
 def estimated_tokens(characters: int) -> int:
-    """Tokens of a text of `characters` characters when nothing else is known: one for every 3.5, rounded up.
+    """Estimate the tokens of a text from its length: one for every 3.5 characters, rounded up.
 
     Source: 10,000 real tool results and the texts around them, counted with `o200k_base`.
     """
@@ -81,53 +77,48 @@ def estimated_tokens(characters: int) -> int:
 
 @dataclass(frozen=True)
 class EstimateCounter:
-    """Estimates tokens from characters. What it says is to be shown as an estimate.
+    """Estimates tokens from characters. Its counts must be shown as estimates.
 
     Attributes:
-        advice: One line that says how to get exact counts.
+        advice: One line on how to get exact counts.
     """
 
     advice: str = ""
 
     @property
     def name(self) -> str:
-        """Always `estimate`."""
         return "estimate"
 
     @property
     def is_exact_tokenizer(self) -> bool:
-        """Always False."""
         return False
 
     @property
     def is_prepared(self) -> bool:
-        """Always True."""
         return True
 
     def count(self, text: str) -> int:
-        """Tokens of one text, estimated from its length."""
         return estimated_tokens(len(text))
 
     def count_all(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of each text, estimated from its length."""
         return [estimated_tokens(len(text)) for text in texts]
 
     def encode(self, text: str) -> None:  # noqa: ARG002  the protocol's parameter
-        """Nothing: an estimate has no tokens."""
+        """Return None: an estimate has no tokens."""
         return
 
     def encode_all(self, texts: Sequence[str]) -> None:  # noqa: ARG002  the protocol's parameter
-        """Nothing: an estimate has no tokens."""
+        """Return None: an estimate has no tokens."""
         return
 
     def prepare(self) -> None:
-        """Nothing to prepare."""
+        """Do nothing."""
 
 
 def too_little_memory() -> str:
-    """Why the tokenizer cannot be built here, in a line; empty where it can, or where the system does not tell.
+    """Return a line on why memory is too low to build the tokenizer; empty if it suffices or is unknown.
 
-    It is written in a language that ends the process where it gets no memory.
+    The tokenizer is native code that aborts the process when it cannot allocate memory.
     """
     limit = address_space_limit()
     if limit is None:
@@ -145,15 +136,14 @@ def too_little_memory() -> str:
 
 
 _shared: WeakValueDictionary[tuple[str, Path, tuple[Path, ...]], TokenizerCounter] = WeakValueDictionary()
-"""Tokenizers in use, by their vocabulary and what was refused on the way to it: one is enough for all sessions."""
+"""Tokenizers in use, by vocabulary and refused files: all sessions share one."""
 
 
 def load_counter(encoding: str = ENCODINGS[0]) -> Counter:
-    """A counter for `encoding`; an `EstimateCounter` that says why where vocabulary or memory for it is missing.
+    """Return a counter for `encoding`, or an `EstimateCounter` with advice if vocabulary or memory is missing.
 
-    Reads and checks the vocabulary (about 0.1 s); the tokenizer itself (about 0.3 s, 60 MB) is built by the first
-    count or by `prepare`, and is shared while anything uses it. Call it from a worker. Never raises and never touches
-    the network.
+    Reads and verifies the vocabulary (about 0.1 s). The tokenizer (about 0.3 s, 60 MB) is built by the first count or
+    by `prepare`, and shared while it is in use. Call it from a worker. Never raises and never uses the network.
     """
     if not _shared and (problem := too_little_memory()):
         return EstimateCounter(f"token counts are estimated: {problem}")

@@ -1,10 +1,10 @@
-"""A tokenizer that is several times as fast as tiktoken and gives the same tokens, where one is installed.
+"""A tokenizer several times as fast as tiktoken with identical tokens, if installed.
 
-splintr (`pip install 'session-inspector[speed]'`) is given the verified vocabulary and the pattern that tiktoken has.
-Of the releases named here, every token was found equal to tiktoken's: of all texts of real sessions at hand, of every
-character alone and beside letters, digits and signs, of a million texts made of pieces that tokenizers find hard.
-The one difference that was found, and what tiktoken itself reads otherwise when it is long, is left to tiktoken. So is
-`cl100k_base`, whose pattern splintr does not read.
+splintr (`pip install 'session-inspector[speed]'`) gets the verified vocabulary and tiktoken's pattern. For the releases
+listed here, all tokens were compared with tiktoken's: for texts of real sessions, for every character alone and next to
+letters, digits and punctuation, and for a million texts made of pieces that are difficult for tokenizers. Texts with
+the one difference found, and long texts that tiktoken itself splits, are left to tiktoken. So is `cl100k_base`, because
+splintr does not support its pattern.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ DISTRIBUTION = "splintr-rs"
 ENCODING = "o200k_base"
 
 RELEASES = "0.22."
-"""Those that were compared with tiktoken."""
+"""Releases compared with tiktoken."""
 
 LONGEST_CHARACTERS = 200_000
-"""Longer texts are tiktoken's: where it gives up (a million white space characters) they are cut otherwise."""
+"""Longer texts are left to tiktoken, because it splits those that it cannot encode (a million white space characters).
+"""
 
 LONG_S = "\u017f"
-"""tiktoken takes it for an `s` in a contraction; splintr does not."""
+"""tiktoken treats it as an `s` in a contraction; splintr does not."""
 
 _PROBE = (
     "It's I'LL we've x\u0301y 1234567 0x1f,\r\n \n\t  /usr/lib\n//; don\u2019t \u4f60\u597d\u4e16\u754c "
@@ -39,21 +40,21 @@ _PROBE = (
     '{"a": [1.5e-3]}\u3000 '
 )
 _TOKENS_OF_PROBE = "e252c56bae13a23d"
-"""A digest of what tiktoken makes of it: another build of the same release may differ."""
+"""Digest of tiktoken's tokens of the probe: another build of the same release may differ."""
 
 
 class FastTokenizer:
     """Encodes most texts as tiktoken does.
 
     Args:
-        tokenizer: What encodes them.
+        tokenizer: The splintr tokenizer.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
     def tokens(self, text: str) -> NDArray[np.uint32] | None:
-        """The tokens of a text, names of special tokens taken for text; None for one that is left to tiktoken."""
+        """Return the tokens of a text, with names of special tokens as text, or None if it is left to tiktoken."""
         if len(text) > LONGEST_CHARACTERS or LONG_S in text:
             return None
         try:
@@ -63,8 +64,11 @@ class FastTokenizer:
 
 
 def fast_tokenizer(vocabulary: Vocabulary) -> FastTokenizer | None:
-    """One for a vocabulary; None where none is installed that was found equal to tiktoken."""
-    from importlib.metadata import PackageNotFoundError, version  # which rows on a screen need not wait for
+    """Return the fast tokenizer for a vocabulary, or None if no verified release is installed."""
+    from importlib.metadata import (
+        PackageNotFoundError,
+        version,
+    )  # imported late: the first rows on a screen do not need it
 
     try:
         if vocabulary.encoding != ENCODING or not version(DISTRIBUTION).startswith(RELEASES):

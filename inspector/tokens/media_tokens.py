@@ -1,30 +1,29 @@
-"""What images and documents take of a prompt, by the rules that providers publish.
+"""Token counts of images and documents by the rules that providers publish.
 
-Where the file holds an image, its size in pixels decides, with OpenAI also how closely the request asks to look
-(`detail`); where it does not, the image is taken for a usual one. A PDF takes an image and a text for every page;
-pages are counted where the file holds it. How far that may be off `uncertain_media` says. Other documents go by their
-size in bytes.
+If the file contains an image, its size in pixels determines its tokens, for OpenAI also the requested `detail`;
+otherwise a typical size is assumed. A PDF takes an image and a text per page; pages are counted if the file contains
+it. `unsized_images` and `uncertain_documents` return the possible range. Other documents are estimated from their size.
 
-| models | an image takes |
+| models | tokens of an image |
 |---|---|
 | Claude | its patches of 28 by 28 pixels, scaled down to 1,568 of them, 4,784 from 4.7 on, and to a longest edge |
 | OpenAI, small and newer models | its patches of 32 by 32 pixels, scaled down as its detail allows, times a factor |
 | OpenAI, GPT-4o, GPT-4.1, GPT-5, GPT-5.1, o1, o3 | a base, and, unless of low detail, tokens for tiles of 512 pixels |
 | Gemini until 2.5 | 258 tokens, or as many for every tile of two thirds of its shorter edge |
 | Gemini from 3 on | 1,120 tokens |
-| others | as newer models of Claude; nobody says |
+| others | as for newer Claude models (not documented) |
 
-| models | a page of a PDF takes |
+| models | tokens of a PDF page |
 |---|---|
 | Claude, others | some 1,590 tokens for its image, and its text, some 750, at most 3,000 |
-| OpenAI | the image of a page as the model measures it, how large is not said, and its text |
+| OpenAI | the image of a page by the model's rule (its size is not documented), and its text |
 | Gemini until 2.5, from 3 on | 258 tokens, 560 tokens; its text is not counted |
 
-From Anthropic's documentation, "Vision", "Coordinates and bounding boxes", "PDF support"; OpenAI's, "Images and vision"
-(its tables of sizing and of multipliers, as of October 2026) and "File inputs"; Google's, "Image understanding",
-"Document understanding" and "Media resolution", where the model chooses it. What a page of a PDF takes of Claude and of
-Gemini 3 was measured in https://huggingface.co/datasets/JOHNISKING/pdf-token-cost (October 2026): a page of text 2,324
-tokens to Claude where its text alone takes 728, a scanned one 1,600, and 560 to Gemini whatever is on it.
+Sources: Anthropic's documentation, "Vision", "Coordinates and bounding boxes", "PDF support"; OpenAI's, "Images and
+vision" (its tables of sizing and of multipliers, as of October 2026) and "File inputs"; Google's, "Image
+understanding", "Document understanding" and "Media resolution", where the model chooses it. Tokens of a PDF page for
+Claude and Gemini 3 were measured in https://huggingface.co/datasets/JOHNISKING/pdf-token-cost (October 2026): a page of
+text is 2,324 tokens for Claude, with 728 for the text alone, a scanned page 1,600; any page is 560 tokens for Gemini.
 """
 
 from __future__ import annotations
@@ -44,38 +43,38 @@ BYTES_PER_DOCUMENT_TOKEN = 4
 """Anthropic's documentation, "Web fetch tool": a PDF of 500 kB is about 125,000 tokens, a page of 10 kB about 2,500."""
 
 LARGEST_DOCUMENT_TOKENS = 300_000
-"""The same, "PDF support": at most 100 pages in a window of 200,000 tokens, at most 3,000 tokens of text each."""
+""""PDF support": at most 100 pages in a window of 200,000 tokens, at most 3,000 tokens of text each."""
 
 MOST_PAGES_AT_ONCE = 100
-"""Pages of a PDF at most, the same."""
+"""Maximum pages of a PDF, see "PDF support"."""
 
 USUAL_SIZE = (1456, 819)
-"""Pixels of an image whose size is not known: a full screen of 1920 by 1080, scaled down as the most models need it."""
+"""Assumed pixels of an image of unknown size: a full screen of 1920 by 1080, scaled down as most models require."""
 
 SMALLEST_SIZE, LARGEST_SIZE = (200, 200), (3840, 2160)
-"""Pixels between which an image of unknown size is thought to lie: an icon, and a screen of four thousand pixels."""
+"""Assumed range of an image of unknown size in pixels: from an icon to a 4K screen."""
 
 
 class ImageRule(Protocol):
-    """How a model measures an image."""
+    """A model's rule for the tokens of an image."""
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:
-        """Tokens of an image of so many pixels, both at least 1; `detail` is as in `Media`."""
+        """Return the tokens of an image with this size in pixels, both at least 1; `detail` is as in `Media`."""
         ...
 
     @property
     def page(self) -> PageTokens:
-        """What it takes a page of a PDF for."""
+        """Tokens of a PDF page."""
         ...
 
 
 class PageTokens(NamedTuple):
-    """Tokens of a page of a PDF.
+    """Range of tokens of a PDF page.
 
     Attributes:
-        usual: Of a page of text.
-        least: Of one without a text.
-        most: Of a very full one.
+        usual: Tokens of a typical page of text.
+        least: Tokens of a page without text.
+        most: Tokens of a very full page.
     """
 
     usual: int
@@ -84,32 +83,31 @@ class PageTokens(NamedTuple):
 
 
 USUAL_TEXT, MOST_TEXT = 750, 3000
-"""Tokens of the text of a page: measured, and what Anthropic's documentation gives at most."""
+"""Tokens of the text of a page: measured, and the maximum in Anthropic's documentation."""
 
 CLAUDE_PAGE = PageTokens(1590 + USUAL_TEXT, 1590, 1590 + MOST_TEXT)
 
 PAGE_SIZE, SMALLEST_PAGE, LARGEST_PAGE = (1224, 1584), (612, 792), (1700, 2200)
-"""Pixels of the image of a page where nobody says: of a letter at 144 dots an inch, at 72, at 200."""
+"""Assumed pixels of a page image if undocumented: US letter at 144, 72 and 200 dpi."""
 
 
 class ClaudePatches(NamedTuple):
-    """Patches of 28 by 28 pixels of the largest image that keeps within both limits.
+    """Patches of 28 by 28 pixels of the largest image within both limits.
 
     Attributes:
-        most: Patches at most.
-        edge: Pixels of the longer edge at most.
+        most: Maximum number of patches.
+        edge: Maximum longer edge in pixels.
     """
 
     most: int
     edge: int
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # OpenAI's
-        """As `ImageRule.tokens`."""
         longer, shorter = max(width, height), min(width, height)
         low, high = 1, min(longer, self.edge)
         if _patches(high, high * shorter / longer) <= self.most:
             return _patches(high, high * shorter / longer)
-        # The longest edge whose patches keep within the limit lies in between.
+        # Search for the longest edge with a patch count within the limit.
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if _patches(middle, middle * shorter / longer) <= self.most else (low, middle)
@@ -117,7 +115,6 @@ class ClaudePatches(NamedTuple):
 
     @property
     def page(self) -> PageTokens:
-        """As `ImageRule.page`."""
         return CLAUDE_PAGE
 
 
@@ -126,11 +123,11 @@ def _patches(longer: int, shorter: float) -> int:
 
 
 class PatchLimits(NamedTuple):
-    """What an image is scaled down to.
+    """Limits an image is scaled down to.
 
     Attributes:
-        most: Patches at most; 0 for no limit.
-        edge: Pixels of the longer edge at most; 0 for no limit.
+        most: Maximum number of patches; 0 for no limit.
+        edge: Maximum longer edge in pixels; 0 for no limit.
     """
 
     most: int
@@ -138,14 +135,14 @@ class PatchLimits(NamedTuple):
 
 
 class OpenAIPatches(NamedTuple):
-    """Patches of 32 by 32 pixels of the image, scaled down to what its level of detail allows.
+    """Patches of 32 by 32 pixels of the image, scaled down to the limits of its detail level.
 
     Attributes:
-        factor: Tokens for one patch.
-        limits: Of an image without a level of detail, or one that the model chooses.
-        low: Of low detail.
-        high: Of high detail.
-        original: Of the original's detail; models that do not offer it have it as high.
+        factor: Tokens per patch.
+        limits: Limits without a detail level, or if the model chooses it.
+        low: Limits for low detail.
+        high: Limits for high detail.
+        original: Limits for original detail; as for high in models without it.
     """
 
     factor: float
@@ -155,13 +152,12 @@ class OpenAIPatches(NamedTuple):
     original: PatchLimits
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:
-        """As `ImageRule.tokens`."""
         limits = {"low": self.low, "high": self.high, "original": self.original}.get(detail, self.limits)
         scale = min(1.0, limits.edge / max(width, height)) if limits.edge else 1.0
         wide, high = (max(round(side * scale), 1) for side in (width, height))
         if limits.most and ceil(wide / 32) * ceil(high / 32) > limits.most:
             shrink = sqrt(32**2 * limits.most / (wide * high))
-            # So that whole patches keep within the budget; of a very long image, one row of them is left.
+            # Keep whole patches within the budget; at least one row of a very long image.
             whole = min(max(int(side * shrink / 32), 1) / (side * shrink / 32) for side in (wide, high))
             wide, high = (max(int(round(side * shrink * min(whole, 1.0), 6)), 1) for side in (wide, high))
         patches = ceil(wide / 32) * ceil(high / 32)
@@ -170,7 +166,6 @@ class OpenAIPatches(NamedTuple):
 
     @property
     def page(self) -> PageTokens:
-        """As `ImageRule.page`."""
         return _page_of(self)
 
 
@@ -178,15 +173,14 @@ class OpenAITiles(NamedTuple):
     """Tiles of 512 by 512 pixels of the image, scaled into 2,048 by 2,048 and to a shorter edge of 768.
 
     Attributes:
-        base: Tokens of any image, and all of one of low detail.
-        tile: Tokens of one tile.
+        base: Base tokens of any image; total tokens for low detail.
+        tile: Tokens per tile.
     """
 
     base: int
     tile: int
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:
-        """As `ImageRule.tokens`."""
         if detail == "low":
             return self.base
         scale = min(1.0, 2048 / max(width, height))
@@ -195,51 +189,46 @@ class OpenAITiles(NamedTuple):
 
     @property
     def page(self) -> PageTokens:
-        """As `ImageRule.page`."""
         return _page_of(self)
 
 
 def _page_of(rule: OpenAIPatches | OpenAITiles) -> PageTokens:
-    """What a page takes whose image is of a size that nobody says: both its image and its text are sent."""
+    """Return the tokens of a page with an image of undocumented size: both image and text are sent."""
     usual, least, most = rule.tokens(*PAGE_SIZE), rule.tokens(*SMALLEST_PAGE, "low"), rule.tokens(*LARGEST_PAGE)
     return PageTokens(usual + USUAL_TEXT, min(least, usual), most + MOST_TEXT)
 
 
 class GeminiTiles(NamedTuple):
-    """Tiles of two thirds of the shorter edge; an image of at most 384 by 384 pixels is one."""
+    """Tiles of two thirds of the shorter edge; an image of up to 384 by 384 pixels is one tile."""
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # OpenAI's
-        """As `ImageRule.tokens`."""
         if max(width, height) <= 384:
             return 258
         unit = max(int(min(width, height) / 1.5), 1)
-        # The formula is said to be rough; a strip of an image is not cut into thousands of tiles.
+        # The documented formula is approximate; a narrow image is not cut into thousands of tiles.
         return 258 * min(ceil(width / unit) * ceil(height / unit), 3600)
 
     @property
     def page(self) -> PageTokens:
-        """As `ImageRule.page`."""
         return PageTokens(258, 258, 258)
 
 
 class SameForAll(NamedTuple):
-    """An image takes what its resolution is set to, whatever its size.
+    """Constant tokens per image, depending on the resolution setting but not on the image size.
 
     Attributes:
-        each: Tokens of one.
-        of_page: Tokens of a page of a PDF.
+        each: Tokens per image.
+        of_page: Tokens of a PDF page.
     """
 
     each: int
     of_page: int
 
     def tokens(self, width: int, height: int, detail: str = "") -> int:  # noqa: ARG002  # whatever they are
-        """As `ImageRule.tokens`."""
         return self.each
 
     @property
     def page(self) -> PageTokens:
-        """As `ImageRule.page`."""
         return PageTokens(self.of_page, self.of_page, self.of_page)
 
 
@@ -256,13 +245,13 @@ _SMALL, _WIDE, _HIGH, _ORIGINAL = (
     PatchLimits(10_000, 6000),
 )
 _OLD = PatchLimits(1536, 2048)
-"""Of models that the table of sizes has no more, as its earlier versions gave it."""
+"""Limits of models that were in earlier versions of the documented table only."""
 
 _UNLIMITED = PatchLimits(0, 65_535)
 
 
 def _same(factor: float, limits: PatchLimits) -> OpenAIPatches:
-    """The rule of a model that looks at all images alike."""
+    """Return the rule of a model that treats all detail levels alike."""
     return OpenAIPatches(factor, limits, limits, limits, limits)
 
 
@@ -290,12 +279,12 @@ _OPENAI_RULES: tuple[tuple[str, ImageRule], ...] = (
     ("o1", OpenAITiles(75, 150)),
     ("o3", OpenAITiles(75, 150)),
 )
-"""By the beginning of a name; the first that fits counts."""
+"""Rules by prefix of the model name; the first match applies."""
 
 
 @lru_cache(maxsize=1024)
 def image_rule(model: str) -> ImageRule:
-    """How a model, named as it is recorded, measures images; a guess where nobody says, or it has no name."""
+    """Return the rule of a model, named as recorded; a guess if it is undocumented or unnamed."""
     name = parse_model_name(model).name
     if "claude" in name:
         versions = [model_version(name, family) or (0, 0) for family in _CLAUDE_FAMILIES]
@@ -308,7 +297,7 @@ def image_rule(model: str) -> ImageRule:
 
 
 def media_tokens(media: Media, rule: ImageRule) -> int:
-    """The provider's tokens of one image or document."""
+    """Return the provider's tokens of one image or document."""
     if media.width and media.height:
         return rule.tokens(media.width, media.height, media.detail)
     if _is_pdf(media) and (media.pages or not media.size_bytes):
@@ -319,7 +308,7 @@ def media_tokens(media: Media, rule: ImageRule) -> int:
 
 
 def block_media_tokens(block: Block, rule: ImageRule) -> int:
-    """The provider's tokens of a block's images and documents; of a document with a text, only that counts."""
+    """Return the provider's tokens of a block's images and documents, 0 for a document with text."""
     if block.kind in (BlockKind.OTHER, BlockKind.THINKING) or (block.kind is BlockKind.DOCUMENT and block.characters):
         return 0
     if block.media:
@@ -329,13 +318,13 @@ def block_media_tokens(block: Block, rule: ImageRule) -> int:
 
 @dataclass(frozen=True, slots=True)
 class UncertainMedia:
-    """Images or documents of which the file does not tell enough to say what they take.
+    """Images or documents with a token count that the file does not determine.
 
     Attributes:
-        count: How many.
-        pages: How many pages the documents have; 0 where the file does not tell that either, and for images.
-        least: Tokens such an image, or all of the documents, may well take.
-        most: The same, at most.
+        count: Number of images or documents.
+        pages: Pages of the documents; 0 if unknown, and for images.
+        least: Minimum plausible tokens of such an image, or of all the documents.
+        most: Maximum plausible tokens of such an image, or of all the documents.
     """
 
     count: int
@@ -345,7 +334,7 @@ class UncertainMedia:
 
 
 def unsized_images(block: Block, rule: ImageRule) -> UncertainMedia | None:
-    """The images of a block whose size the file does not tell, where it matters; None where there are none."""
+    """Return the images of unknown size in a block, or None if there are none or size does not matter."""
     if not block_media_tokens(block, rule):
         return None
     details = [media.detail for media in block.media if _is_image(media) and not (media.width and media.height)]
@@ -356,7 +345,7 @@ def unsized_images(block: Block, rule: ImageRule) -> UncertainMedia | None:
 
 
 def uncertain_documents(block: Block, rule: ImageRule) -> UncertainMedia | None:
-    """The PDFs of a block, of which what is on their pages decides; None where there are none, or it does not."""
+    """Return the PDFs of a block if their tokens depend on unknown page contents, otherwise None."""
     found = [media for media in block.media if _is_pdf(media)] if block_media_tokens(block, rule) else []
     pages = sum(media.pages for media in found) if all(media.pages for media in found) else 0
     least = sum(rule.page.least * max(media.pages, 1) for media in found)

@@ -1,9 +1,9 @@
-"""One model's share of a calibration: coefficients from how prompts grow, and overheads from how long they are.
+"""Calibrate one model: fit coefficients to the growth of prompts, and overheads to their sizes.
 
-Coefficients are fitted, robustly, to the growth from one call to the next, where the overhead cancels out. Where growth
-cannot be explained by what was added, the overhead is taken to have shifted. Then the overheads are fitted, and the
-coefficients with them, but these may move little: what accumulates unseen over many calls would pass for tokens that
-were seen.
+Coefficients are fitted robustly to the growth from one call to the next, in which the overhead cancels out. If the
+added blocks do not explain the growth, the overhead is assumed to have shifted. Overheads are then fitted together with
+the coefficients, which may change only a little: otherwise unrecorded tokens that accumulate over many calls would be
+attributed to recorded ones.
 """
 
 from __future__ import annotations
@@ -22,58 +22,58 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEAST_CALLS = 10
-"""Calls of a model with reported usage below which a fit is borrowed, or what is typical of its family is used."""
+"""Minimum number of calls with reported usage for fitting a model."""
 
 _SHIFT_DEVIATIONS = 5.0
 
 _SHIFT_SHARE = 0.005
-"""Growth is unexplained when it is off by so many deviations, and by this share of the prompt."""
+"""Growth is unexplained if its residual exceeds `_SHIFT_DEVIATIONS` deviations and this share of the prompt."""
 
 _RATIO_SHARE, _BLOCK_TOKENS, _SIGNATURE_TOKENS, _MEDIA_TOKENS = 0.01, 5.0, 0.01, 0.01
-"""How far coefficients may well move from what growth shows: the ratio by a share, the others by tokens."""
+"""Prior deviations of the coefficients from the growth fit: relative for the ratio, tokens for the others."""
 
 _MEDIA_SPREAD = 0.1
-"""How far images may well be from what their provider's rule says.
+"""Prior relative deviation of image tokens from the provider's rule.
 
-Agents scale them down, and the size of some is not known. One report of an image tells it better than the rule does.
+Agents scale images down, and the size of some is unknown. A single report is more accurate than the rule.
 """
 
 _TEXT_SPREAD, _SMALL_ERROR = 0.03, 50.0
-"""Growth is off by a share of the added text, whose own ratio differs, and by so many tokens whatever was added.
+"""Error model of growth: a share of the added text, because its ratio varies, and a constant number of tokens.
 
-It keeps the largest texts, which an agent may have cut before it sent them, from deciding the ratio alone.
+It keeps the largest texts, which an agent may have cut before sending, from determining the ratio alone.
 """
 
 _LEAST_RATIO, _LARGEST_RATIO = 0.5, 2.5
-"""Ratios outside these multiples of the typical one say that the file does not show what was sent, or not when."""
+"""Ratios outside these multiples of the typical one mean that the file does not show what was sent, or when."""
 
 _CALLS_PER_SHIFT = 10
-"""At most one shift is assumed for so many calls; more would explain anything."""
+"""At most one shift per this many calls; more would overfit."""
 
 _MOST_UNEXPLAINED = 0.05
-"""A share of the prompt; what is off by more came or went unseen, and by how much says nothing of a fit."""
+"""Upper limit on the error as a share of the prompt: a larger one is an unrecorded change, not a poor fit."""
 
 _MOST_GROWTHS = 4_000
-"""Steps from call to call that coefficients are fitted to; of more, every second, third or so on."""
+"""Maximum number of growth steps to fit; longer sessions are subsampled evenly."""
 
 _JUDGED_TOGETHER = 3
-"""Calls between two shifts that count towards the residual: fewer are met by their own overhead."""
+"""Minimum calls between two shifts for the residual: fewer are fitted by their own overhead."""
 
 MAD_TO_DEVIATION = 1.4826
-"""The standard deviation of normal errors for a median absolute deviation of one."""
+"""Ratio of the standard deviation to the median absolute deviation for normal errors."""
 
 _HUBER = 1.345
-"""Residuals beyond so many deviations count linearly, not squared (P. J. Huber, "Robust Statistics")."""
+"""Residuals beyond this many deviations count linearly, not squared (P. J. Huber, "Robust Statistics")."""
 
 _ROUNDS = 40
 
 
 class Shift(NamedTuple):
-    """A call whose prompt differs from the one before it by more than what the session shows was added.
+    """A call with a prompt that grew by more or less than the recorded additions.
 
     Attributes:
         call: Call index.
-        tokens: How many tokens more (or, negative, fewer) than explained.
+        tokens: Unexplained tokens; negative if the prompt grew less.
     """
 
     call: int
@@ -81,15 +81,15 @@ class Shift(NamedTuple):
 
 
 class ModelCalibration(NamedTuple):
-    """What was found for one model; rows are its calls, in call order.
+    """Calibration of one model; rows are its calls, in call order.
 
     Attributes:
-        coefficients: Fitted, or what is typical of the family where nothing could be fitted.
-        is_fitted: Whether they were fitted.
-        prompt: Per row, the prompt on the provider's scale.
-        overhead: Per row, what is in it beside what the session shows.
-        distance: Per row, how far it is from what was reported, as a share; NaN where that says nothing.
-        shifts: Where the overhead shifted inside a context; calls are rows.
+        coefficients: Fitted coefficients, or typical ones of the family without a fit.
+        is_fitted: True if they were fitted.
+        prompt: Per row, the prompt in provider tokens.
+        overhead: Per row, its unrecorded tokens.
+        distance: Per row, the relative error; NaN if not meaningful.
+        shifts: Shifts of the overhead within a context; calls are rows.
     """
 
     coefficients: Coefficients
@@ -102,11 +102,11 @@ class ModelCalibration(NamedTuple):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What coefficients are expected to be before anything was seen.
+    """Prior distribution of the coefficients.
 
     Attributes:
-        values: One a coefficient.
-        deviations: How far each may well be from that.
+        values: Expected value per coefficient.
+        deviations: Standard deviation per coefficient.
     """
 
     values: Floats
@@ -118,8 +118,8 @@ class Fit:
     """Coefficients, and the level of every segment of rows.
 
     Attributes:
-        coefficients: One a feature, not negative.
-        levels: One a segment.
+        coefficients: One per feature, not negative.
+        levels: One per segment.
     """
 
     coefficients: Floats
@@ -132,10 +132,10 @@ def calibrate_model(
     """Fit the calls of one model.
 
     Args:
-        typical: What is typical of the model's family.
-        contexts: Per call, the context its prompt belongs to.
-        features: Per call, what its prompt holds, a column for each of the coefficients.
-        values: Per call, prompt tokens reported, 0 where none were.
+        typical: Typical coefficients of the model's family.
+        contexts: Per call, the context of its prompt.
+        features: Per call, the contents of its prompt, one column per coefficient.
+        values: Per call, reported prompt tokens, 0 without a report.
     """
     order = np.argsort(contexts, kind="stable")
     rows = order[values[order] > 0]
@@ -159,9 +159,9 @@ def calibrate_model(
 
 
 def growth_error(typical: Coefficients, contexts: NDArray[np.integer], features: Floats, values: Floats) -> float:
-    """How badly growth from call to call is explained at best, as a mean share of the prompt; infinite where unknown.
+    """Return the mean unexplained growth as a share of the prompt, for the best fit; infinite if unknown.
 
-    Args are those of `calibrate_model`. No shift is assumed, but none counts for more than a twentieth of a prompt.
+    Args as in `calibrate_model`. Shifts are not modeled, but each call's error is limited to a twentieth of its prompt.
     """
     order = np.argsort(contexts, kind="stable")
     rows = order[values[order] > 0]
@@ -179,7 +179,7 @@ def growth_error(typical: Coefficients, contexts: NDArray[np.integer], features:
 
 
 class _Reported(NamedTuple):
-    """The calls with a report, context after context; `rows` are their places among the model's calls."""
+    """Calls with a report, sorted by context; `rows` are their indices among the model's calls."""
 
     rows: NDArray[np.intp]
     contexts: NDArray[np.integer]
@@ -187,7 +187,7 @@ class _Reported(NamedTuple):
     values: Floats
 
     def segments(self) -> NDArray[np.intp]:
-        """Per call, the number of its context, counted from 0."""
+        """Return the context number of each call, counted from 0."""
         if not len(self.rows):
             return np.zeros(0, dtype=np.intp)
         return np.cumsum(np.append(False, self.contexts[1:] != self.contexts[:-1]))
@@ -203,7 +203,7 @@ class _Found(NamedTuple):
 
 
 class _Growth(NamedTuple):
-    """What growth from row to row shows: rows left unexplained, by how much, and what coefficients to expect."""
+    """Result of the growth fit: unexplained rows, their residuals, and the prior for the coefficients."""
 
     unexplained: NDArray[np.intp]
     sizes: Floats
@@ -217,7 +217,7 @@ def _typical_fit(typical: Coefficients, reported: _Reported) -> _Found:
 
 
 def _fit(typical: Coefficients, reported: _Reported) -> _Found | None:
-    """The fit; None where it would be far from anything a provider counts."""
+    """Return the fit, or None if its ratio is implausible."""
     segments = reported.segments()
     growth = _fit_growth(reported.features, reported.values, segments, _expected(typical))
     starts = np.append(False, segments[1:] != segments[:-1])
@@ -259,7 +259,7 @@ def _fit_growth(features: Floats, values: Floats, segments: NDArray[np.intp], ex
 def _overhead_of_calls(
     contexts: NDArray[np.integer], rows: NDArray[np.intp], segments: NDArray[np.intp], levels: Floats
 ) -> Floats:
-    """Per call, the level of its segment; of the nearest of its context, or what is usual, where it has none."""
+    """Return the level of each call's segment; without one, of the nearest in its context or the median."""
     overhead = np.zeros(len(contexts))
     if not len(rows):
         return overhead
@@ -276,16 +276,16 @@ def _overhead_of_calls(
 
 
 def robust_fit(features: Floats, values: Floats, segments: NDArray[np.intp] | None, expected: Expectation) -> Fit:
-    """Fit `values ≈ features @ coefficients + level of the row's segment`; a few odd rows do not move it.
+    """Fit `values ≈ features @ coefficients + level of the row's segment`, robust to outliers.
 
-    Sessions do not show everything that was sent. Huber's loss, minimised by reweighting; what is expected of the
-    coefficients counts as one more observation each.
+    Sessions do not show everything that was sent. Uses Huber's loss, minimized by reweighting; the prior counts as one
+    more observation per coefficient.
 
     Args:
-        features: One row an observation, one column a feature.
-        values: One an observation.
-        segments: Per observation, the segment whose level applies, counted from 0 without gaps; None for no levels.
-        expected: What the coefficients are expected to be.
+        features: One row per observation, one column per feature.
+        values: One per observation.
+        segments: Per observation, its segment, numbered from 0 without gaps; None for no levels.
+        expected: Prior of the coefficients.
     """
     coefficients = expected.values
     precision = np.diag(1 / expected.deviations**2)
@@ -318,7 +318,7 @@ def robust_fit(features: Floats, values: Floats, segments: NDArray[np.intp] | No
 
 
 def segment_medians(values: Floats, segments: NDArray[np.intp], count: int) -> Floats:
-    """The median of each segment's values; 0 for a segment without any."""
+    """Return the median of each segment's values; 0 for an empty segment."""
     order = np.lexsort((values, segments))
     ordered = values[order]
     starts = np.searchsorted(segments[order], np.arange(count + 1))

@@ -1,9 +1,9 @@
-"""Model names as sessions record them: what stands before the name, what is appended to it, and the name itself.
+"""Parse recorded model names: prefixes, suffixes and the name itself.
 
-One model is written in many ways: `claude-opus-4-8[1m]`, `anthropic/claude-opus-4.8`,
-`us.anthropic.claude-opus-4-8-v1:0`, `claude-opus-4-8@20260401`, `openrouter/anthropic/claude-opus-4.8:thinking`.
-Prices, cache rules and tokenizer ratios all need to know which model is meant. A session names one with every call, and
-few different ones: a `Categorical` column.
+One model has many names: `claude-opus-4-8[1m]`, `anthropic/claude-opus-4.8`, `us.anthropic.claude-opus-4-8-v1:0`,
+`claude-opus-4-8@20260401`, `openrouter/anthropic/claude-opus-4.8:thinking`. Prices, cache rules and tokenizer ratios
+need to identify the model. A session names a model with every call but uses few different ones, so they are stored in a
+`Categorical` column.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _BEDROCK_VERSION = re.compile(r"-v\d+(?::\d+)?(?::\d+k)?$")
 
 
 class ModelName(NamedTuple):
-    """A recorded model name taken apart.
+    """A parsed model name.
 
     Attributes:
-        route: What was written before the name, outermost first: `("openrouter", "anthropic")`. Empty for none.
+        route: Prefixes, outermost first: `("openrouter", "anthropic")`. May be empty.
         name: The name in lower case, without route, context-window suffix, region, effort or date.
-        as_served: The name without route and context-window suffix only: what the serving provider calls it.
-        on_bedrock: It is written the way Amazon Bedrock names models.
+        as_served: The name without route and context-window suffix: the serving provider's name for the model.
+        on_bedrock: True if the name has the form of Amazon Bedrock.
     """
 
     route: tuple[str, ...]
@@ -45,34 +45,34 @@ class ModelName(NamedTuple):
     on_bedrock: bool
 
 
-@lru_cache(maxsize=1024)  # asked for every call of a session, which knows a few names
+@lru_cache(maxsize=1024)  # called for every call of a session, with few different names
 def parse_model_name(model: str) -> ModelName:
-    """The parts of a recorded model name; every part is empty for an empty name."""
+    """Parse a recorded model name; all parts of an empty name are empty."""
     *route, served = _BRACKETS.sub("", model.strip().lower()).split("/")
     on_bedrock = bool(_BEDROCK.match(served))
     name = _BEDROCK_VERSION.sub("", _BEDROCK.sub("", served)) if on_bedrock else served
-    # A date may follow an effort and the other way round.
+    # A date may follow an effort and vice versa.
     for _ in range(2):
         name = _DATE.sub("", _EFFORT.sub("", name))
     return ModelName(tuple(part for part in route if part), name, served, on_bedrock)
 
 
 def is_openai(name: str) -> bool:
-    """Whether a model is OpenAI's, by its name as `ModelName.name` has it."""
+    """Return whether a model is OpenAI's, given its `ModelName.name`."""
     return name.startswith(("gpt-", "codex", "o1", "o3", "o4", "chatgpt"))
 
 
 def model_version(name: str, family: str) -> tuple[int, int] | None:
-    """Major and minor version of a model of a family, in either order of words and with dots or dashes.
+    """Return major and minor version of a model of a family, for any word order and with dots or dashes.
 
     `claude-opus-4-8`, `claude-opus-4.8`, `claude-4-8-opus` are all (4, 8) of `opus`; `gpt-5.6-sol` is (5, 6) of `gpt`.
 
     Args:
-        name: A name as `ModelName.name` has it.
+        name: A `ModelName.name`.
         family: The word that names the family.
 
     Returns:
-        None where the name has no such word or no version.
+        The version, or None if the name does not contain the word or a version.
     """
     number = r"(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
     found = re.search(rf"\b{family}[-.]?{number}", name) or re.search(rf"\b{number}-{family}\b", name)
@@ -80,10 +80,10 @@ def model_version(name: str, family: str) -> tuple[int, int] | None:
 
 
 class Categorical(NamedTuple):
-    """A column of words of which few are different, as numbers.
+    """A column of words with few distinct values, stored as codes.
 
     Attributes:
-        names: The different words in order of first use.
+        names: The distinct words in order of first use.
         code: Per word, index into `names`, intp.
     """
 
@@ -92,7 +92,7 @@ class Categorical(NamedTuple):
 
     @classmethod
     def of(cls, words: Sequence[str] | Categorical) -> Categorical:
-        """The words as numbers, unless they are already."""
+        """Encode words; a `Categorical` is returned unchanged."""
         if isinstance(words, Categorical):
             return words
         codes: dict[str, int] = {}
@@ -101,7 +101,7 @@ class Categorical(NamedTuple):
 
     @classmethod
     def renumbered(cls, names: Sequence[str], code: NDArray[np.integer]) -> Categorical:
-        """Words numbered in any order, renumbered in the order of first use; `names` may hold others."""
+        """Renumber codes in order of first use; unused `names` are dropped."""
         used = {number: int(np.argmax(code == number)) for number in np.flatnonzero(np.bincount(code)).tolist()}
         order = sorted(used, key=used.__getitem__)
         numbers = np.zeros(len(names), dtype=np.intp)
@@ -109,7 +109,7 @@ class Categorical(NamedTuple):
         return cls(tuple(names[number] for number in order), numbers[code])
 
     def and_again(self) -> Categorical:
-        """The words and the last of them once more; a single empty word where there is none."""
+        """Repeat the last word; without words, return a single empty one."""
         if not len(self.code):
             return Categorical(("",), np.zeros(1, dtype=np.intp))
         return Categorical(self.names, np.append(self.code, self.code[-1]))

@@ -1,9 +1,9 @@
-"""Counted texts: where each token of each text ends, found by digest, kept at a little over one byte a token.
+"""Counted texts: token boundaries of texts by digest, in a little over one byte per token.
 
-Per token only its length in characters is kept. Positions follow from the running total at every sixteenth token, so
-that the tokens before a position are found for thousands of texts at once, without any text. The exact tokens of a text
-put together from parts of another follow with little encoding: only the text around each seam, from the last boundary
-before it to the first one after it; what lies between has the tokens it has in the whole text.
+For each token, only its length in characters is stored. A running total at every sixteenth token yields positions, so
+the tokens before a position can be looked up for thousands of texts at once, without the texts. The exact token count
+of a text assembled from parts of another needs little encoding: only the text around each seam, from the last boundary
+before it to the first one after it; the tokens in between are the same as in the whole text.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from inspector.tokens.counter import Counter
 
 EMPTY_ROW = 0
-"""The row of the text without characters."""
+"""Row of the empty text."""
 
 NOT_COUNTED = -1
-"""Stands for the row of a text that was not counted."""
+"""Row of a text that was not counted."""
 
 _STEP = 16
 
 _FEW = 4
-"""Queries below which they are answered one by one."""
+"""Up to this many queries are answered individually."""
 
 _SHORT_TEXT = 512
 
@@ -47,12 +47,12 @@ _Number = TypeVar("_Number", bound=np.generic)
 
 
 def digest_of(text: str) -> bytes:
-    """The 16 bytes that stand for a text."""
+    """Return the 16-byte digest that identifies a text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class _Column(Generic[_Number]):
-    """Numbers that are only ever added to, so that what was handed out stays as it is."""
+    """An append-only column; arrays returned earlier do not change."""
 
     def __init__(self, dtype: type[_Number]) -> None:
         self._values: NDArray[_Number] = np.zeros(_whole_steps(0), dtype=dtype)
@@ -71,7 +71,7 @@ class _Column(Generic[_Number]):
         return self._values[: self.size]
 
     def steps(self) -> NDArray[_Number]:
-        """The numbers up to a whole step; the last step, never a full one, ends with whatever stands there."""
+        """Return the numbers up to a whole step; the last step, never full, ends with undefined values."""
         return self._values[: _whole_steps(self.size)]
 
 
@@ -81,13 +81,14 @@ def _whole_steps(size: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class TextColumns:
-    """The counted texts at one moment, one row each.
+    """Snapshot of the counted texts, one row each.
 
     Attributes:
-        first_token: Per row, its first token among the tokens of all texts; at the end their number. int64.
-        first_character: Per row, its first character among the characters of all texts; at the end their number. int64.
-        step_characters: Characters before every sixteenth token, int64.
-        lengths: Characters that begin in each token, uint8; filled up to whole steps of sixteen.
+        first_token: Per row, index of its first token among the tokens of all texts, followed by their number. int64.
+        first_character: Per row, index of its first character among the characters of all texts, followed by their
+            number. int64.
+        step_characters: Number of characters before every sixteenth token, int64.
+        lengths: Number of characters that begin in each token, uint8; padded to whole steps of sixteen.
     """
 
     first_token: NDArray[np.int64]
@@ -96,21 +97,21 @@ class TextColumns:
     lengths: NDArray[np.uint8]
 
     def tokens(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Tokens of each whole text."""
+        """Return the tokens of each whole text."""
         return self.first_token[rows + 1] - self.first_token[rows]
 
     def characters(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Characters of each whole text."""
+        """Return the characters of each whole text."""
         return self.first_character[rows + 1] - self.first_character[rows]
 
     def tokens_within(
         self, rows: NDArray[np.int32], characters: ArrayLike
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Tokens that end within the first `characters` characters of each text, and whether one reaches further.
+        """Return the tokens that end within a prefix of each text, and whether a token crosses its end.
 
         Args:
-            rows: One row a query.
-            characters: One length a query, or one for all; what is out of range is taken for the nearest end.
+            rows: One row per query.
+            characters: Prefix length per query, or one for all; clipped to the text.
         """
         if len(rows) <= _FEW:
             lengths = np.broadcast_to(np.asarray(characters, np.int64), len(rows)).tolist()
@@ -123,21 +124,21 @@ class TextColumns:
         end = np.zeros(len(step), np.int16)
         within = np.zeros(len(step), np.int16)
         is_end = beyond == 0
-        # A column of all queries at a time: three times as fast as sixteen lengths of each query in a row.
+        # One column of all queries at a time is three times as fast as sixteen lengths of one query at a time.
         for position in range(_STEP):
             end += self.lengths[step * _STEP + position]
             within += end <= beyond
             is_end |= end == beyond
-        # What follows the last token of the last text is not a token, whatever its length looks like.
+        # Exclude the padding after the last token of the last text.
         count = np.minimum(step * _STEP + within, self.first_token[rows + 1])
         return count - self.first_token[rows], ~is_end
 
     def characters_within(self, rows: NDArray[np.int32], tokens: ArrayLike) -> NDArray[np.int64]:
-        """Characters that begin in the first `tokens` tokens of each text: where that many tokens end.
+        """Return the characters that begin in the first `tokens` tokens of each text: the end of that many tokens.
 
         Args:
-            rows: One row a query.
-            tokens: One number a query, or one for all; what is out of range is taken for the nearest end.
+            rows: One row per query.
+            tokens: Number of tokens per query, or one for all; clipped to the text.
         """
         target = self.first_token[rows] + np.clip(np.asarray(tokens, np.int64), 0, self.tokens(rows))
         if len(rows) <= _FEW:
@@ -149,21 +150,21 @@ class TextColumns:
         return characters
 
     def _characters_before(self, token: int) -> int:
-        """Characters of all texts that stand before a token."""
+        """Return the characters of all texts before a token."""
         step = token // _STEP
         return int(self.step_characters[step]) + sum(self.lengths[step * _STEP : token].tobytes())
 
     def tokens_before(self, row: int, characters: int) -> int:
-        """Tokens that end within the first `characters` characters of one text: `tokens_within` for a single query."""
+        """Return the tokens that end within the first `characters` characters of one text."""
         return self._within(row, characters)[0]
 
     def tokens_reaching(self, row: int, characters: int) -> int:
-        """Tokens that begin within the first `characters` characters of one text."""
+        """Return the tokens that begin within the first `characters` characters of one text."""
         within, further = self._within(row, characters)
         return within + further
 
     def _within(self, row: int, characters: int) -> tuple[int, bool]:
-        """One query, without the cost of starting fifty operations on columns of one."""
+        """Answer one query of `tokens_within` without the overhead of array operations."""
         first, last = int(self.first_character[row]), int(self.first_character[row + 1])
         target = first + min(max(characters, 0), last - first)
         step = int(self.step_characters.searchsorted(target, side="right")) - 1
@@ -175,14 +176,14 @@ class TextColumns:
 
 
 class CountedTexts:
-    """Texts that were counted, by digest. Only ever added to; a row, once given, stays. Safe to use from any thread.
+    """Counted texts by digest. Append-only: rows are permanent. Thread-safe.
 
     Args:
-        counter: What counts them.
+        counter: Counts the texts.
 
     Attributes:
-        counter: What counts them.
-        tokens_kept: How many of the tokens are known to be in the cache on disk.
+        counter: Counts the texts.
+        tokens_kept: Number of tokens already in the on-disk cache.
     """
 
     def __init__(self, counter: Counter) -> None:
@@ -190,7 +191,7 @@ class CountedTexts:
         self.tokens_kept = 0
         self._lock = Lock()
         self._rows: dict[bytes, int] = {}
-        # Counted, and not yet in the columns: adding many texts at once costs little more than adding one.
+        # Counted but not yet in the columns: adding many texts at once costs little more than adding one.
         self._waiting: list[NDArray[np.uint8]] = []
         self._waiting_characters: list[int] = []
         self._first_token = _Column(np.int64)
@@ -204,16 +205,16 @@ class CountedTexts:
         self._enter(digest_of(""), np.zeros(0, np.uint8), 0)
 
     def digests(self) -> list[bytes]:
-        """The digests of all texts, in the order of their rows."""
+        """Return the digests of all texts, in row order."""
         with self._lock:
             return list(self._rows)
 
     def row(self, digest: bytes) -> int:
-        """The row of a text, `NOT_COUNTED` where there is none."""
+        """Return the row of a text, or `NOT_COUNTED`."""
         return self._rows.get(digest, NOT_COUNTED)
 
     def count(self, text: str) -> int:
-        """Tokens of a text that belongs to no session (a marker, a replacement, a summary). They are remembered."""
+        """Return the tokens of a text outside the session (a marker, a replacement, a summary), with a cache."""
         if len(text) <= _SHORT_TEXT:
             return self._count_short(text)
         digest = digest_of(text)
@@ -225,7 +226,7 @@ class CountedTexts:
         return known
 
     def add(self, digest: bytes, text: str) -> int:
-        """Count a text, unless one of that digest was; its row, `NOT_COUNTED` when the counter only estimates."""
+        """Count a text unless it was counted; return its row, or `NOT_COUNTED` if the counter only estimates."""
         row = self._rows.get(digest)
         if row is not None:
             return row
@@ -233,13 +234,13 @@ class CountedTexts:
         return NOT_COUNTED if lengths is None else self._enter(digest, lengths, len(text))
 
     def add_all(self, texts: Mapping[bytes, str]) -> None:
-        """Count those texts that were not counted, by digest; none of them when the counter only estimates."""
+        """Count the texts that were not counted, by digest; none if the counter only estimates."""
         new = {digest: text for digest, text in texts.items() if digest not in self._rows}
         for (digest, text), lengths in zip(new.items(), self.counter.encode_all([*new.values()]) or (), strict=False):
             self._enter(digest, lengths, len(text))
 
     def add_counted(self, digests: list[bytes], tokens: NDArray[np.int64], lengths: NDArray[np.uint8]) -> None:
-        """Add texts counted earlier: their digests, tokens of each (none without any), and the tokens' lengths."""
+        """Add texts counted earlier: their digests, tokens of each (never 0), and the tokens' lengths."""
         stops = np.cumsum(tokens)
         characters = np.add.reduceat(lengths, stops - tokens, dtype=np.int64) if len(tokens) else tokens
         rows = zip(digests, tokens.tolist(), stops.tolist(), characters.tolist(), strict=True)
@@ -247,7 +248,7 @@ class CountedTexts:
             self._enter(digest, lengths[stop - count : stop], length)
 
     def columns(self) -> TextColumns:
-        """All texts counted so far."""
+        """Return a snapshot of all texts counted so far."""
         with self._lock:
             self._settle()
             return TextColumns(
@@ -277,7 +278,7 @@ class CountedTexts:
         self._lengths.extend(lengths)
         self._first_token.extend(first + np.cumsum(tokens))
         self._first_character.extend(before + np.cumsum(characters))
-        # Whole steps that were begun before or are complete now: their sums continue the column.
+        # Continue the column with the steps completed since: their sums include earlier partial steps.
         begun = self._step_characters.size - 1
         complete = self._lengths.size // _STEP
         lengths_of_steps = self._lengths.values()[begun * _STEP : complete * _STEP].reshape(-1, _STEP)
@@ -287,23 +288,23 @@ class CountedTexts:
 
 
 class KnownText(NamedTuple):
-    """A text whose tokens are known, and where."""
+    """A text with known tokens and its row."""
 
     text: str
     columns: TextColumns
     row: int
 
     def tokens_between(self, start: int, stop: int) -> int:
-        """Tokens of the text between two boundaries, or its ends."""
+        """Return the tokens between two boundaries or ends of the text."""
         return self.columns.tokens_before(self.row, stop) - self.columns.tokens_before(self.row, start)
 
 
 def tokens_of_pieces(known: KnownText, pieces: Sequence[tuple[int, int] | str], count: Callable[[str], int]) -> int:
-    """Tokens of the text that `pieces` make up.
+    """Return the tokens of the text composed of `pieces`.
 
     Args:
-        known: The text that the parts are of.
-        pieces: In order: positions `(start, stop)` in the text, or texts of their own.
+        known: The source text of the parts.
+        pieces: In order: positions `(start, stop)` in the text, or literal texts.
         count: Counts a text by encoding it.
     """
     total = 0

@@ -1,4 +1,4 @@
-"""The tokens of every block of a session, and of what a strategy leaves of it."""
+"""Token counts of all blocks of a session, and of the parts left by a strategy."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ SECONDS_BETWEEN_TABLES = 0.1
 CHARACTERS_READ_AT_ONCE = 100_000
 
 CHARACTERS_COUNTED_AT_ONCE = 100_000
-"""What is counted in some twenty milliseconds: not worth a table of estimates before."""
+"""Number of characters counted in some 20 ms: not worth a preceding table of estimates."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
-    """The tokens of a session's blocks, as far as they were counted. A snapshot: it never changes.
+    """Token counts of a session's blocks. An immutable snapshot.
 
     Attributes:
-        session: The session whose blocks the columns describe.
-        tokens: Per block index, tokens of the block whole, int32; what they are made of, see `rules`.
-        beyond_text: The part of `tokens` that cutting the block's text does not touch: a tool call's name, images,
-            documents, a signature; int32.
-        counted: How many blocks were counted with a tokenizer; the others are estimated from their characters.
-        block_columns: What is known of each block.
-        texts: The counted texts, those counted after this snapshot included.
+        session: The session.
+        tokens: Tokens per block, int32; see `rules` for their composition.
+        beyond_text: Tokens in `tokens` that remain when the block's text is cut: a tool call's name, images, documents,
+            a signature; int32.
+        counted: Number of blocks counted with a tokenizer; the others are estimated from their characters.
+        block_columns: Columns with one row per block.
+        texts: The counted texts, including those counted after this snapshot.
         text_columns: The counted texts at the time of this snapshot.
     """
 
@@ -58,12 +58,12 @@ class TokenTable:
     def estimated(
         cls, session: Session, counter: Counter | None = None, previous: TokenTable | None = None
     ) -> TokenTable:
-        """The table of a session of which nothing was counted yet.
+        """Return the table of a session without counting.
 
         Args:
             session: The session.
-            counter: What its texts will be counted with, if anything.
-            previous: Such a table of an earlier state of it. Unchanged messages are not looked at again.
+            counter: Counter for later use, if any.
+            previous: Such a table of an earlier state. Unchanged messages are not processed again.
         """
         texts = CountedTexts(counter or EstimateCounter()) if previous is None else previous.texts
         earlier = BlockColumns.empty() if previous is None else previous.block_columns
@@ -71,12 +71,12 @@ class TokenTable:
 
     @classmethod
     def as_kept(cls, session: Session, counter: Counter, cache: CountCache | None = None) -> TokenTable:
-        """The table of what an earlier run counted of a session.
+        """Return the table with the cached counts of a session.
 
         Args:
-            session: The session, or the part of it read so far: what was counted of the rest is known to later tables.
-            counter: What it was counted with.
-            cache: Where counts are kept between runs; by default the user's cache folder.
+            session: The session, or the part read so far; cached counts of the rest are available to later tables.
+            counter: Counter used for the counts.
+            cache: On-disk cache; by default in the user's cache folder.
         """
         texts = CountedTexts(counter)
         (cache or CountCache()).load(session, texts)
@@ -84,7 +84,7 @@ class TokenTable:
 
     @classmethod
     def of(cls, session: Session, blocks: BlockColumns, texts: CountedTexts) -> TokenTable:
-        """The table of a session whose blocks' rows among the counted texts are given."""
+        """Build the table from the columns of the blocks and the counted texts."""
         columns = texts.columns()
         beyond_text = blocks.other_tokens(columns)
         return cls(
@@ -99,34 +99,34 @@ class TokenTable:
 
     @property
     def counter(self) -> Counter:
-        """What the blocks are counted with."""
+        """Counter of the texts."""
         return self.texts.counter
 
     @property
     def media(self) -> NDArray[np.int32]:
-        """Per block, the part of `tokens` that is of images and documents, int32."""
+        """Tokens of images and documents per block, a part of `tokens`, int32."""
         return self.block_columns.media
 
     @property
     def is_complete(self) -> bool:
-        """True when every block was counted with a tokenizer."""
+        """True if every block was counted with a tokenizer."""
         return self.counted == len(self.tokens)
 
     def text_tokens(self, text: str) -> int:
-        """Tokens of a text of its own: a marker, a replacement. Short ones are counted once."""
+        """Return the tokens of a literal text: a marker, a replacement. Short texts are cached."""
         return self.texts.count(text)
 
     def head_tokens(self, blocks: ArrayLike, characters: ArrayLike) -> NDArray[np.int32]:
-        """Tokens of the first characters of each text, of a counted one at most three off and needing no text.
+        """Return the tokens of a prefix of each text: within three of exact for a counted text, without reading it.
 
         Args:
             blocks: Block indices.
-            characters: How many characters, one for each block or one for all.
+            characters: Prefix length per block, or one for all.
         """
         return self._tokens_within(blocks, characters, round_up=True)
 
     def tail_tokens(self, blocks: ArrayLike, characters: ArrayLike) -> NDArray[np.int32]:
-        """Tokens of the last characters of each text; see `head_tokens`."""
+        """Return the tokens of a suffix of each text; see `head_tokens`."""
         indices = np.asarray(blocks, np.intp)
         all_characters = self.block_columns.characters[indices]
         whole = self.tokens[indices] - self.beyond_text[indices]
@@ -134,7 +134,7 @@ class TokenTable:
         return whole - self._tokens_within(indices, left_out, round_up=False)
 
     def span_tokens(self, block: int, start: int, stop: int) -> int:
-        """Tokens of characters `start` to `stop` of one text: `head_tokens`, and `tail_tokens` at its end, for one."""
+        """Return the tokens of characters `start` to `stop` of one text, as `head_tokens` and `tail_tokens` do."""
         row, characters = int(self.block_columns.row[block]), int(self.block_columns.characters[block])
         if row < 0:
             if start and stop == characters:
@@ -147,11 +147,11 @@ class TokenTable:
         return last - first
 
     def head_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
-        """How many characters the first tokens of each text make up, of a counted one exactly.
+        """Return the characters in the first tokens of each text, exact for a counted text.
 
         Args:
             blocks: Block indices.
-            tokens: How many tokens, one number for each block or one for all.
+            tokens: Number of tokens per block, or one for all.
         """
         indices = np.asarray(blocks, np.intp)
         rows, characters = self.block_columns.row[indices], self.block_columns.characters[indices]
@@ -160,7 +160,7 @@ class TokenTable:
         return np.where(rows >= 0, known, np.clip(guessed, 0, characters))
 
     def tail_characters(self, blocks: ArrayLike, tokens: ArrayLike) -> NDArray[np.int64]:
-        """How many characters the last tokens of each text make up; see `head_characters`."""
+        """Return the characters in the last tokens of each text; see `head_characters`."""
         indices = np.asarray(blocks, np.intp)
         left_out = np.maximum(self._text_tokens(indices) - np.asarray(tokens, np.int64), 0)
         return self.block_columns.characters[indices] - self.head_characters(indices, left_out)
@@ -179,10 +179,10 @@ class TokenTable:
         return np.where(rows >= 0, known, guessed).astype(np.int32)
 
     def cut_tokens(self, block: int, head: int, middle: str, tail: int) -> int:
-        """Tokens of the first `head` characters of a block's text, `middle`, and its last `tail` characters.
+        """Return the tokens of a block's text cut to `head` characters, `middle`, and `tail` characters.
 
-        Exactly what counting that text gives, at the price of reading the block's text and encoding what is near the
-        cuts; within a few tokens of it where the block's text was not counted or cannot be read any more.
+        Exact, but reads the block's text and encodes the parts near the cuts; within a few tokens of exact if the text
+        was not counted or is no longer readable.
         """
         characters = int(self.block_columns.characters[block])
         head, tail = max(head, 0), max(tail, 0)
@@ -217,21 +217,21 @@ def count_session(
     cancelled: Callable[[], bool] | None = None,
     cache: CountCache | None = None,
 ) -> Iterator[TokenTable]:
-    """Count every block of a session that was not counted before, in file order.
+    """Count all blocks of a session that were not counted before, in file order.
 
-    Meant to be run through in a worker: tiktoken lets other threads run. Texts are read a few at a time and not kept.
+    Run it in a worker: tiktoken releases the GIL. Texts are read a few at a time and not stored.
 
     Args:
-        session: What to count.
-        counter: What to count with; the previous table is of use only when it was counted with the same encoding.
-        previous: The table of an earlier state of the session. Unchanged messages are not looked at again.
-        progress: Told the characters counted so far and those to count, at every table.
-        cancelled: Asked before every block; True ends the count with a table of what was counted until then.
-        cache: Where counts are kept between runs; by default the user's cache folder.
+        session: The session.
+        counter: The counter; the previous table is only used if it has the same encoding.
+        previous: The table of an earlier state of the session. Unchanged messages are not processed again.
+        progress: Called at every table with the characters counted so far and in total.
+        cancelled: Called before every block; True stops the count and yields a table of the counts so far.
+        cache: On-disk cache; by default in the user's cache folder.
 
     Yields:
-        At once a table of what is known without counting, then one about every 0.1 s, at last the complete one. There
-        is only the last where little or nothing is to be counted, and only the first with an `EstimateCounter`.
+        Immediately, a table of the counts already available; then a table about every 0.1 s; finally the complete one.
+        Only the final one if there is little or nothing to count, and only the first with an `EstimateCounter`.
     """
     if not counter.is_exact_tokenizer:
         yield TokenTable.estimated(session, counter)
@@ -264,7 +264,7 @@ def _counted_in_steps(
     progress: Callable[[int, int], None] | None,
     cancelled: Callable[[], bool] | None,
 ) -> Iterator[BlockColumns]:
-    """The columns after some of the waiting blocks were counted, again and again, at last after all of them."""
+    """Yield the columns repeatedly while waiting blocks are counted, finally after all of them."""
     row, name_row = blocks.row.copy(), blocks.name_row.copy()
     done, total = 0, int(blocks.characters[waiting].sum(dtype=np.int64))
     next_table = monotonic() + SECONDS_BETWEEN_TABLES
@@ -291,7 +291,7 @@ def _counted_in_steps(
 def _read(
     session: Session, batch: list[int], texts: CountedTexts, cancelled: Callable[[], bool] | None
 ) -> tuple[dict[bytes, str], int]:
-    """Texts and names of some blocks that were not counted, by digest, and of how many blocks: fewer when cancelled."""
+    """Read texts and tool names of uncounted blocks, by digest; return also the number of blocks read."""
     read: dict[bytes, str] = {}
     for position, index in enumerate(batch):
         if cancelled is not None and cancelled():
@@ -300,14 +300,14 @@ def _read(
         if block.tool_name:
             read.setdefault(digest_of(block.tool_name), block.tool_name)
         if texts.row(block.digest) < 0 and block.digest not in read:
-            # What cannot be read any more keeps its estimate.
+            # Unreadable texts keep their estimates.
             with suppress(TextUnavailableError):
                 read[block.digest] = session.text(block)
     return read, len(batch)
 
 
 def _batches(blocks: BlockColumns, waiting: NDArray[np.intp]) -> Iterator[list[int]]:
-    """The waiting blocks, as many at a time as are encoded in some ten milliseconds."""
+    """Yield the waiting blocks in batches that are encoded in some 10 ms."""
     before = np.cumsum(blocks.characters[waiting], dtype=np.int64) // CHARACTERS_READ_AT_ONCE
     starts = np.flatnonzero(np.diff(before, prepend=-1))
     for start, stop in pairwise([*starts.tolist(), len(waiting)]):

@@ -1,17 +1,16 @@
-"""Exact counts, those of tiktoken, for any text of a session file, and where a text may be cut to be counted in parts.
+"""Exact token counts, equal to tiktoken's, for any text, and safe boundaries for counting a text in parts.
 
-The tokenizers of OpenAI first divide a text into words, numbers, runs of punctuation and runs of white space by a
-regular expression (`tiktoken_ext/openai_public.py`), then each of those into tokens. Where one of them is certain to
-end and the next to begin, whatever stands further left or right, the tokens of the whole are the tokens of both sides:
-a boundary. For `o200k_base` and `cl100k_base` there is one
+OpenAI's tokenizers first split a text into words, numbers, runs of punctuation and runs of white space with a regular
+expression (`tiktoken_ext/openai_public.py`), then split each of these into tokens. A boundary is a position where one
+of these always ends, regardless of the surrounding text, so that the tokens of the whole are the tokens of both sides.
+For `o200k_base` and `cl100k_base` there is one
 
-- after a letter, before a character that is no letter, mark or apostrophe (a contraction keeps `'s` with its word),
-- after a digit, before anything that is no numeral,
-- after a line feed, before anything that is neither white space nor a slash.
+- after a letter, before a character other than a letter, mark or apostrophe (a contraction keeps `'s` with its word),
+- after a digit, before a character other than a numeral,
+- after a line feed, before a character other than white space or a slash.
 
-Only characters whose class no version of Unicode will change are looked at, so that Python and tiktoken cannot
-disagree about them: ASCII, and the letters and punctuation of Chinese, Japanese and Korean text, which may go on for
-pages without a space.
+Only characters with the same class in all Unicode versions are used, so that Python and tiktoken agree on them: ASCII,
+and the letters and punctuation of Chinese, Japanese and Korean text, which may have no spaces for pages.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ if TYPE_CHECKING:
     from inspector.tokens.vocabulary import Vocabulary
 
 PIECE_CHARACTERS = 200_000
-"""Longest text given to tiktoken at once, where a boundary allows."""
+"""Maximum length of a piece for tiktoken if a boundary exists."""
 
 LONGEST_PIECE_CHARACTERS = 1_000_000
-"""Longest text given to tiktoken at all: half a second and 100 MB for one without a single boundary."""
+"""Absolute maximum length of a piece: half a second and 100 MB for one without a boundary."""
 
 SEPARATOR = "<|endoftext|>"
-"""A token of its own in every encoding: what stands before and behind it is encoded as if it stood alone."""
+"""A special token in every encoding: the texts on both sides are encoded independently."""
 
 _LETTER = "A-Za-z\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
 
@@ -64,16 +63,16 @@ _WINDOW_GROWTH = 16
 
 
 class TokenizerCounter:
-    """Counts with a verified vocabulary.
+    """Counts tokens with a verified vocabulary.
 
-    Counts equal tiktoken's `encode_ordinary` for every text that function can encode, special tokens' names and lone
-    surrogates included, with one exception: where there are more than a million characters between two boundaries (see
-    above) the text is cut, which can change its count by a few tokens. Runs of about a million white space
-    characters, on which tiktoken fails, are counted in parts likewise.
+    Counts equal tiktoken's `encode_ordinary` for every text that this function can encode, including names of special
+    tokens and lone surrogates, with one exception: a text with more than a million characters between two boundaries
+    (see above) is cut, which can change its count by a few tokens. Runs of about a million white space characters, on
+    which tiktoken fails, are also counted in parts.
 
     Args:
-        vocabulary: What to count with.
-        advice: What to tell people about how it was found, in one line.
+        vocabulary: The vocabulary.
+        advice: One line for the user on how it was found.
     """
 
     is_exact_tokenizer = True
@@ -93,11 +92,11 @@ class TokenizerCounter:
 
     @property
     def is_prepared(self) -> bool:
-        """Whether the tokenizer was built."""
+        """True if the tokenizer was built."""
         return self._prepared
 
     def prepare(self) -> None:
-        """Build the tokenizer, unless that is done."""
+        """Build the tokenizer, once."""
         if self.is_prepared:
             return
         with self._lock:
@@ -110,23 +109,23 @@ class TokenizerCounter:
                 self._prepared = True
 
     def count(self, text: str) -> int:
-        """Tokens of one text."""
+        """Return the tokens of one text."""
         return sum(len(tokens) for _, tokens in self._pieces(text))
 
     def count_all(self, texts: Iterable[str]) -> list[int]:
-        """Tokens of each text."""
+        """Return the tokens of each text."""
         return [self.count(text) for text in texts]
 
     def encode(self, text: str) -> NDArray[np.uint8]:
-        """Per token, how many characters of the text begin in it; see `Counter.encode`."""
+        """Return, per token, the number of characters that begin in it; see `Counter.encode`."""
         lengths = [_lengths(piece, self._characters[tokens]) for piece, tokens in self._pieces(text)]
         return lengths[0] if len(lengths) == 1 else np.concatenate([*lengths, np.zeros(0, np.uint8)])
 
     def encode_all(self, texts: Sequence[str]) -> list[NDArray[np.uint8]]:
-        """What `encode` gives for each text.
+        """Return the result of `encode` for each text.
 
-        tiktoken lets other threads run while it encodes and has to wait for them afterwards. Between many short texts
-        that wait is longer than the work, so they are encoded in one go.
+        tiktoken releases the GIL while it encodes and then has to reacquire it. For many short texts that takes longer
+        than encoding, so they are encoded in one call.
         """
         self.prepare()
         if self._fast is not None:
@@ -157,23 +156,23 @@ class TokenizerCounter:
         if self._fast is not None and (tokens := self._fast.tokens(text)) is not None:
             return tokens
         # `encode_ordinary` and its batch form panic (openai/tiktoken issue 245) where this form raises `ValueError`.
-        # With no special token allowed or disallowed it finds none: their names are text like any other.
+        # Without allowed or disallowed special tokens, their names are encoded as text.
         try:
             return self._tiktoken().encode_to_numpy(text, disallowed_special=())
         except UnicodeEncodeError:
             return self._tiktoken().encode_to_numpy(_repaired(text), disallowed_special=())
 
     def _tiktoken(self) -> Encoding:
-        """What tiktoken builds; beside a faster tokenizer that is done for the first text left to it."""
+        """Return tiktoken's tokenizer; with a faster one, it is built on first use."""
         with self._lock:
             if self._built is None:
-                assert self._vocabulary is not None  # noqa: S101  kept until this is built
+                assert self._vocabulary is not None  # noqa: S101  set until this is built
                 self._built, self._vocabulary = _build(self._vocabulary, self._vocabulary.ranks()), None
             return self._built
 
 
 def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
-    """The tokenizer of tiktoken; `ranks` are empty afterwards."""
+    """Build tiktoken's tokenizer; `ranks` is empty afterwards."""
     from tiktoken import Encoding
 
     encoding = Encoding(
@@ -182,13 +181,13 @@ def _build(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> Encoding:
         mergeable_ranks=ranks,
         special_tokens=vocabulary.special_tokens,
     )
-    # tiktoken has made its own form of them; this one, which it only refers to, takes 20 MB.
+    # tiktoken has copied the ranks and only holds a reference to this dict, which takes 20 MB.
     ranks.clear()
     return encoding
 
 
 def _characters(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> NDArray[np.uint8]:
-    """Per token, how many characters begin in it."""
+    """Return, per token, the number of characters that begin in it."""
     begins_character = (np.frombuffer(b"".join(ranks), dtype=np.uint8) & 0xC0) != 0x80
     sizes = np.fromiter(map(len, ranks), dtype=np.int64, count=len(ranks))
     values = list(ranks.values())
@@ -198,7 +197,7 @@ def _characters(vocabulary: Vocabulary, ranks: dict[bytes, int]) -> NDArray[np.u
 
 
 def _cut(text: str) -> Iterator[str]:
-    """The text in pieces that can be encoded apart from each other."""
+    """Split the text into pieces that can be encoded independently."""
     start = 0
     while len(text) - start > PIECE_CHARACTERS:
         stop = start + PIECE_CHARACTERS
@@ -215,12 +214,12 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _repaired(text: str) -> str:
-    """The text as tiktoken reads one with lone surrogates: pairs joined, U+FFFD for each that has no partner."""
+    """Repair lone surrogates as tiktoken does: pairs are joined, unpaired ones become U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _lengths(text: str, characters: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """`characters` per token, with surrogate pairs that were joined counted as the two characters they are here."""
+    """Return `characters` per token, counting joined surrogate pairs as the two characters they are in `text`."""
     if int(characters.sum(dtype=np.int64)) == len(text):
         return characters
     ends = np.cumsum(characters, dtype=np.int64)
@@ -235,23 +234,23 @@ def _lengths(text: str, characters: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 @cache
 def _last_before_boundary() -> re.Pattern[str]:
-    """Finds the last character before a boundary; compiled when a text is first cut, not before the first screen."""
+    """Compile the pattern for the last character before a boundary on first use, to speed up the first screen."""
     return re.compile(_LAST_BEFORE_BOUNDARY)
 
 
 def first_boundary(text: str, start: int, stop: int) -> int:
-    """The first boundary of `text[start:stop]`, as a position in `text`; -1 when there is none.
+    """Return the first boundary of `text[start:stop]` as a position in `text`, or -1.
 
-    The characters on both sides of it lie inside the slice, so it is one in every text that holds this slice.
+    The characters on both sides of it are inside the slice, so it is a boundary in every text with this slice.
     """
     found = _last_before_boundary().search(text, start, stop)
     return found.end() if found else -1
 
 
 def last_boundary(text: str, start: int, stop: int) -> int:
-    """The last boundary of `text[start:stop]`, as a position in `text`; -1 when there is none.
+    """Return the last boundary of `text[start:stop]` as a position in `text`, or -1.
 
-    The characters on both sides of it lie inside the slice, so it is one in every text that holds this slice.
+    The characters on both sides of it are inside the slice, so it is a boundary in every text with this slice.
     """
     last_before = _last_before_boundary()
     width = _FIRST_WINDOW
@@ -265,7 +264,7 @@ def last_boundary(text: str, start: int, stop: int) -> int:
             return position
         if window_start == start:
             break
-        # One character of the window just searched stays in sight: a boundary may lie right before it.
+        # Overlap the previous window by one character: a boundary may be just before it.
         window_stop = window_start + 1
         width *= _WINDOW_GROWTH
     return -1

@@ -1,8 +1,8 @@
-"""What providers typically count for our tokens, by model family: used until a session has shown its own ratio.
+"""Typical ratios of provider tokens to counted tokens by model family, used until a session is calibrated.
 
-Measured on 1,540 public coding sessions of 2026, recorded prompt totals against `o200k_base` counts. Claude models up
-to 4.6 count 10 to 20 % more than `o200k_base` on code and tool output, from 4.7 on half as much again; OpenAI models
-from GPT-4o on count with it. Single texts vary by ±20 %, which is why a session's own fit comes first.
+Measured on 1,540 public coding sessions of 2026: recorded prompt totals against `o200k_base` counts. Claude models up
+to 4.6 count 10 to 20 % more than `o200k_base` on code and tool output, from 4.7 on about 50 % more; OpenAI models from
+GPT-4o on use it. Single texts vary by ±20 %, so a session's own fit takes precedence.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from inspector.tokens.model_names import is_openai, model_version, parse_model_n
 
 
 class Coefficients(NamedTuple):
-    """What a provider counts for what we count.
+    """Conversion of counted tokens to provider tokens.
 
     Attributes:
-        ratio: Tokens for one counted token.
+        ratio: Provider tokens per counted token.
         per_block: Tokens around every block: roles, ids, the envelope of calls and results.
-        per_signature_character: Tokens for one character of a thinking block's signature or encrypted content, which
-            stands for reasoning that is kept in the context but not shown.
-        per_media_token: Tokens for one token that images and documents take by the provider's published rule.
+        per_signature_character: Tokens per character of a thinking block's signature or encrypted content, which
+            represents hidden reasoning in the context.
+        per_media_token: Provider tokens per token of images and documents according to the published rule.
     """
 
     ratio: float
@@ -45,7 +45,7 @@ _OTHERS = Coefficients(1.1, 8.0, 0.2)
 
 
 def typical_coefficients(model: str) -> Coefficients:
-    """What is typical of a model's family; of models nobody measured, a guess."""
+    """Return the typical coefficients of a model's family; a guess for models that were not measured."""
     name = parse_model_name(model).name
     if "claude" in name:
         return Coefficients(_claude_ratio(name), _CLAUDE_BLOCK, _CLAUDE_SIGNATURE)
@@ -55,7 +55,7 @@ def typical_coefficients(model: str) -> Coefficients:
 
 
 def tokenizer_family(model: str) -> str:
-    """What models are called together whose tokenizers count alike; empty for a model without a name."""
+    """Return the family of models with the same token counts; empty for a model without a name."""
     name = parse_model_name(model).name
     if "claude" in name:
         return "claude since 4.7" if _claude_ratio(name) > _CLAUDE_UNTIL_4_6 else "claude until 4.6"
@@ -65,7 +65,7 @@ def tokenizer_family(model: str) -> str:
 
 
 def drops_reasoning(model: str) -> bool:
-    """Whether reasoning leaves the prompt with the next message of the user, as OpenAI's documentation says it does.
+    """Return whether reasoning leaves the prompt with the next user message, as OpenAI documents.
 
     Claude models keep it; recorded sessions of both confirm that.
     """

