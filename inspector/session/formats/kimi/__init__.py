@@ -1,11 +1,11 @@
-"""Kimi Code and the older Kimi CLI: a file of JSON lines (`wire.jsonl`) for every agent of a session.
+"""Read Kimi Code and the older Kimi CLI: a JSONL file (`wire.jsonl`) for every agent of a session.
 
-Checked against MoonshotAI/kimi-code: `packages/agent-core/src/agent/records/types.ts` (the records), `agent/context`
-(what they make of the context) and `loop/events.ts`; MoonshotAI/kimi-cli: `src/kimi_cli/wire/types.py` and `file.py`,
-`soul/kimisoul.py` (when usage is told) and `soul/compaction.py`. Titles and subagents of Kimi Code: `session/index.ts`
-and `agent-core-v2/src/session/sessionMetadata` (`state.json`), `tools/agent/agentTool.ts` and `agent-swarm.ts` (results
-that name whom they started), `agent/task/taskOps.ts`; of Kimi CLI: `session_state.py`, `subagents/store.py` and
-`subagents/runner.py`, `tools/agent/__init__.py`.
+Checked against MoonshotAI/kimi-code: `packages/agent-core/src/agent/records/types.ts` (records), `agent/context` (their
+effect on the context) and `loop/events.ts`; MoonshotAI/kimi-cli: `src/kimi_cli/wire/types.py` and `file.py`,
+`soul/kimisoul.py` (when usage is reported) and `soul/compaction.py`. Titles and subagents of Kimi Code:
+`session/index.ts` and `agent-core-v2/src/session/sessionMetadata` (`state.json`), `tools/agent/agentTool.ts` and
+`agent-swarm.ts` (results that name the agents they started), `agent/task/taskOps.ts`; of Kimi CLI: `session_state.py`,
+`subagents/store.py` and `subagents/runner.py`, `tools/agent/__init__.py`.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 WIRE = "wire.jsonl"
 
 AGENTS = "agents"
-"""The folder of all agents of a session of Kimi Code."""
+"""Folder of all agents of a Kimi Code session."""
 
 SUBAGENTS = "subagents"
-"""The folder of subagents in that of a session of Kimi CLI."""
+"""Folder of subagents in a Kimi CLI session."""
 
 MAIN = "main"
-"""The agent that a person talks to."""
+"""The agent that the user talks to."""
 
 RECORDS = frozenset(
     {"agent.message.appended", "config.update", "context.append_loop_event", "context.append_message"}
     | {"context.apply_compaction", "llm.request", "profile.bind", "turn.prompt", "usage.record"}
 )
-"""Kinds of Kimi Code's records that tell it from others."""
+"""Record types specific to Kimi Code."""
 
 MESSAGES = frozenset(
     {"CompactionBegin", "ContentPart", "StatusUpdate", "StepBegin", "ToolCall", "ToolResult", "TurnBegin"}
 )
-"""Kinds of Kimi CLI's messages that do."""
+"""Message types specific to Kimi CLI."""
 
 
 def _is_header(record: dict[str, Any]) -> bool:
@@ -50,7 +50,7 @@ def _is_header(record: dict[str, Any]) -> bool:
 
 
 class KimiCodeFormat(Format):
-    """Kimi Code's records."""
+    """Kimi Code records."""
 
     name = "kimi-code"
     title = "Kimi Code"
@@ -76,13 +76,13 @@ class KimiCodeFormat(Format):
         return WireReader(path, self.name, made, made.documents, made.note)
 
     def parent_file(self, path: Path) -> Path | None:
-        """That of the main agent, beside whose folder those of its subagents stand."""
+        """Return the main agent's file, next to the folders of its subagents."""
         main = path.parent.with_name(MAIN) / WIRE
         is_agent = path.name == WIRE and path.parent.parent.name == AGENTS and path.parent.name != MAIN
         return main if is_agent and is_file(main) else None
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """The session that one was forked from: of the same workspace, its folder is beside it."""
+        """Find the session that this one was forked from, in a sibling folder of the same workspace."""
         agents = path.parent.parent
         if path.name != WIRE or agents.name != AGENTS or not can_name_file(identifier):
             return None
@@ -96,7 +96,7 @@ class KimiCodeFormat(Format):
 
 
 class KimiCliFormat(Format):
-    """Kimi CLI's messages between agent and screen."""
+    """Kimi CLI messages between agent and screen."""
 
     name = "kimi-cli"
     title = "Kimi CLI"
@@ -124,13 +124,13 @@ class KimiCliFormat(Format):
         return WireReader(path, self.name, made, made.documents, made.note)
 
     def parent_file(self, path: Path) -> Path | None:
-        """That of the main agent, in whose folder those of its subagents stand."""
+        """Return the main agent's file, in the folder that contains its subagents."""
         main = path.parent.parent.with_name(WIRE)
         is_agent = path.name == WIRE and path.parent.parent.name == SUBAGENTS
         return main if is_agent and is_file(main) else None
 
     def is_sidecar(self, path: Path) -> bool:
-        """Whether a file is what the agent sends, of which the messages beside it tell more."""
+        """Return True for the file of sent messages; the wire file next to it has more information."""
         return path.name.startswith("context") and path.suffix == ".jsonl" and is_file(path.with_name(WIRE))
 
     def is_bookkeeping(self, count_name: str) -> bool:

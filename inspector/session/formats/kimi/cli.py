@@ -1,4 +1,4 @@
-"""Reading Kimi CLI's messages: what its agent told the screen, which is the conversation and its usage."""
+"""Read Kimi CLI's messages from agent to screen, which contain the conversation and its usage."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Origin
 
 ELSEWHERE = "SubagentEvent of a file of its own"
-"""What is counted of subagents that have a file of their own, in which their messages stand again."""
+"""Name for counting the events of subagents that have their own file, where the same messages are stored."""
 
 QUIET = frozenset(
     {"ApprovalRequest", "ApprovalRequestResolved", "ApprovalResponse", "BtwBegin", "BtwEnd", "CompactionBegin"}
@@ -42,40 +42,35 @@ QUIET = frozenset(
     | {ELSEWHERE}
     | {"StepBegin", "StepInterrupted", "StepRetry", "SubagentEvent", "ToolCallRequest", "TurnEnd", "metadata"}
 )
-"""Kinds of messages that say nothing to the model and are not shown."""
+"""Message types that are not sent to the model and not shown."""
 
 USAGE_NAMES = ("input_other", "input_cache_read", "input_cache_creation")
 
 COMPACTED = "The summary of what was compacted stands in context.jsonl alone."
 
 KEPT = 2
-"""How many of the last messages of user and model a compaction keeps, with the results between them."""
+"""Number of last user and assistant messages kept by a compaction, with the results between them."""
 
 
 STARTS = "Agent"
 """The tool that starts subagents."""
 
 STARTED = re.compile(r"^agent_id: (\S+)$", re.MULTILINE)
-"""Where its results name them: first of all, or behind what they say of a task."""
+"""Matches the agent in a result, on its first line or after the task information."""
 
 MOST_LINES_BEFORE = 4
 
 
 class KimiCliInterpreter(RecordInterpreter):
-    """Makes a session out of messages.
+    """Builds a session from messages.
 
-    Those of subagents are conversations of their own, or sessions where they have files of their own.
+    Subagents become separate conversations, or separate sessions if they have their own files.
 
     Attributes:
-        documents: Those that tell of its session, as `WireReader` takes them.
+        documents: Files with session metadata, as for `WireReader`.
     """
 
     def __init__(self, path: Path) -> None:
-        """Begin.
-
-        Args:
-            path: The file.
-        """
         super().__init__()
         self.builder.agent = "Kimi CLI"
         self._folder = path.parent if path.name == WIRE else None
@@ -98,7 +93,6 @@ class KimiCliInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a record that is read again."""
         value, _ = object_of(record)
         if value is None:
             return []
@@ -106,7 +100,6 @@ class KimiCliInterpreter(RecordInterpreter):
         return blocks_of_chat(said(message), origin)
 
     def add(self, record: Record) -> None:
-        """Take a message."""
         value, origin = record.value, record.origin
         if value.get("type") == "metadata":
             self.builder.record_counts["metadata"] += 1
@@ -122,7 +115,7 @@ class KimiCliInterpreter(RecordInterpreter):
         thread = self._threads.get(agent)
         if thread is None:
             thread = self._threads[agent] = StepThread(self.builder, len(self._threads))
-            # The ids of calls, by which older versions name subagents, are not unique.
+            # Older versions identify subagents by call ids, which are not unique.
             named = string(mapping(outer.get("payload")).get("agent_id"))
             thread.agent = self._own_name if not agent else clean_text(agent) if agent == named else ""
         self._take(thread, message, origin, time)
@@ -146,18 +139,18 @@ class KimiCliInterpreter(RecordInterpreter):
             thread.say([ChatMessage(chat.value, time) for chat in said(message)], origin)
 
     def note(self, about: Mapping[str, Any]) -> None:
-        """Take what the session, or what the subagent was started for, is called."""
+        """Record the title of the session or of the subagent's task."""
         self.builder.title = title_of(about)
 
     def _file_of(self, agent: str) -> Path | None:
-        """The file of a subagent's own; None where there is none."""
+        """Return a subagent's own file; None if it has none."""
         if self._folder is None or not can_name_file(agent):
             return None
         file = self._folder / SUBAGENTS / agent / WIRE
         return file if is_file(file) else None
 
     def _stands_elsewhere(self, agent: str, about: Mapping[str, Any]) -> bool:
-        """Whether a subagent has a file of its own, which is there before its first message."""
+        """Return True if a subagent has its own file, which is created before its first message."""
         if agent not in self._elsewhere:
             file = self._file_of(agent)
             self._elsewhere[agent] = file is not None
@@ -166,7 +159,7 @@ class KimiCliInterpreter(RecordInterpreter):
         return self._elsewhere[agent]
 
     def _note_started(self, kind: str, payload: Mapping[str, Any]) -> None:
-        """Note whom a call started that runs in the background: only the call's result names it here."""
+        """Link a subagent started in the background, which is named only in the call's result."""
         if kind == "ToolCall":
             if mapping(payload.get("function")).get("name") == STARTS:
                 self._starts.add(string(payload.get("id")))
@@ -194,7 +187,7 @@ class KimiCliInterpreter(RecordInterpreter):
             thread.name_response(clean_string(payload.get("message_id")))
 
     def _compact(self, thread: StepThread, message: Mapping[str, Any], origin: Origin, time: float | None) -> None:
-        """Begin what a compaction leaves: the last messages, as its summary is not among what is told."""
+        """Begin the context left by a compaction: the last messages. The summary is not recorded here."""
         members = list(thread.members)
         kept, seen = len(members), 0
         while kept > 0 and seen < KEPT:
@@ -205,7 +198,7 @@ class KimiCliInterpreter(RecordInterpreter):
 
 
 def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """A message without the events of subagents around it, and the call that started the innermost of them."""
+    """Unwrap nested subagent events; return the message and the innermost subagent's id or call id."""
     agent = ""
     for _ in range(20):
         payload = mapping(message.get("payload"))
@@ -218,7 +211,7 @@ def _innermost(message: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
 
 
 def said(message: Mapping[str, Any]) -> list[ChatMessage]:
-    """What a message says, as chat messages."""
+    """Convert a message to chat messages."""
     kind, payload = string(message.get("type")), mapping(message.get("payload"))
     if kind in ("SteerInput", "TurnBegin"):
         return [ChatMessage({"role": "user", "content": parts_of(payload.get("user_input"))})]
@@ -234,7 +227,7 @@ def said(message: Mapping[str, Any]) -> list[ChatMessage]:
 
 
 def _result(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as the model is sent it: what the tool says of it, then its output (`soul/message.py`)."""
+    """Convert a result to the form sent to the model: status text, then output (`soul/message.py`)."""
     result = mapping(payload.get("return_value")) or mapping(payload.get("result"))
     failed, about, output = result.get("is_error") is True, string(result.get("message")), result.get("output")
     said_of_it = f"ERROR: {about}" if failed else about

@@ -1,4 +1,4 @@
-"""Reading Kimi Code's records: what its context was made of, call by call."""
+"""Read Kimi Code's records of context changes, call by call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ QUIET = frozenset(
     | {"tower_mode.exit", "turn.cancel", "turn.ended", "turn.prompt", "turn.steer", "usage.record"}
     | {"step.begin", "step.end"}
 )
-"""Kinds of records and events that add nothing to the context and are not shown."""
+"""Types of records and events that do not change the context and are not shown."""
 
 USAGE_NAMES = ("inputOther", "inputCacheRead", "inputCacheCreation")
 
@@ -61,22 +61,17 @@ STARTED = {
     "Agent": re.compile(r"\A(?:task_id: .*\nstatus: .*\n)?agent_id: (\S+)$", re.MULTILINE),
     "AgentSwarm": re.compile(r"^<subagent\b[^>\n]*? agent_id=\"([^\"\n]+)\"", re.MULTILINE),
 }
-"""Where the results of tools that start agents name them."""
+"""Match the agents named in the results of tools that start agents."""
 
 
 class KimiCodeInterpreter(RecordInterpreter):
-    """Makes a session out of the records of one agent.
+    """Builds a session from the records of one agent.
 
     Attributes:
-        documents: Those that tell of its session, as `WireReader` takes them.
+        documents: Files with session metadata, as for `WireReader`.
     """
 
     def __init__(self, path: Path) -> None:
-        """Begin.
-
-        Args:
-            path: The file.
-        """
         super().__init__()
         self.builder.agent = "Kimi Code"
         self._agents, self._agent = path.parent.parent, path.parent.name
@@ -99,18 +94,17 @@ class KimiCodeInterpreter(RecordInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> list[TextBlock]:
-        """The blocks of a record that is read again."""
         value, _ = object_of(record)
         return blocks_of_chat(said(value), origin) if value is not None else []
 
     def note(self, about: Mapping[str, Any]) -> None:
-        """Take the state of the session: its title, what it was forked from, and who started whom."""
+        """Record the session's state: title, origin of a fork, and the hierarchy of agents."""
         builder = self.builder
         place = clean_string(about.get("cwd")) or clean_string(about.get("workDir"))
         builder.working_directory = self._folder or place
         if not self._is_placed:
             return
-        for key in [key for key in builder.links if not key[1]]:  # those that are told beside the lines
+        for key in [key for key in builder.links if not key[1]]:  # links from the metadata files
             del builder.links[key]
         agents = mapping(about.get("agents"))
         if self._agent == MAIN:
@@ -133,13 +127,13 @@ class KimiCodeInterpreter(RecordInterpreter):
         return self._agents / agent / WIRE if can_name_file(agent) else None
 
     def _link(self, agent: str, call: str, title: str = "") -> None:
-        """Note that this agent started another one."""
+        """Link an agent started by this one."""
         if self._is_placed and agent != self._agent:
             path = self._file_of(agent)
             self.builder.link(SessionLink(LinkKind.SUBAGENT, self._identifier_of(agent), path, clean_text(call), title))
 
     def _note_started(self, call: str, result: Any) -> None:
-        """Note whom a call started, by its result: one agent, or a swarm of them."""
+        """Link the agents started by a call, as named in its result: one agent or a swarm."""
         tool = self._tools.get(call)
         if tool is None:
             return
@@ -151,7 +145,6 @@ class KimiCodeInterpreter(RecordInterpreter):
                 self._link(agent, call)
 
     def add(self, record: Record) -> None:
-        """Take a record."""
         value, origin = record.value, record.origin
         kind = string(value.get("type"))
         event = mapping(value.get("event")) if kind == "context.append_loop_event" else {}
@@ -208,7 +201,7 @@ class KimiCodeInterpreter(RecordInterpreter):
             self._surround("system", said(value), origin)
 
     def _surround(self, name: str, chats: list[ChatMessage], origin: Origin) -> None:
-        """Take a system prompt or tools: those that differ from the ones before begin what is sent anew."""
+        """Set the system prompt or tools; if they changed, begin a new context."""
         if not chats:
             return
         (message,) = self._thread.messages(chats, origin)
@@ -228,11 +221,11 @@ class KimiCodeInterpreter(RecordInterpreter):
             context.members[:] = members
 
     def _around(self) -> list[int]:
-        """What is sent before all messages: tools, then the system prompt."""
+        """Return the messages sent before all others: tools, then the system prompt."""
         return [self._surroundings[name] for name in ("tools", "system") if name in self._surroundings]
 
     def _append(self, chats: list[ChatMessage], origin: Origin) -> None:
-        """Add a message; while results are awaited it waits for them."""
+        """Add a message, deferred while tool results are pending."""
         if self._awaited and not any(chat.role in (Role.ASSISTANT, Role.TOOL) for chat in chats):
             self._deferred.append((chats, origin))
             return
@@ -278,7 +271,7 @@ class KimiCodeInterpreter(RecordInterpreter):
             self._flush()
 
     def _count(self, value: Mapping[str, Any], origin: Origin, time: float | None) -> None:
-        """Count a report: that of a step repeats what its end said, any other is of a request beside it."""
+        """Assign a usage report: a step's report repeats the one at its end, any other belongs to a side request."""
         usage, model = usage_of(value.get("usage"), USAGE_NAMES), clean_string(value.get("model"))
         model = self._alias if model.startswith("__") else model
         scope, call = string(value.get("usageScope")), self._thread.last_call
@@ -314,7 +307,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._deferred.clear()
 
     def _kept(self, value: Mapping[str, Any], history: list[int]) -> list[int]:
-        """What a compaction keeps: what a person said, the first of it and the last, or all behind the compacted."""
+        """Return the messages kept by a compaction: first and last user prompts, or all after the compacted part."""
         if "keptUserMessageCount" not in value:
             return history[count(value.get("compactedCount")) :]
         asked = [member for member in history if self._origins.get(member) == "user"]
@@ -324,7 +317,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         return [*asked[:first], *asked[len(asked) - (number - first) :]]
 
     def _undo(self, number: int) -> None:
-        """Take back so many of a person's messages with all that came of them, no further than to a summary."""
+        """Take back a number of user messages and their consequences, but nothing up to the last summary."""
         around = self._around()
         removed: list[int] = []
         found = 0
@@ -339,7 +332,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._abandon(removed)
 
     def _abandon(self, members: list[int]) -> None:
-        """Go on without some messages."""
+        """Begin a context without some messages."""
         around = self._around()
         left = set(members).difference(around)
         for member in left:
@@ -350,7 +343,7 @@ class KimiCodeInterpreter(RecordInterpreter):
         self._deferred.clear()
 
     def _inherit(self) -> None:
-        """All before was copied from the session that this one was forked from, and is counted there."""
+        """Mark all earlier messages as copied from the session this was forked from, which counts their calls."""
         for index in range(len(self.builder.messages)):
             self.builder.replace_message(index, is_inherited=True)
         self.builder.calls.clear()
@@ -359,7 +352,7 @@ class KimiCodeInterpreter(RecordInterpreter):
 
 
 def said(value: Mapping[str, Any]) -> list[ChatMessage]:
-    """What a record says, as chat messages."""
+    """Convert a record to chat messages."""
     kind, time = string(value.get("type")), seconds_of_any(value.get("time"))
     if kind == "context.append_loop_event":
         return _said_by_event(mapping(value.get("event")), time)
@@ -408,7 +401,7 @@ def _said_by_event(event: Mapping[str, Any], time: float | None) -> list[ChatMes
 
 
 def _result(identifier: str, output: Any, about: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as the model is sent it: its state before it, its note behind it (`tool-result-render.ts`)."""
+    """Convert a result to the form sent to the model: status before, note after it (`tool-result-render.ts`)."""
     failed, note = about.get("isError") is True, string(about.get("note"))
     parts = sequence(output)
     single = output if isinstance(output, str) else None

@@ -1,4 +1,4 @@
-"""Reading one of Kimi's files of lines together with the small documents beside it: titles, and who started whom."""
+"""Read one of Kimi's wire files with its metadata files: titles, and parents of subagents."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 STATE = "state.json"
 
 OLD_STATE = ("session-meta", STATE)
-"""Where versions in between kept the state of a session."""
+"""Location of a session's state in intermediate versions."""
 
 OLD_CLI_STATE = "metadata.json"
-"""Where the first versions of Kimi CLI kept it."""
+"""Location of a session's state in the first versions of Kimi CLI."""
 
 META = "meta.json"
-"""What Kimi CLI keeps beside the lines of a subagent."""
+"""Metadata file of a Kimi CLI subagent."""
 
 UNTITLED = frozenset({"New Session", "Untitled"})
-"""What sessions are called that nobody named yet."""
+"""Titles of unnamed sessions."""
 
 
 class WireReader(JsonlReader):
-    """Reads lines, and keeps up with what is told beside them."""
+    """Reads a wire file and follows changes of its metadata files."""
 
     def __init__(
         self,
@@ -47,25 +47,24 @@ class WireReader(JsonlReader):
         Args:
             path: The file.
             format_name: The format's name.
-            interpreter: Takes its lines.
-            documents: Those that may tell more, whether they are there or not: the first that tells anything counts.
-            note: Brings the session up to date with what is told there.
+            interpreter: Interpreter for its lines.
+            documents: Possible metadata files; the first one with content is used.
+            note: Updates the session from the metadata.
 
         Raises:
-            SessionError: It cannot be opened.
+            SessionError: The file cannot be opened.
         """
         super().__init__(path, format_name, interpreter)
         self._note = note
         self._beside = [SidecarFile(document, _told) for document in documents]
 
     def snapshot(self) -> Session:
-        """What has been read so far."""
         self._note(next((found for one in self._beside if (found := one.value())), {}))
         return super().snapshot()
 
     def refresh(self) -> FileChange:
-        """Look at the lines and the documents again."""
-        # All are looked at, so that none is seen to have changed twice.
+        """Read what was added to the wire and metadata files."""
+        # Check all files, so that no change is reported twice.
         changed = [one for one in self._beside if one.changed()]
         change = super().refresh()
         return FileChange.APPENDED if change is FileChange.NONE and changed else change
@@ -74,7 +73,7 @@ class WireReader(JsonlReader):
 TITLES = ("title", "customTitle", "custom_title", "description")
 
 TOLD = (*TITLES, "agents", "cwd", "forkedFrom", "workDir")
-"""What of the documents is of interest: the rest is written with every prompt."""
+"""Relevant metadata fields; the others change with every prompt."""
 
 
 def _told(document: Any) -> dict[str, Any]:
@@ -82,12 +81,12 @@ def _told(document: Any) -> dict[str, Any]:
 
 
 def title_of(about: Mapping[str, Any]) -> str:
-    """What a session is called; empty where it has no name yet."""
+    """Return a session's title; empty if it has none yet."""
     titles: Iterable[str] = (clean_string(about.get(name)).strip() for name in TITLES)
     return next((title for title in titles if title and title not in UNTITLED), "")
 
 
 def parent_of_agent(about: Mapping[str, Any], agent: str) -> str:
-    """The agent that started another one, by the state of their session; empty where it does not tell."""
+    """Return the agent that started another one, from the session's state; empty if unknown."""
     found = mapping(mapping(about.get("agents")).get(agent))
     return string(mapping(found.get("labels")).get("parentAgentId")) or string(found.get("parentAgentId"))

@@ -1,4 +1,4 @@
-"""Conversations of Kimi's agents: a step is a call, whose response comes part by part."""
+"""Build the conversations of Kimi's agents: a step is a call with a response recorded in parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StepThread(ChatThread):
-    """A conversation in which the parts of a response are records of their own."""
+    """A conversation with a separate record for each part of a response."""
 
     _identifier = ""
     _time: float | None = None
@@ -25,12 +25,12 @@ class StepThread(ChatThread):
     _call: int | None = None
     _counted = 0
     model = ""
-    """Of the calls to come."""
+    """Model of the following calls."""
     agent = ""
-    """The subagent whose conversation it is: its calls may stand in a file of its own and in that of who started it."""
+    """The conversation's subagent. Its calls may be recorded both in its own file and in its parent's."""
 
     def begin_step(self, identifier: str, time: float | None) -> None:
-        """Begin a call, whose response is nothing yet."""
+        """Begin a call with an empty response."""
         self._identifier, self._time = identifier, time
         self._response = self._call = None
 
@@ -38,8 +38,8 @@ class StepThread(ChatThread):
         """Add a part of the response.
 
         Args:
-            value: It as a chat message.
-            origin: Where the record stands.
+            value: The part as a chat message.
+            origin: Place of the record.
             time: Seconds since the epoch, or None.
         """
         chat = ChatMessage(value, self._time or time, self._identifier, is_call=True, model=self.model)
@@ -51,16 +51,16 @@ class StepThread(ChatThread):
             self._builder.add_blocks(self._response, list(message.blocks))
 
     def go_on(self, chat: ChatMessage, origin: Origin) -> None:
-        """Add a response that is a message of its own: one behind another is more of the same."""
+        """Add a response stored as one message; directly after another one it continues that response."""
         if self._response is None or self.members[-1:] != [self._response]:
             self.begin_step(chat.identifier, chat.time)
         self.answer(chat.value, origin, chat.time)
 
     def leave_out(self, *, is_made_again: bool) -> None:
-        """Leave out what came of the step: its request failed, and no later prompt holds any of it.
+        """Remove a step's messages after its request failed; no later prompt contains them.
 
         Args:
-            is_made_again: The same call is made again, and nothing was reported of it yet.
+            is_made_again: The request is retried, so a call without usage is removed.
         """
         if self._response not in self.members:
             return
@@ -79,11 +79,11 @@ class StepThread(ChatThread):
 
     @property
     def last_call(self) -> Call | None:
-        """The call of this step; None where nothing of its response is there."""
+        """The call of this step; None without any response."""
         return self._builder.calls[self._call] if self._call is not None else None
 
     def count(self, usage: Usage, model: str, origin: Origin) -> None:
-        """Note what was reported for the step: what is reported last is counted."""
+        """Set the usage of this step; a later report replaces it."""
         if self._call is None:
             self.answer({"role": "assistant", "content": []}, origin, self._time)
         if self._call is not None:
@@ -91,7 +91,7 @@ class StepThread(ChatThread):
             self._builder.calls[self._call] = structs.replace(call, usage=usage, model=model or call.model)
 
     def name_response(self, identifier: str) -> None:
-        """Note the provider's id of the response, empty where it gave none: a fork's copy of it has the same."""
+        """Set the provider's response id, empty without one; copies in forks have the same id."""
         if self._call is None:
             return
         call = self._builder.calls[self._call]
@@ -104,13 +104,13 @@ class StepThread(ChatThread):
         )
 
     def name_model(self, model: str) -> None:
-        """Note which model answered, where nothing said so before."""
+        """Set the model of this step's call if it has none."""
         if self._call is not None and model and not self._builder.calls[self._call].model:
             self._builder.calls[self._call] = structs.replace(self._builder.calls[self._call], model=model)
 
 
 def parts_of(content: Any) -> Any:
-    """The parts of a message in the words of OpenAI's API."""
+    """Convert message content to OpenAI parts."""
     if not isinstance(content, list):
         return content if isinstance(content, str) else ""
     return [_part(part) for part in content]
@@ -132,7 +132,7 @@ def _part(part: Any) -> Any:
 
 
 def calls_of(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Calls in the words of OpenAI's API, whether their names stand in `function` or beside it."""
+    """Convert calls to OpenAI form, with or without a `function` object."""
     found = []
     for call in calls:
         function = mapping(call.get("function")) or call
@@ -143,7 +143,7 @@ def calls_of(calls: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def usage_of(reported: Any, names: tuple[str, str, str]) -> Usage | None:
-    """Reported usage as ours: input beside the cache, read from it and written to it, under these names."""
+    """Convert reported usage. `names` are the fields for uncached input, cache reads and cache writes."""
     fields = mapping(reported)
     plain, read, written = (count(fields.get(name)) for name in names)
     return Usage(plain, read, written, output=count(fields.get("output"))).unless_zero()

@@ -1,4 +1,4 @@
-"""OpenCode: a database of all sessions, a tree of small files before that, and exports of one session."""
+"""Read OpenCode: a database of all sessions, the older tree of small files, and exports of one session."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ TABLES: Mapping[str, frozenset[str]] = {
     "message": frozenset({"id", "session_id", "time_created", "time_updated", "data"}),
     "part": frozenset({"id", "message_id", "session_id", "time_updated", "data"}),
 }
-"""The tables, and columns of them, by which a database is told to be OpenCode's."""
+"""Tables and columns that identify an OpenCode database."""
 
 KIN: Mapping[str, str] = {"kilo": "Kilo", "mimocode": "MiMo Code"}
-"""Programs made of OpenCode, which keep the same database, by how the names of their files begin."""
+"""Forks of OpenCode with the same database, by prefix of their file names."""
 
 
 class OpenCodeFormat(Format):
-    """OpenCode's databases, storage folders and exports."""
+    """OpenCode databases, storage folders and exports."""
 
     name = "opencode"
     title = "OpenCode"
@@ -55,7 +55,7 @@ class OpenCodeFormat(Format):
 
     def homes(self) -> tuple[Path, ...]:
         home = home_of("XDG_DATA_HOME", ".local", "share") / "opencode"
-        # Beside them lie copies of whole projects, which are not to be searched.
+        # The folder also contains copies of whole projects, which are not searched.
         share = home.parent
         kin = (share / "kilo" / "kilo.db", *found_by(share / "mimocode", "mimocode*.db"))
         return (home / "opencode.db", *found_by(home, "opencode-*.db"), home / "storage", *kin)
@@ -94,7 +94,7 @@ class OpenCodeFormat(Format):
         )
 
     def locate(self, path: Path, identifier: str) -> Path | None:
-        """Another session of the same database, storage or folder of exports."""
+        """Find another session of the same database, storage or export folder."""
         file = Locator.of(path).file
         if not can_name_file(identifier):
             return None

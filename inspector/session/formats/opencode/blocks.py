@@ -1,6 +1,6 @@
-"""From one stored part to its blocks, with their texts: what the model is sent for it.
+"""Convert a stored part to blocks with the texts sent to the model.
 
-As `packages/opencode/src/session/message-v2.ts` of the project turns parts into messages.
+Follows `packages/opencode/src/session/message-v2.ts`, which converts parts to messages.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ COMPACTION_PROMPT = "What did we do so far?"
 SUBTASK_PROMPT = "The following tool was executed by the user"
 
 ERROR, MESSAGE = "error", "message/"
-"""By its locator a block is told to be of a message, not of a part."""
+"""Locators of blocks from a message instead of a part."""
 
 QUIET = frozenset({"agent", "patch", "snapshot", "step-finish", "step-start"})
-"""Types of which the model is sent nothing."""
+"""Part types that are not sent."""
 
 SENT_AS_TEXT = ("text/plain", "application/x-directory")
-"""Attached files of these types stand as texts of their own beside the part that names them."""
+"""Attachments of these types are sent as separate text parts."""
 
 SIGNATURES = frozenset({"encryptedcontent", "reasoningencryptedcontent", "reasoningopaque", "signature"})
-"""Fields of a reasoning part's metadata, without underscores, that hold it encrypted or signed."""
+"""Metadata fields of reasoning parts, without underscores, with encrypted or signed reasoning."""
 
 
 def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-    """The blocks of a part, or of a message's error, that is read again."""
+    """Return the blocks of a part, or of a message's error, that is read again."""
     value = lenient_json(record)[0]
     if not isinstance(value, dict):
         return []
@@ -50,7 +50,7 @@ def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
 
 
 def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
-    """What a message says of an error, as a notice."""
+    """Build a notice from a message's error."""
     error = mapping(info.get("error"))
     if not error:
         return []
@@ -60,12 +60,12 @@ def blocks_of_error(info: Mapping[str, Any], origin: Origin) -> list[TextBlock]:
 
 
 def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list[TextBlock]:
-    """The blocks of one part: one, two for a tool that has returned, none for what is not for the model.
+    """Return the blocks of a part: usually one, two for a completed tool call, none if it is not sent.
 
     Args:
         value: The part.
-        role: Of its message.
-        origin: Where it is stored.
+        role: Role of its message.
+        origin: Place where it is stored.
     """
     kind = string(value.get("type"))
     if kind in QUIET:
@@ -88,9 +88,9 @@ def blocks_of_part(value: Mapping[str, Any], role: Role, origin: Origin) -> list
 
 
 def cleared_at(value: Mapping[str, Any]) -> float | None:
-    """When a tool's result was cleared, in seconds since the epoch; None where it was not.
+    """Return the time a tool result was cleared, in seconds since the epoch; None if it was not.
 
-    Where it was and no time says when, it is taken to have been cleared once it was there.
+    Without a valid time, the time of the result is used.
     """
     times = mapping(mapping(value.get("state")).get("time"))
     if not times.get("compacted"):
@@ -99,7 +99,7 @@ def cleared_at(value: Mapping[str, Any]) -> float | None:
 
 
 def subagent_of_part(value: Mapping[str, Any]) -> SessionLink | None:
-    """The session that a tool's call started; None for any other part."""
+    """Link the session started by a tool call; None for other parts."""
     state = mapping(value.get("state"))
     metadata = mapping(state.get("metadata"))
     started = string(metadata.get("sessionId")) or string(metadata.get("sessionID"))
@@ -156,7 +156,7 @@ def _file(value: Mapping[str, Any], origin: Origin) -> TextBlock:
 
 
 def _signature_characters(metadata: object) -> int:
-    """The length of the longest signature or encrypted text that providers' metadata hold."""
+    """Return the length of the longest signature or encrypted text in a provider's metadata."""
     found = 0
     for fields in mapping(metadata).values():
         for name, value in mapping(fields).items():
@@ -166,10 +166,9 @@ def _signature_characters(metadata: object) -> int:
 
 
 def usage_of(tokens: object) -> Usage | None:
-    """Stored tokens as ours; None where there are none, as for a response that was broken off.
+    """Convert stored token counts; None if there are none, as for an aborted response.
 
-    `input` leaves out what the cache held. `output` leaves out reasoning in records that have a `total`; before there
-    was one, it included it.
+    `input` excludes cache tokens. `output` excludes reasoning in records with a `total` and includes it in older ones.
     """
     stored = mapping(tokens)
     cache = mapping(stored.get("cache"))
@@ -191,19 +190,19 @@ ABORTED = "MessageAbortedError"
 
 @dataclass(frozen=True)
 class OpenCodePart:
-    """One part.
+    """A parsed part.
 
     Attributes:
         identifier: Its id.
         kind: Its type.
         spoken: The blocks it adds to its message.
-        results: The tool results it adds behind it.
-        cleared: When its result was cleared, None where it was not.
-        usage: What was reported at the end of a step.
-        kept_from: The id of the first message that a compaction keeps; empty for none.
-        is_auto: A compaction that nobody asked for.
-        is_synthetic: A text that nobody typed.
-        subagent: The session that a call of a tool started.
+        results: The tool results it adds after the message.
+        cleared: Time its result was cleared, None if it was not.
+        usage: Usage reported at the end of a step.
+        kept_from: Id of the first message that a compaction keeps; empty for none.
+        is_auto: True for an automatic compaction.
+        is_synthetic: True for text not typed by the user.
+        subagent: The session started by a tool call.
     """
 
     identifier: str
@@ -219,26 +218,26 @@ class OpenCodePart:
 
     @property
     def has_content(self) -> bool:
-        """Whether a message that was broken off is still sent for the sake of this part."""
+        """True if an aborted message with this part is still sent."""
         return self.kind not in (STEP_START, "reasoning")
 
 
 @dataclass(frozen=True)
 class OpenCodeMessage:
-    """One message, without its parts.
+    """A parsed message without its parts.
 
     Attributes:
         identifier: Its id.
-        role: Who it speaks for.
+        role: Its role.
         created: Seconds since the epoch, or None.
-        completed: When the response was whole, or None.
-        model: The model that answered.
-        usage: What was reported for it.
-        is_summary: It is the answer to a request for a summary.
-        is_finished: The response is complete.
-        parent: The message it answers.
-        error: The name of what went wrong; empty for nothing.
-        notice: What went wrong, as a block.
+        completed: End of the response in seconds since the epoch, or None.
+        model: The model that responded.
+        usage: Reported usage.
+        is_summary: True for the response to a summary request.
+        is_finished: True for a complete response.
+        parent: Id of the message it responds to.
+        error: Name of its error; empty for none.
+        notice: Its error as a block.
     """
 
     identifier: str
@@ -255,23 +254,23 @@ class OpenCodeMessage:
 
     @property
     def call_identifier(self) -> str:
-        """What a response has in common with its copies: its times, since a fork gives it another id."""
+        """Identifier shared with copies of the response: its times, because a fork changes the id."""
         return self.identifier if self.completed is None else f"{self.created} to {self.completed}"
 
 
 @dataclass(frozen=True)
 class OpenCodeInfo:
-    """What is known of a session besides its messages.
+    """Metadata of a session.
 
     Attributes:
         identifier: Its id.
-        title: What OpenCode calls it.
-        directory: Where it worked.
-        version: Of the program that began it.
+        title: Its title in OpenCode.
+        directory: Its working directory.
+        version: Version of the program that began it.
         parent: The session that started it as a subagent; empty for none.
-        reverted_message: The first message that was taken back; empty for none.
-        reverted_part: The first part of it that was, where not the whole message was.
-        created: When it began, seconds since the epoch, or None. What was said before was copied by a fork.
+        reverted_message: First message taken back; empty for none.
+        reverted_part: First part of that message taken back; empty for the whole message.
+        created: Start in seconds since the epoch, or None. Older messages were copied by a fork.
         modified: Seconds since the epoch.
     """
 
@@ -287,7 +286,7 @@ class OpenCodeInfo:
 
 
 def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
-    """A session as exports and files hold it."""
+    """Parse session metadata of an export or file."""
     revert, time = mapping(info.get("revert")), mapping(info.get("time"))
     return OpenCodeInfo(
         identifier=string(info.get("id")),
@@ -303,13 +302,13 @@ def info_of(info: Mapping[str, Any]) -> OpenCodeInfo:
 
 
 def message_of(info: Mapping[str, Any], identifier: str, created: float | None, origin: Origin) -> OpenCodeMessage:
-    """A message.
+    """Parse a message.
 
     Args:
-        info: What is stored of it.
+        info: Its stored data.
         identifier: Its id.
-        created: When it was, where that is stored beside it.
-        origin: Where it is stored.
+        created: Its time, if stored separately.
+        origin: Place where it is stored.
     """
     time, error = mapping(info.get("time")), mapping(info.get("error"))
     model = info.get("modelID") or mapping(info.get("model")).get("modelID")
@@ -320,7 +319,7 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
         completed=seconds_of_any(time.get("completed")),
         model=string(model),
         usage=usage_of(info.get("tokens")),
-        # On a user message, `summary` holds what was changed in its turn.
+        # On a user message, `summary` holds the changes of its turn.
         is_summary=info.get("summary") is True,
         is_finished=bool(info.get("finish")) or bool(time.get("completed")),
         parent=string(info.get("parentID")),
@@ -330,13 +329,13 @@ def message_of(info: Mapping[str, Any], identifier: str, created: float | None, 
 
 
 def part_of(value: Mapping[str, Any], identifier: str, role: Role, origin: Origin) -> OpenCodePart:
-    """A part.
+    """Parse a part.
 
     Args:
-        value: What is stored of it.
+        value: Its stored data.
         identifier: Its id.
-        role: Of its message.
-        origin: Where it is stored.
+        role: Role of its message.
+        origin: Place where it is stored.
     """
     blocks = [block for block, _ in blocks_of_part(value, role, origin)]
     return OpenCodePart(

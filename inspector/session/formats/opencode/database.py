@@ -1,6 +1,6 @@
-"""Sessions in OpenCode's database: rows that are updated in place while a response streams.
+"""Read sessions from OpenCode's database, with rows updated in place while a response streams.
 
-Only the tables of sessions, messages and parts are ever read; others hold credentials.
+Only the tables of sessions, messages and parts are read; others hold credentials.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LISTED = {
     "message": "SELECT id, time_updated, time_created FROM message WHERE session_id = ? ORDER BY time_created, id",
     "part": "SELECT id, time_updated, message_id FROM part WHERE session_id = ? ORDER BY id",
 }
-"""Which rows there are; the data, most of the bytes, stands behind these columns and is not read for it."""
+"""Queries that list rows without the data column, which holds most of the bytes."""
 
 DATA = {
     "message": "SELECT id, CAST(data AS BLOB) FROM message WHERE id IN (SELECT value FROM json_each(?))",
@@ -48,17 +48,17 @@ DATA = {
 View = TypeVar("View")
 
 RECENT_MILLISECONDS = 2000
-"""Rows updated this shortly before the newest are read again: two updates may carry the same time."""
+"""Rows updated within this time of the newest are read again: two updates may have the same timestamp."""
 
 
 class ReadRow(NamedTuple, Generic[View]):
-    """A row as it was read last.
+    """A row as last read.
 
     Attributes:
-        updated: When it was updated, as stored.
-        role: What it was read as: parts are read by the role of their message.
-        digest: Of its data.
-        view: What was made of it; None where it cannot be read.
+        updated: Time of the update as stored.
+        role: Role used for reading a part: its message's role.
+        digest: Digest of its data.
+        view: The parsed row; None if it cannot be read.
     """
 
     updated: Any
@@ -68,14 +68,14 @@ class ReadRow(NamedTuple, Generic[View]):
 
 
 class OpenCodeRows(RowInterpreter):
-    """The rows of one session."""
+    """Interpreter for the rows of one session."""
 
     def __init__(self, session: str, agent: str) -> None:
-        """Begin.
+        """Initialize without reading.
 
         Args:
-            session: The session's id; empty for the newest that is nobody's child.
-            agent: The program whose database it is.
+            session: The session's id; empty for the newest one that is not a subagent.
+            agent: The program that wrote the database.
         """
         super().__init__()
         self._session = session
@@ -87,7 +87,7 @@ class OpenCodeRows(RowInterpreter):
         self._stored: dict[str, MessageWithParts] = {}
 
     def read(self, connection: sqlite3.Connection) -> None:
-        """Take what the rows hold now: of those that changed the data, of the others that they are there."""
+        """Read the current rows; data is loaded only for changed ones."""
         view = _session(connection, self._session)
         if view is None:
             what = f"no session {self._session}" if self._session else "no sessions"
@@ -110,7 +110,7 @@ class OpenCodeRows(RowInterpreter):
             self._parts_of.setdefault(message_of[identifier], []).append(identifier)
 
     def settle(self) -> None:
-        """Put the session together from what was read."""
+        """Build the session from the rows read."""
         builder = self.builder = SessionBuilder()
         messages = ((name, row.view) for name, row in self._messages.items())
         self._stored = with_parts(builder, self._view, messages, self._parts_in, self._stored)
@@ -121,11 +121,10 @@ class OpenCodeRows(RowInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a row that is read again."""
         return blocks_of_record(record, origin)
 
     def fetch(self, connection: sqlite3.Connection, name: str) -> bytes | None:
-        """A row's data by `message/…` or `part/…`."""
+        """Return a row's data by `message/…` or `part/…`."""
         table, _, identifier = name.partition("/")
         rows = connection.execute(DATA[table], (json.dumps([identifier]),)).fetchall() if table in DATA else []
         return next((data for _, data in rows if isinstance(data, bytes)), None)
@@ -150,7 +149,7 @@ class OpenCodeRows(RowInterpreter):
 def _read_row(
     before: ReadRow[View] | None, now: ReadRow[View], data: bytes, make: Callable[[dict[str, Any]], View]
 ) -> ReadRow[View]:
-    """A row with what is made of its data, as it was made before where that says the same."""
+    """Parse a row, or reuse the earlier result if its data is the same."""
     if before is not None and (now.digest, now.role) == (before.digest, before.role):
         return before._replace(updated=now.updated)
     value = lenient_json(data)[0]
@@ -158,7 +157,7 @@ def _read_row(
 
 
 def sessions_of_database(path: Path, connection: sqlite3.Connection) -> list[ContainedSession]:
-    """Every session of a database, the newest first."""
+    """List the sessions of a database, newest first."""
     found = [_view_of(row) for row in _session_rows(connection)]
     return [
         ContainedSession(
@@ -174,7 +173,7 @@ def sessions_of_database(path: Path, connection: sqlite3.Connection) -> list[Con
 
 
 def _session(connection: sqlite3.Connection, identifier: str) -> OpenCodeInfo | None:
-    """The named session, or the newest that nobody started, or the newest."""
+    """Return the named session, otherwise the newest top-level one, otherwise the newest."""
     found = [_view_of(row) for row in _session_rows(connection)]
     if identifier:
         return next((view for view in found if view.identifier == identifier), None)
@@ -205,7 +204,7 @@ def _view_of(row: Mapping[str, Any]) -> OpenCodeInfo:
 
 
 def _listed(connection: sqlite3.Connection, table: str, session: str) -> list[tuple[str, Any, Any]]:
-    """The rows of a session, without their data. An id that is no text names nothing."""
+    """List a session's rows without their data, skipping non-text ids."""
     rows = connection.execute(LISTED[table], (session,)).fetchall()
     return [row for row in rows if isinstance(row[0], str)]
 
@@ -216,7 +215,7 @@ def _changed(
     listed: Sequence[tuple[str, Any, Any]],
     known: Mapping[str, ReadRow[Any]],
 ) -> Iterator[tuple[str, Any, bytes]]:
-    """Those of the listed rows that may have changed, with their data, which is empty where it is not to be had."""
+    """Yield the listed rows that may have changed, with their data; empty if it cannot be read."""
     times = [updated for _, updated, _ in listed if isinstance(updated, (int, float))]
     recent = max(times, default=0) - RECENT_MILLISECONDS
     wanted = {
@@ -232,6 +231,6 @@ def _changed(
     found = {}
     for identifier, content in connection.execute(DATA[table], (json.dumps(list(wanted)),)):
         found[identifier] = content if isinstance(content, bytes) else b""
-    # The index of a damaged database leads nowhere or to other rows: what is listed and not found cannot be read.
+    # In a damaged database an index may point to missing or other rows; listed rows not found are unreadable.
     for identifier, updated in wanted.items():
         yield identifier, updated, found.get(identifier, b"")

@@ -1,10 +1,10 @@
-"""Sessions as OpenCode kept them before it had a database: a small file for every session, message and part.
+"""Read sessions of OpenCode versions without a database: a small file per session, message and part.
 
     storage/session/<project>/<session>.json
     storage/message/<session>/<message>.json
     storage/part/<message>/<part>.json
 
-Each file is rewritten whole when it changes, so that it may be found half-written.
+Each file is rewritten whole when it changes, so it may be found half-written.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ if TYPE_CHECKING:
 
 
 SETTLED_SECONDS = 2.0
-"""Until it is this old a file is read again whenever it is looked at, and may still be half-written."""
+"""Age below which a file is read again on every refresh and may still be half-written."""
 
 MANY_FILES = 2000
 
 REST = 20
-"""Looking at many files takes time; that many times as long passes before they are looked at again."""
+"""Minimum pause between scans of many files, as a multiple of the scan's duration."""
 
 View = TypeVar("View")
 
 
 class ReadFile(NamedTuple, Generic[View]):
-    """A file as it was read last.
+    """A file as last read.
 
     Attributes:
-        place: Its state then.
-        view: What was made of it; None where it cannot be read.
+        place: Its state at that time.
+        view: The parsed file; None if it cannot be read.
     """
 
     place: FileState
@@ -69,7 +69,7 @@ class ReadFile(NamedTuple, Generic[View]):
 
 
 def sessions_of_storage(storage: Path) -> list[ContainedSession]:
-    """Every session of a tree, the newest first."""
+    """List the sessions of a storage tree, newest first."""
     found = []
     for project in _entries(storage / SESSIONS):
         for entry in _entries(project.path):
@@ -82,7 +82,7 @@ def sessions_of_storage(storage: Path) -> list[ContainedSession]:
 
 
 def inside_session_file(path: Path, document: Any) -> list[ContainedSession]:
-    """A session's own file, which says whose child it is; nothing for any other file."""
+    """Return the session of a session file, with its parent; empty for other files."""
     if not is_session_file(path, document):
         return []
     return [_inside(path, info_of(document))]
@@ -95,12 +95,12 @@ class StorageReader:
         """Find the session.
 
         Args:
-            path: Its file; or the tree, with or without the session's id: without, it is the newest that is nobody's
-                child.
+            path: Its file, or the storage folder, optionally with the session's id; the default is the newest top-level
+                session.
             format_name: The format's name.
 
         Raises:
-            SessionError: It is not there.
+            SessionError: The session does not exist.
         """
         self._path = path
         self._format = format_name
@@ -115,19 +115,17 @@ class StorageReader:
         self._looked = (0.0, 0.0)
 
     def load(self) -> Iterator[ReadingProgress]:
-        """Read all files."""
         yield ReadingProgress(0, 1)
         self._read()
         yield ReadingProgress(1, 1)
 
     def snapshot(self) -> Session:
-        """What has been read."""
         if self._session is None:
             self._session = self._build().snapshot(self._format, self._path, self._texts, (self._file,))
         return self._session
 
     def refresh(self) -> FileChange:
-        """Look at all files again, and read those that changed."""
+        """Read the files that changed."""
         try:
             self._file.stat()
         except FileNotFoundError:
@@ -148,7 +146,7 @@ class StorageReader:
         return FileChange.APPENDED
 
     def watched(self) -> Path:
-        """The folder of the session's messages; parts, in folders of their own, are looked at every second."""
+        """Return the folder of the session's messages; the part folders are polled every second."""
         messages = self._storage / MESSAGES / self._file.stem
         return messages if is_folder(messages) else self._file.parent
 
@@ -221,7 +219,7 @@ def _session_file(path: Path) -> Path:
 def _taken(
     folder: Path, known: dict[str, ReadFile[View]], view: Callable[[dict[str, Any], str, int], View]
 ) -> dict[str, ReadFile[View]]:
-    """The files of a folder by name without extension, those that changed read again."""
+    """Return the parsed files of a folder by name without extension, reading changed ones again."""
     taken: dict[str, ReadFile[View]] = {}
     now = time.time()
     for entry in _entries(folder):
@@ -242,7 +240,7 @@ def _taken(
             made = view(value, name, len(data))
             taken[name] = before if before is not None and before == ReadFile(place, made) else ReadFile(place, made)
         elif before is not None:
-            taken[name] = before  # half-written: what was there before counts until it is whole
+            taken[name] = before  # half-written: keep the earlier version until it is complete
         elif not is_young:
             taken[name] = ReadFile(place, None)
     return taken
@@ -268,10 +266,10 @@ def _decoded(path: Path | str) -> Any:
 
 
 class ExportInterpreter(DocumentInterpreter):
-    """Makes a session out of an export."""
+    """Builds a session from an export."""
 
     def take_document(self, document: Node) -> None:
-        """Take the session and its messages."""
+        """Read the session and its messages."""
         fields = document.fields()
         messages = fields["messages"].items() if "messages" in fields else document.items()
         session = info_of(mapping(fields.value_of("info")))
@@ -291,7 +289,6 @@ class ExportInterpreter(DocumentInterpreter):
 
     @staticmethod
     def blocks_of_record(record: bytes, origin: Origin, /) -> Sequence[TextBlock]:
-        """The blocks of a message's information, or of a part, that is read again."""
         return blocks_of_record(record, origin)
 
 

@@ -1,4 +1,4 @@
-"""Putting stored messages together: a step of the model is a message, and so are the results that answer it."""
+"""Build a session from stored messages; each step of a response becomes a message, followed by its results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One call's response and the results that came back; either message may hold nothing."""
+    """A call's response and its results; either message may be empty."""
 
     response: Message
     results: Message
@@ -37,12 +37,12 @@ class Step(NamedTuple):
 class MessageWithParts:
     """A message with its parts, in order.
 
-    What is made of them is made once, however often the session is put together anew.
+    The derived messages are cached, so rebuilding the session reuses them.
 
     Attributes:
         message: The message.
         parts: Its parts.
-        is_inherited: A fork copied it from the session it was made of.
+        is_inherited: True if a fork copied it from another session.
     """
 
     message: OpenCodeMessage
@@ -51,31 +51,31 @@ class MessageWithParts:
 
     @classmethod
     def of(cls, message: OpenCodeMessage, parts: Sequence[OpenCodePart], session: OpenCodeInfo) -> MessageWithParts:
-        """A message of a session. A fork copies messages under ids of its own, with the times they have."""
+        """Combine a message and its parts. Copies in a fork have new ids but keep their times."""
         began, created = session.created, message.created
         return cls(message, parts, began is not None and created is not None and created < began)
 
     @cached_property
     def spoken(self) -> Message:
-        """What was said, for a message that is no response."""
+        """The message as sent, if it is not a response."""
         blocks = [block for part in self.parts for block in part.spoken]
         is_typed = any(part.spoken and not part.is_synthetic and part.kind != COMPACTION for part in self.parts)
         return self._made(self.message.role, blocks, is_meta=not is_typed)
 
     @cached_property
     def notice(self) -> Message:
-        """What went wrong."""
+        """The error as a message."""
         return self._made(Role.OTHER, self.message.notice)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """A response's steps, each one call.
+        """A response's steps, each with one call.
 
-        A message says of its usage what its last step does, and alone says it where steps do not.
+        The message's usage repeats its last step's, and is used only if no step reports usage.
         """
         message, parts = self.message, self.parts
         starts = [place for place, part in enumerate(parts) if part.kind == STEP_START]
-        # What stands before the first step belongs to it.
+        # Parts before the first step belong to it.
         bounds = [0, *starts[1:], len(parts)]
         is_reported = any(part.usage is not None for part in parts)
         steps = []
@@ -103,11 +103,11 @@ class MessageWithParts:
 
 
 TOGETHER_SECONDS = 1.0
-"""Parts that were cleared at once are marked one after the other; each carries the time of its own mark."""
+"""Time span of one clearing: its parts are marked one after another, each with its own time."""
 
 
 def clearings_of(stored: Sequence[MessageWithParts], messages: Sequence[Message]) -> list[Compaction]:
-    """The clearings, in order: each takes effect with the first message that came after it."""
+    """Return the clearings in order; each takes effect at the first message after it."""
     marks = sorted(
         (part.cleared, block.tool_call_id)
         for one in stored
@@ -142,14 +142,14 @@ def with_parts(
     parts_of: Callable[[str], Iterable[tuple[str, OpenCodePart | None]]],
     known: Mapping[str, MessageWithParts],
 ) -> dict[str, MessageWithParts]:
-    """Messages with their parts, by the messages' ids. What cannot be read becomes a diagnostic.
+    """Combine messages with their parts, by message id. Unreadable ones become diagnostics.
 
     Args:
-        builder: Takes the diagnostics.
+        builder: Receives the diagnostics.
         session: The session.
-        messages: The messages by id, None for one that cannot be read.
-        parts_of: The parts of a message by id, likewise.
-        known: What this gave before: what is made of the same stays the same object.
+        messages: The messages by id, None for an unreadable one.
+        parts_of: Returns a message's parts by id, None for an unreadable one.
+        known: The previous result; unchanged messages are reused.
     """
     found: dict[str, MessageWithParts] = {}
     for identifier, message in messages:
@@ -176,8 +176,8 @@ def fill(
     """Fill a builder from a whole session.
 
     Args:
-        builder: Takes it.
-        session: What is known of it.
+        builder: The session builder.
+        session: Its metadata.
         stored: Its messages, in order.
         agent: The program that recorded it.
     """
@@ -203,17 +203,15 @@ def fill(
 
 
 class OpenCodeThread(Thread):
-    """A conversation that is made of stored messages, in order."""
+    """A conversation built from stored messages in order."""
 
     def __init__(self, builder: SessionBuilder) -> None:
-        """Begin."""
         super().__init__(builder)
         self._first: dict[str, int] = {}
         self._compacting: dict[str, OpenCodePart] = {}
         self._tokens: int | None = None
 
     def add_all(self, stored: Sequence[MessageWithParts]) -> None:
-        """Take all messages."""
         for one in stored:
             self._first[one.message.identifier] = len(self._builder.messages)
             if one.message.role is Role.ASSISTANT:
@@ -253,7 +251,7 @@ class OpenCodeThread(Thread):
                 self._tokens = usage.prompt + usage.output
 
     def _begin_compacted(self, message: OpenCodeMessage, summary: int) -> None:
-        """Begin the context that a summary leaves: what asked for it, the summary, and what was kept behind it."""
+        """Begin the context left by a compaction: its request, the summary, and the messages kept after it."""
         request = self._compacting.get(message.parent)
         asked = self._first.get(message.parent) if request is not None else None
         known = self.members
@@ -277,7 +275,7 @@ class OpenCodeThread(Thread):
 def _take_back(
     builder: SessionBuilder, conversation: OpenCodeThread, session: OpenCodeInfo, stored: Sequence[MessageWithParts]
 ) -> None:
-    """Mark what was taken back, and end with the context that is left."""
+    """Mark the reverted messages as abandoned and begin a context without them."""
     place = next((at for at, one in enumerate(stored) if one.message.identifier == session.reverted_message), None)
     if place is None:
         return
@@ -285,7 +283,7 @@ def _take_back(
     if session.reverted_part:
         before = [part for part in stored[place].parts if part.identifier < session.reverted_part]
         left += [MessageWithParts.of(stored[place].message, before, session)] if before else []
-    # The messages that are left are the first ones, with the same indices, whatever comes behind them.
+    # The remaining messages are the first ones and have the same indices.
     alone = SessionBuilder()
     remaining = OpenCodeThread(alone)
     remaining.add_all(left)

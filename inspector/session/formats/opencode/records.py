@@ -1,4 +1,4 @@
-"""What tells OpenCode's files: exports, and the tree of small files it kept before it had a database."""
+"""Recognize OpenCode's exports and its older storage tree."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SESSIONS, MESSAGES, PARTS = "session", "message", "part"
-"""Folders of the tree."""
+"""Folders of the storage tree."""
 
 
 def is_message(value: Any) -> bool:
-    """Whether a value is a message with its parts."""
+    """Return True for a message with its parts."""
     return (
         isinstance(value, dict)
         and isinstance(value.get("parts"), list)
@@ -24,7 +24,7 @@ def is_message(value: Any) -> bool:
 
 
 def is_export(value: Any) -> bool:
-    """Whether a value is a session, or the messages of one."""
+    """Return True for an exported session or its message list."""
     if isinstance(value, list):
         return bool(value) and sum(map(is_message, value)) * 2 > len(value)
     if not isinstance(value, dict) or not isinstance(value.get("info"), dict):
@@ -36,12 +36,12 @@ def is_export(value: Any) -> bool:
 
 
 def is_storage(folder: Path) -> bool:
-    """Whether a folder is the root of such a tree."""
+    """Return True for the root of a storage tree."""
     return all(is_folder(folder / name) for name in (SESSIONS, MESSAGES, PARTS))
 
 
 def is_session_file(path: Path, document: Any) -> bool:
-    """Whether a file is a session's own in such a tree."""
+    """Return True for a session's file in a storage tree."""
     return (
         isinstance(document, dict)
         and isinstance(document.get("id"), str)
