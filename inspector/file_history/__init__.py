@@ -1,1 +1,1 @@
-"""Files as a session's agent knew them: from its recorded reads, edits, writes and patches to contents at any turn."""
+"""Reconstruct file contents at any turn from a session's recorded reads, edits, writes and patches."""

@@ -1,7 +1,7 @@
-"""What was changed and what for: an entry for every change of a file (`seeds/002`, 6.1).
+"""Changelog of a session: an entry with a purpose for every change of a file (`seeds/002`, 6.1).
 
-Why something was changed is told by the call itself, where its tool has an argument for that; else by the last sentence
-the agent wrote before it; else the difference is put into words.
+The purpose comes from an argument of the call if its tool has one; otherwise from the last sentence the agent wrote
+before it; otherwise the difference is described.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inspector.session.model import Session
 
 LONGEST = 200
-"""Characters of a sentence that tells what was changed; a longer one is cut at a word."""
+"""Maximum length of a sentence in characters; a longer one is cut at a word."""
 MOST_NAMES = 4
 FEWEST_IN_SENTENCE = 8
 
@@ -38,14 +38,14 @@ _DEFINITION = re.compile(
 
 
 class ChangeSource(StrEnum):
-    """Where the words of an entry come from."""
+    """Source of an entry's text."""
 
     INTENT = "intent"
     """An argument of the call."""
     SAID = "said"
-    """What the agent wrote before it."""
+    """The agent's text before the call."""
     DIFFERENCE = "difference"
-    """What was changed, put into words."""
+    """A description of the difference."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class ChangelogEntry:
     """A change of a file.
 
     Attributes:
-        event: What was done.
-        what: What was changed, or what for, in a sentence; recorded text, not made safe.
-        source: Where the sentence comes from.
-        added: Lines that were added, or None where it is not known.
-        removed: Lines that were removed, or None where it is not known.
+        event: The change.
+        what: One sentence on the change or its purpose; recorded text, not made safe.
+        source: Source of the sentence.
+        added: Number of added lines, or None if unknown.
+        removed: Number of removed lines, or None if unknown.
     """
 
     event: FileEvent
@@ -68,14 +68,14 @@ class ChangelogEntry:
 
 
 def generate_changelog(history: FileHistory, path: str | None = None) -> tuple[ChangelogEntry, ...]:
-    """The changes of a session's files, in the order they were made.
+    """Return the changes of a session's files in order.
 
     Args:
-        history: What was done to them.
-        path: One file, or the end of its path; all of them where not given.
+        history: The session's file history.
+        path: One file, or the end of its path; all files if None.
 
     Raises:
-        UnknownFileError: No file is called that, or several are.
+        UnknownFileError: No file matches, or several do.
     """
     files = [history.find(path)] if path is not None else list(history.events)
     events = [event for file in files for event in history.events[file] if event.kind.changes and event.is_certain]
@@ -95,30 +95,30 @@ def _change(history: FileHistory, event: FileEvent, said: SaidBefore) -> Changel
 
 
 def difference_in_words(event: FileEvent) -> str:
-    """What a change itself says that it put in the place of what, where the file is not known."""
+    """Describe a change from the recorded call only, without the file's content."""
     return _Difference(event, FileContent(), FileContent()).in_words()
 
 
 class SaidBefore:
-    """What the agent wrote before changes."""
+    """Finds the agent's text before a change."""
 
     def __init__(self, session: Session, turns: Iterable[int]) -> None:
-        """Begin with nothing read.
+        """Start with an empty cache.
 
         Args:
             session: The session.
-            turns: The messages that asked for changes, counted from 1.
+            turns: The messages with calls that change files, counted from 1.
         """
         self._session = session
         self._asking = sorted(set(turns))
         self._found: dict[int, str] = {}
 
     def before(self, call_block: int, call_turn: int) -> str:
-        """The last sentence before a change, since the one before it in another message; empty where there is none.
+        """Return the last sentence since the previous change in another message; may be empty.
 
         Args:
             call_block: The tool call, a block index.
-            call_turn: The message it is in, one of those that asked for changes.
+            call_turn: Its message, one of `turns`.
         """
         self._found[call_block] = said = self._sentence_before(call_block, call_turn)
         return said
@@ -155,13 +155,13 @@ def _last_sentence(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text in a line, cut at a word where it is too long for one."""
+    """Return a text on one line, cut at a word if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rsplit(' ', 1)[0]}…"
 
 
 class _Difference:
-    """What differs between a file before and after a change, as far as that is known."""
+    """The known difference between a file before and after a change."""
 
     def __init__(self, event: FileEvent, before: FileContent, after: FileContent) -> None:
         self._event = event
@@ -187,7 +187,7 @@ class _Difference:
         self.added, self.removed = len(self._come), len(self._gone)
 
     def in_words(self) -> str:
-        """The difference in words: the names that came, went or changed; else how the first new line begins."""
+        """Describe the difference: names added, removed or changed; otherwise the beginning of the first new line."""
         if self._event.kind is FileEventKind.DELETE:
             return "removes the file"
         if self._event.kind is FileEventKind.UNCLEAR:
@@ -226,7 +226,7 @@ def _lines(content: FileContent) -> list[str]:
 
 
 def _texts(operation: FileOperation) -> list[tuple[str, str]]:
-    """The old and the new texts of a change, as the call has them."""
+    """Return the old and new texts of a change from its call."""
     if isinstance(operation, Replacement):
         return [(old, new) for old, new, _ in operation.edits]
     if isinstance(operation, Patching):

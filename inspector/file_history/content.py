@@ -1,10 +1,10 @@
-"""A file as far as it is known: runs of lines, and gaps between them that nobody has seen.
+"""Partially known file contents: runs of lines, and gaps between them.
 
-A read of lines 40 to 80 tells those and nothing else; an edit of a file that was never read tells the new text, and not
-where it stands. So a content is a number of runs of lines. Those whose place is known have the number of their first
-line; the others stand somewhere in the file. Only a content without a gap is the whole file.
+A read of lines 40 to 80 reveals only these; an edit of a file that was never read reveals the new text but not its
+position. A content is therefore a list of runs of lines. Placed runs have the number of their first line; loose ones
+are at an unknown position. Only a content without gaps is the whole file.
 
-Lines are what stands between newlines, without them; whether the last one ends in a newline is known by itself.
+Lines exclude their newlines; a separate attribute shows if the last line ends with one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class LineRun(NamedTuple):
-    """Lines that stand in a file one after the other.
+    """Consecutive lines of a file.
 
     Attributes:
-        first: The number of the first one, counted from 1; None where it is not known. The first and the last line of
-            such a run may be parts of lines.
-        lines: The lines, without their newlines.
+        first: Number of the first line, counted from 1; None if unknown. The first and last line of such a run may be
+            partial.
+        lines: The lines, without newlines.
     """
 
     first: int | None
@@ -32,16 +32,16 @@ class LineRun(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number of the line behind it; 0 where its place is not known."""
+        """Number of the line after it; 0 if its position is unknown."""
         return 0 if self.first is None else self.first + len(self.lines)
 
 
 class Gap(NamedTuple):
-    """Lines that are not known.
+    """Unknown lines.
 
     Attributes:
-        first: The number of the first one.
-        size: How many there are; None where that is not known, and there may be none.
+        first: Number of the first one.
+        size: Number of lines; None if unknown, possibly zero.
     """
 
     first: int
@@ -49,20 +49,20 @@ class Gap(NamedTuple):
 
 
 class ContradictionError(InspectorError):
-    """What is known of a file does not hold what a tool has replaced in it: something else has changed it."""
+    """The known content does not contain the replaced text: the file was changed by something else."""
 
     advice = "read the file again"
 
 
 @dataclass(frozen=True)
 class FileContent:
-    """What is known of a file.
+    """Known content of a file.
 
     Attributes:
-        runs: Those whose place is known, by their place, none touching another; then the others.
-        total: How many lines the file has; None where that is not known.
-        ends_with_newline: Whether its last line does; None where that is not known.
-        is_deleted: It is not there any more.
+        runs: Placed runs in order, not adjacent to each other, followed by loose ones.
+        total: Number of lines in the file, or None if unknown.
+        ends_with_newline: True if its last line does; None if unknown.
+        is_deleted: True if the file no longer exists.
     """
 
     runs: tuple[LineRun, ...] = ()
@@ -72,7 +72,7 @@ class FileContent:
 
     @classmethod
     def of_text(cls, text: str) -> FileContent:
-        """The content that is all of a text."""
+        """Return the content of a complete text."""
         if not text:
             return cls((), 0, False)
         lines = text.split("\n")
@@ -82,33 +82,33 @@ class FileContent:
 
     @property
     def is_whole(self) -> bool:
-        """Every line of it is known."""
+        """True if every line is known."""
         if self.total is None or self.is_deleted:
             return False
         return sum(len(run.lines) for run in self.placed) == self.total and len(self.placed) == len(self.runs)
 
     @property
     def is_unknown(self) -> bool:
-        """Nothing of it is known, not even that it is gone."""
+        """True if nothing is known, including whether the file exists."""
         return not self.runs and self.total is None and not self.is_deleted
 
     @property
     def placed(self) -> tuple[LineRun, ...]:
-        """The runs whose place is known."""
+        """Runs with a known position."""
         return tuple(run for run in self.runs if run.first is not None)
 
     @property
     def loose(self) -> tuple[LineRun, ...]:
-        """The runs that stand somewhere in it."""
+        """Runs with an unknown position."""
         return tuple(run for run in self.runs if run.first is None)
 
     @property
     def known_lines(self) -> int:
-        """How many lines are known, those whose place is not known included."""
+        """Number of known lines, including those of loose runs."""
         return sum(len(run.lines) for run in self.runs)
 
     def pieces(self) -> Iterator[LineRun | Gap]:
-        """What is known and what is not, in the order of the file; at the end what stands somewhere in it."""
+        """Yield placed runs and gaps in file order, followed by loose runs."""
         if self.is_deleted:
             return
         at = 1
@@ -125,13 +125,12 @@ class FileContent:
         yield from self.loose
 
     def text(self, of_gap: Callable[[Gap], str] | None = None) -> str:
-        """The text of the file, where it is whole byte for byte.
+        """Return the text of the file; byte-exact if it is whole.
 
         Args:
-            of_gap: The line that stands for a gap; by default nothing is said of gaps. Runs whose place is not known
-                follow behind the last one.
+            of_gap: Returns a line for a gap; by default gaps are omitted. Loose runs follow the last placed one.
 
-        A file of which nobody knows whether it ends in a newline is given one.
+        If it is unknown whether the file ends with a newline, one is added.
         """
         lines: list[str] = []
         for piece in self.pieces():
@@ -151,16 +150,15 @@ class FileContent:
         total: int | None = None,
         ends_with_newline: bool | None = None,
     ) -> FileContent:
-        """The content once some of its lines were shown.
+        """Return the content after some of its lines were shown.
 
-        Where these differ from what was known, something else has changed the file, and nothing else of it is known any
-        more.
+        If they differ from the known lines, something else changed the file, and all other lines become unknown.
 
         Args:
-            lines: What was shown.
-            first: The number of the first one.
-            total: How many lines the file has, as far as that was told.
-            ends_with_newline: Whether its last line does, as far as that was told.
+            lines: The lines shown.
+            first: Number of the first one.
+            total: Number of lines in the file, if shown.
+            ends_with_newline: True if its last line does, None if not shown.
         """
         shown = LineRun(first, tuple(lines))
         if total is not None and first == 1 and len(lines) >= total:
@@ -179,7 +177,7 @@ class FileContent:
         return FileContent((*placed, *loose), self.total if total is None else total, newline)
 
     def differs(self, lines: Sequence[str], first: int = 1, *, total: int | None = None) -> bool:
-        """Whether lines that were shown cannot stand in what was known: something else has changed it."""
+        """Return whether shown lines contradict the known content: something else changed the file."""
         return self.is_deleted or not self._agrees(LineRun(first, tuple(lines)), total)
 
     def _agrees(self, shown: LineRun, total: int | None) -> bool:
@@ -196,15 +194,15 @@ class FileContent:
         return True
 
     def replaced(self, old: str, new: str, *, everywhere: bool = False) -> FileContent:
-        """The content once a tool replaced a text, which it does only where it finds it.
+        """Return the content after a tool replaced a text, which it does only if it finds it.
 
         Args:
             old: The text; not empty.
-            new: What stands in its place.
-            everywhere: It is replaced wherever it stands; otherwise it stood there once.
+            new: Its replacement.
+            everywhere: Every occurrence was replaced; otherwise there was exactly one.
 
         Raises:
-            ContradictionError: The file is known whole and does not hold it, or holds it several times.
+            ContradictionError: The whole file is known and does not contain the text, or contains it several times.
         """
         counts = [self._text_of(run).count(old) for run in self.runs]
         found = sum(counts)
@@ -230,12 +228,12 @@ class FileContent:
         return changed
 
     def replaced_lines(self, old: Sequence[str], new: Sequence[str], at: int) -> FileContent:
-        """The content once lines were replaced whose place is known.
+        """Return the content after lines at a known position were replaced.
 
         Args:
             old: The lines; none to insert before line `at`.
-            new: What stands in their place.
-            at: The number of the first one.
+            new: Their replacement.
+            at: Number of the first one.
         """
         delta = len(new) - len(old)
         runs: list[LineRun] = []
@@ -258,11 +256,11 @@ class FileContent:
         return FileContent((*_joined(runs), *self.loose), total, newline)
 
     def somewhere(self, old: Sequence[str], new: Sequence[str]) -> FileContent:
-        """The content once whole lines were replaced in what is not known of it."""
+        """Return the content after whole lines were replaced at an unknown position."""
         return _in_gap(self, list(old), "\n".join(new), len(new) - len(old))
 
     def appended(self, text: str) -> FileContent:
-        """The content once a text was put at its end."""
+        """Return the content after a text was appended."""
         if self.is_whole:
             return FileContent.of_text((self.text() if self.total else "") + text)
         return _in_gap(self, [], text.removesuffix("\n"), text.count("\n"), at_end=True)
@@ -274,9 +272,9 @@ class FileContent:
         return f"{text}\n"
 
     def _replaced_alike(self, old: str, new: str) -> FileContent:
-        """As OpenCode does where a text is not there as it stands: where lines are the same but for blanks around them.
+        """Replace like OpenCode if the exact text is missing: find lines equal except for surrounding white space.
 
-        Where none are, the lines between the only two that are like its first and its last one.
+        If there are none, replace the lines between the only two that match its first and last line.
         """
         lines = self.placed[0].lines if self.placed else ()
         wanted = [line.strip() for line in old.removesuffix("\n").split("\n")]
@@ -320,7 +318,7 @@ def _with_run_text(content: FileContent, index: int, text: str) -> FileContent:
 
 
 def _in_gap(content: FileContent, old: list[str], new: str, delta: int, *, at_end: bool = False) -> FileContent:
-    """The content once something was replaced that is not known, or stands where what is known ends."""
+    """Return the content after a replacement in a gap or across the edge of a known run."""
     placed = [run for run in (_without_edges(run, old) for run in content.placed) if run.lines]
     loose = [run for run in content.loose if not any(_touches(line, old) for line in run.lines)]
     fragment = (LineRun(None, tuple(new.split("\n"))),) if new.strip() else ()
@@ -333,7 +331,7 @@ def _in_gap(content: FileContent, old: list[str], new: str, delta: int, *, at_en
 
 
 def _gaps(content: FileContent) -> list[int]:
-    """Before which of the placed runs there is a gap; their number for the one behind the last."""
+    """Return the index of the placed run after each gap; the number of placed runs for a gap at the end."""
     found, at = [], 1
     for index, run in enumerate(content.placed):
         if (run.first or 1) > at:
@@ -345,7 +343,7 @@ def _gaps(content: FileContent) -> list[int]:
 
 
 def _shifted_behind_gap(content: FileContent, delta: int) -> FileContent:
-    """Lines were added or removed in one of the gaps: what stands behind all of them has other numbers now."""
+    """Shift line numbers after lines were added or removed in one of the gaps."""
     gaps = _gaps(content)
     if not gaps:
         return content
@@ -370,7 +368,7 @@ def _without_places_behind_gap(content: FileContent) -> FileContent:
 
 
 def _touches(line: str, old: Sequence[str]) -> bool:
-    """Whether a line may be one of those that were replaced, of which the first and the last may be parts of lines."""
+    """Return whether a line may be one of the replaced lines, the first and last of which may be partial."""
     bare = line.strip()
     if not bare:
         return any(not each.strip() for each in old)
@@ -378,7 +376,7 @@ def _touches(line: str, old: Sequence[str]) -> bool:
 
 
 def _without_edges(run: LineRun, old: Sequence[str]) -> LineRun:
-    """What of a run is not at an edge that what was replaced may have reached over."""
+    """Remove lines at the edges of a run that the replacement may have affected."""
     lines = run.lines
     end = len(lines)
     while end and _touches(lines[end - 1], old):
@@ -390,7 +388,7 @@ def _without_edges(run: LineRun, old: Sequence[str]) -> LineRun:
 
 
 def _without_doubtful(content: FileContent, old: Sequence[str], found_in: Sequence[LineRun]) -> FileContent:
-    """The content without runs that may hold some of what is replaced in another one, as two runs may overlap."""
+    """Remove other runs that may contain the replaced text, since loose runs may overlap."""
     if not content.loose:
         return content
     is_placed = any(run.first is not None for run in found_in)
@@ -405,7 +403,7 @@ def _without_doubtful(content: FileContent, old: Sequence[str], found_in: Sequen
 
 
 def _joined(runs: Sequence[LineRun]) -> tuple[LineRun, ...]:
-    """Runs by their place, those that touch made one; where they overlap, what the later one of them says."""
+    """Merge adjacent and overlapping runs; later runs take precedence."""
     known: dict[int, str] = {}
     for run in runs:
         known.update(enumerate(run.lines, start=run.first or 1))

@@ -1,8 +1,8 @@
-"""The files of a session: what was done to each, in order, and what the agent knew of it at any turn.
+"""File history of a session: the events of each file in order, and its known content at any turn.
 
-A *turn* is a message, counted from 1 as the timeline counts them; what a tool did counts from the message on that holds
-its result. Every conversation in a session counts, a subagent's too where it is recorded there: they work on the same
-files. What a session inherited from the one it goes on from counts as well.
+A *turn* is a message, counted from 1 as in the timeline; the effect of a tool counts from the message with its result.
+All conversations in a session count, including recorded subagents: they work on the same files. So do messages
+inherited from the session it continues.
 """
 
 from __future__ import annotations
@@ -36,55 +36,55 @@ if TYPE_CHECKING:
 
 MOST_NEAR = 5
 LONGEST_COMMAND = 120
-"""Characters of a command that are told; a longer one is cut at a word."""
+"""Maximum length of a displayed command in characters; a longer one is cut at a word."""
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]")
 _NAMED_IN_RESULT = re.compile(r"(?:file|to): (/[^\n]+?)(?: \(|\. |$)", re.MULTILINE)
 
 
 class UnknownFileError(InspectorError):
-    """A session did nothing to a file of that name, or to several."""
+    """No event of the session concerns a file of that name, or several files match."""
 
     advice = "list the files of the session: inspector files PATH"
 
 
 class UnknownTurnError(InspectorError):
-    """A session has no such turn, call or time."""
+    """The session has no such turn, call or time."""
 
     advice = "give a turn as the timeline counts messages, from 1"
 
 
 class FileEventKind(StrEnum):
-    """What was done to a file."""
+    """Kind of a file event."""
 
     READ = "read"
     EDIT = "edit"
     WRITE = "write"
     DELETE = "delete"
     UNCLEAR = "unclear"
-    """Changed, and nothing recorded says how; or perhaps changed, by a command that names it."""
+    """Changed in an unrecorded way; or possibly changed, by a command that names the file."""
 
     @property
     def changes(self) -> bool:
-        """Whether it leaves another content behind, for certain or perhaps."""
+        """True if the content changes, certainly or possibly."""
         return self is not FileEventKind.READ
 
 
 @dataclass(frozen=True)
 class FileEvent:
-    """Something that was done to a file.
+    """One access to a file or change of it.
 
     Attributes:
         path: The file.
-        kind: What was done.
-        turn: The message whose result tells of it, counted from 1.
-        call_turn: The message that asked for it.
+        kind: Kind of the event.
+        turn: The message with the result, counted from 1.
+        call_turn: The message with the call.
         call_block: The tool call, a block index.
         result_block: Its result, a block index.
         tool: The tool.
-        operations: What exactly, in order.
-        intent: What the call itself says it is for; empty where it does not.
-        problem: What of the content is not known because of it, in a sentence; empty where nothing is.
-        is_certain: It was done; otherwise it may have been.
+        operations: The operations in order.
+        intent: Purpose stated in the call; may be empty.
+        problem: One sentence on content that became unknown; empty if there is none.
+        is_certain: True if it happened, False if it may have.
     """
 
     path: str
@@ -102,15 +102,15 @@ class FileEvent:
 
 @dataclass(frozen=True)
 class KnownFile:
-    """A file at a turn.
+    """A file's known content at a turn.
 
     Attributes:
         path: The file.
         turn: The turn.
-        content: What the agent knew of it.
-        event: The last thing done to it by then; None where nothing was.
-        known_since: The turn of the last event that told or changed what is known; 0 for none.
-        doubts: What may have changed it since all of it was read or written, a sentence each.
+        content: Its known content.
+        event: The last event up to then, or None.
+        known_since: The turn of the last certain event; 0 for none.
+        doubts: Possible changes since the file was last read or written completely, one sentence each.
     """
 
     path: str
@@ -123,13 +123,13 @@ class KnownFile:
 
 @dataclass(frozen=True)
 class FileHistory:
-    """What a session did to its files.
+    """File events and known contents of a session.
 
     Attributes:
         session: The session.
-        events: By file, in the order of the first thing done to each; each file's own in order.
-        contents: By file, what was known of it before the first event, and after each.
-        unread: How many tool calls could not be looked into, because their texts are gone.
+        events: Events by file in order; files in the order of their first event.
+        contents: By file, its known content before the first event, and after each.
+        unread: Number of tool calls skipped because their texts are gone.
     """
 
     session: Session
@@ -139,14 +139,14 @@ class FileHistory:
 
     @property
     def turns(self) -> int:
-        """How many turns the session has."""
+        """Number of turns of the session."""
         return len(self.session.messages)
 
     def find(self, named: str) -> str:
-        """The file that a name means: its path, or the end of one.
+        """Return the path of a file given by its path or the end of it.
 
         Raises:
-            UnknownFileError: There is none, or there are several.
+            UnknownFileError: No file matches, or several do.
         """
         wanted = _slashes(named.strip())
         if not wanted:
@@ -173,17 +173,17 @@ class FileHistory:
         raise UnknownFileError(f"the session did nothing to a file called {named}{much_like}")
 
     def check_turn(self, turn: int) -> int:
-        """The turn, where there is one of that number.
+        """Return the turn if it exists.
 
         Raises:
-            UnknownTurnError: There is none.
+            UnknownTurnError: There is no such turn.
         """
         if not 1 <= turn <= self.turns:
             raise UnknownTurnError(f"there is no turn {turn:,}: the session has turns 1 to {self.turns:,}")
         return turn
 
     def turn_of_call(self, call: int) -> int:
-        """The last turn in the prompt of a call, calls counted from 1; 0 where its prompt holds none.
+        """Return the last turn in the prompt of a call, counted from 1; 0 for an empty prompt.
 
         Raises:
             UnknownTurnError: There is no such call.
@@ -193,10 +193,10 @@ class FileHistory:
         return self.session.calls[call - 1].response
 
     def turn_at(self, time: float) -> int:
-        """The last turn that was recorded by a time, in seconds since the epoch.
+        """Return the last turn recorded by a time, in seconds since the epoch.
 
         Raises:
-            UnknownTurnError: None was, or the session records no times.
+            UnknownTurnError: The session starts later, or has no times.
         """
         times = [(message.time, turn) for turn, message in enumerate(self.session.messages, start=1) if message.time]
         by_then = [turn for at, turn in times if at <= time]
@@ -207,14 +207,14 @@ class FileHistory:
         return max(by_then)
 
     def file_state_at(self, path: str, turn: int | None = None) -> KnownFile:
-        """What the agent knew of a file at a turn (`seeds/002`, 6.2).
+        """Return the known content of a file at a turn (`seeds/002`, 6.2).
 
         Args:
             path: The file, or the end of its path.
-            turn: The turn, counted from 1; the last one where not given. 0 is before the first.
+            turn: The turn, counted from 1; the last one if None. 0 is before the first.
 
         Raises:
-            UnknownFileError: No file is called that, or several are.
+            UnknownFileError: No file matches, or several do.
             UnknownTurnError: There is no such turn.
         """
         path = self.find(path)
@@ -225,16 +225,16 @@ class FileHistory:
         return self.state_after(path, self.count_until(path, turn), turn)
 
     def count_until(self, path: str, turn: int) -> int:
-        """How many things had been done to a file by the end of a turn; `path` is one of `events`."""
+        """Return the number of events of a file up to a turn; `path` must be in `events`."""
         return sum(event.turn <= turn for event in self.events[path])
 
     def state_after(self, path: str, count: int, turn: int | None = None) -> KnownFile:
-        """What the agent knew of a file after the first so many things that were done to it.
+        """Return the known content of a file after its first `count` events.
 
         Args:
-            path: The file, one of `events`.
-            count: How many of them.
-            turn: The turn it is said to be of; that of the last of them where not given.
+            path: The file, which must be in `events`.
+            count: Number of events.
+            turn: Turn of the result; by default that of the last event.
         """
         done = self.events[path][:count]
         since = next((event.turn for event in reversed(done) if event.is_certain), 0)
@@ -246,13 +246,13 @@ class FileHistory:
         return KnownFile(path, turn, self.contents[path][count], last, since, doubts)
 
     def before_and_after(self, event: FileEvent) -> tuple[FileContent, FileContent]:
-        """What was known of its file before something was done to it, and afterwards."""
+        """Return the known content of an event's file before and after it."""
         index = list(self.events[event.path]).index(event)
         return self.contents[event.path][index], self.contents[event.path][index + 1]
 
 
 def _settles(event: FileEvent) -> bool:
-    """Whether all of a file was shown or written at once, so that no doubt of before is left."""
+    """Return whether an event shows or writes the complete file, which resolves earlier doubts."""
     if event.kind is FileEventKind.READ:
         shown = [operation.shown for operation in event.operations if isinstance(operation, Read)]
         return any(each.total == len(each.lines) for each in shown)
@@ -260,7 +260,7 @@ def _settles(event: FileEvent) -> bool:
 
 
 def _after(content: FileContent, event: FileEvent) -> tuple[FileContent, str]:
-    """The content after an event, and what went wrong."""
+    """Return the content after an event, and the problem."""
     problem = ""
     for operation in event.operations:
         try:
@@ -278,7 +278,7 @@ def _after(content: FileContent, event: FileEvent) -> tuple[FileContent, str]:
 
 
 def _new_texts(operation: FileOperation) -> FileContent:
-    """What is known of a file after a change of which nobody knows the place: the new texts stand somewhere in it."""
+    """Return the known content after a change at an unknown position: the new texts as loose runs."""
     content = FileContent()
     if isinstance(operation, Replacement):
         for old, new, everywhere in operation.edits:
@@ -290,12 +290,12 @@ def _new_texts(operation: FileOperation) -> FileContent:
 
 
 def file_history(session: Session) -> FileHistory:
-    """What a session did to its files. Reads every tool call's arguments and result once."""
+    """Return the file history of a session. Reads every tool call's arguments and result once."""
     return _Collector(session).collected()
 
 
 class _Collector:
-    """Goes through the tool calls of a session."""
+    """Collects file events from the tool calls of a session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -376,7 +376,7 @@ class _Collector:
     def _path(self, operation: FileOperation, result: str) -> str:
         named = _slashes(operation.path)
         if not _is_absolute(named) and not self._folder and not operation.folder:
-            # Gemini CLI's calls name files from a folder that only its results tell.
+            # Paths in Gemini CLI's calls are relative to a folder that only its results show.
             found = _NAMED_IN_RESULT.search(result[:500])
             if found is not None and found[1].endswith(f"/{named}"):
                 self._folder = found[1].removesuffix(f"/{named}")
@@ -391,7 +391,7 @@ class _Collector:
 
 
 def kind_of(operations: Sequence[FileOperation]) -> FileEventKind:
-    """What a call's operations on one file come to."""
+    """Return the kind of a call with these operations on one file."""
     for operation in operations:
         if isinstance(operation, Unclear):
             return FileEventKind.UNCLEAR
@@ -413,7 +413,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def joined_path(folder: str, path: str) -> str:
-    """A path as it is told apart from others, given the folder it starts from; empty for an empty one."""
+    """Return a normalized path relative to `folder`; empty for an empty path."""
     if not path:
         return ""
     whole = path if _is_absolute(path) else posixpath.join(_slashes(folder), path)

@@ -1,9 +1,8 @@
-"""What a tool call did to files, from its arguments and its result, in every agent's manner.
+"""File operations of a tool call, from its arguments and result, for all agents.
 
-Agents name their tools and arguments differently and mean the same: a call with a path, an old and a new text replaces;
-one with a path and a content, of a tool that writes, writes. A call whose result says that it failed, or that has no
-result, did nothing that is known. Where a change is recorded and what it made of the file is not (a cell of a notebook,
-an edit that another model carries out, a command), it is said to be unclear.
+Agents use different names for the same tools and arguments: a call with a path, an old and a new text replaces; a call
+of a writing tool with a path and a content writes. A failed call or one without a result has no known effect. A
+recorded change with an unrecorded effect (a notebook cell, an edit by another model, a command) is *unclear*.
 """
 
 from __future__ import annotations
@@ -64,8 +63,7 @@ _PARTS = (
     "pages",
 )
 _INTENTS = ("intent", "instruction", "instructions", "explanation")
-"""What agents call the argument that says why something is changed: `seeds/002` asks for the first, Gemini CLI has the
-second."""
+"""Names of the argument with the purpose of a change: the first is used in `seeds/002`, the second by Gemini CLI."""
 
 _READS = re.compile(r"(?:notebook)?read|view|open|cat|show|get_file|fetch_file", re.IGNORECASE)
 _WRITES = re.compile(r"write|create|save|overwrite|new_file|^editor$", re.IGNORECASE)
@@ -76,34 +74,33 @@ _SHELLS = re.compile(r"bash|shell|terminal|exec|command|cmd|run", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class FileOperation:
-    """Something a tool did to a file.
+    """An effect of a tool on a file.
 
     Attributes:
-        path: The file, as the call names it.
-        folder: The folder it was done in, where the call says so; else empty.
+        path: The file, as named in the call.
+        folder: The working folder, if recorded in the call; otherwise empty.
     """
 
     path: str
     folder: str = ""
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content once it was done.
+        """Return the content after the operation.
 
         Raises:
-            ContradictionError: It cannot have been done to that content.
+            ContradictionError: The operation is not possible on that content.
         """
         return content
 
 
 @dataclass(frozen=True)
 class Read(FileOperation):
-    """Lines were shown. With `of_change`, those that an edit left behind, which may be a few of them."""
+    """Lines were shown. With `of_change`, the result of an edit, which may be only a few lines."""
 
     shown: ShownLines = field(default_factory=lambda: ShownLines(()))
     of_change: bool = False
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content with what was shown."""
         shown = self.shown
         if self.of_change and shown.total is not None and content.total is not None and shown.total != content.total:
             delta, end = shown.total - content.total, shown.first + len(shown.lines)
@@ -115,13 +112,12 @@ class Read(FileOperation):
 
 @dataclass(frozen=True)
 class Replacement(FileOperation):
-    """Texts were replaced: old, new, and whether wherever they stood."""
+    """Texts were replaced: old, new, and a flag for all occurrences."""
 
     edits: tuple[tuple[str, str, bool], ...] = ()
     as_claude: bool = False
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content with the new texts."""
         for old, new, everywhere in self.edits:
             if not old:
                 content = FileContent.of_text(new)
@@ -134,13 +130,12 @@ class Replacement(FileOperation):
 
 @dataclass(frozen=True)
 class Writing(FileOperation):
-    """A whole text was written, or put behind what was there."""
+    """A whole text was written or appended."""
 
     text: str = ""
     appends: bool = False
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content that was written."""
         return content.appended(self.text) if self.appends else FileContent.of_text(self.text)
 
 
@@ -152,19 +147,17 @@ class Patching(FileOperation):
     moved_to: str = ""
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content with the changes of the patch."""
         return patched(content, self.hunks)
 
 
 @dataclass(frozen=True)
 class Insertion(FileOperation):
-    """Lines were put behind a line; 0 for before the first."""
+    """Lines were inserted after a line; 0 inserts before the first."""
 
     line: int = 0
     text: str = ""
 
     def applied(self, content: FileContent) -> FileContent:
-        """The content with the lines."""
         return content.replaced_lines((), self.text.removesuffix("\n").split("\n"), self.line + 1)
 
 
@@ -173,40 +166,37 @@ class Deletion(FileOperation):
     """The file was removed."""
 
     def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
-        """No content."""
         return FileContent(is_deleted=True)
 
 
 @dataclass(frozen=True)
 class Arrival(FileOperation):
-    """Another file got this name: it has that file's content."""
+    """Another file was renamed to this one, which now has its content."""
 
     content: FileContent = field(default_factory=FileContent)
 
     def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  what was there is written over
-        """The content of the file that came."""
         return self.content
 
 
 @dataclass(frozen=True)
 class Unclear(FileOperation):
-    """The file was changed, and nothing tells how."""
+    """The file was changed in an unrecorded way."""
 
     why: str = ""
 
     def applied(self, content: FileContent) -> FileContent:  # noqa: ARG002  whatever it was
-        """Nothing is known any more."""
         return FileContent()
 
 
 @dataclass(frozen=True)
 class CallDeeds:
-    """What a tool call did.
+    """Effects of a tool call on files.
 
     Attributes:
-        operations: What it did to which files, in order.
-        intent: What the call itself says it is for; empty where it does not.
-        may_change: The command that may have changed files besides; empty where there is none.
+        operations: Its file operations in order.
+        intent: Purpose stated in the call; may be empty.
+        may_change: A command that may have changed other files; may be empty.
     """
 
     operations: tuple[FileOperation, ...] = ()
@@ -218,13 +208,13 @@ NOTHING = CallDeeds()
 
 
 def deeds_of(tool: str, arguments_text: str, result: str | None, *, is_error: bool = False) -> CallDeeds:
-    """What a call did to files.
+    """Parse the effects of a call on files.
 
     Args:
         tool: The tool's name, as recorded.
         arguments_text: Its arguments, as recorded.
-        result: Its result; None where none is recorded.
-        is_error: The result is recorded as a failure.
+        result: Its result, or None if not recorded.
+        is_error: True if the result is recorded as a failure.
     """
     if result is None or has_failed(result, is_error=is_error):
         return NOTHING
@@ -284,7 +274,7 @@ def _of_files(name: str, arguments: dict[str, Any], result: str) -> Iterator[Fil
 
 
 def _replacing(name: str, several: list[Any]) -> Iterator[FileOperation]:
-    """The changes of a call that makes some in several files (VS Code's `multi_replace_string_in_file`)."""
+    """Yield the replacements of a call for several files (VS Code's `multi_replace_string_in_file`)."""
     for each in several:
         path = _first(each, _PATHS) if isinstance(each, dict) else ""
         if path and _EDITS.search(name) and (edits := _edits(each)):
@@ -292,7 +282,7 @@ def _replacing(name: str, several: list[Any]) -> Iterator[FileOperation]:
 
 
 def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> Iterator[FileOperation]:
-    """What a call with a path changes, as its arguments say it; nothing where they do not."""
+    """Yield the changes in the arguments of a call with a path."""
     edits = _edits(arguments)
     if edits and (_EDITS.search(name) or "old_string" in arguments or "old_str" in arguments):
         yield Replacement(path, edits=edits, as_claude=name in ("Edit", "MultiEdit"))
@@ -318,14 +308,14 @@ def _changes(name: str, path: str, arguments: dict[str, Any], result: str) -> It
 
 
 def _insertion(name: str, path: str, line: int, text: str) -> FileOperation:
-    """Cline and Roo put a text before a line, Roo with 0 at the end; others behind a line."""
+    """Build an insertion: Cline and Roo insert before a line, Roo with 0 at the end; others after a line."""
     if name not in ("editor", "insert_content"):
         return Insertion(path, line=line, text=text)
     return Insertion(path, line=line - 1, text=text) if line > 0 else Writing(path, text=text, appends=True)
 
 
 def _one_of_several(arguments: Mapping[str, Any]) -> str:
-    """The file of a call that could name several and names one."""
+    """Return the file if a call that accepts several names only one."""
     one = _of_one(arguments)
     return _first(one, _PATHS)
 
@@ -401,7 +391,7 @@ def _patching(text: str, folder: str) -> Iterator[FileOperation]:
 
 
 def _of_windows(name: str, arguments: Mapping[str, Any], windows: list[ShownLines]) -> Iterator[FileOperation]:
-    """An editor that shows a window of the file after all it does: that is what is known of it."""
+    """Yield operations for an editor that shows a window of the file after every action, the only known content."""
     code = _text(arguments, ("code",)) or ""
     changes = bool(_EDITS.search(name)) or bool(
         re.search(r"\b(?:edit_file|insert_content|append_file|create_file)", code)
@@ -416,7 +406,7 @@ def _of_windows(name: str, arguments: Mapping[str, Any], windows: list[ShownLine
 
 
 def _replaced_in_python(code: str) -> tuple[str, str, bool] | None:
-    """The old and the new text where code is a call of `edit_file_by_replace` with nothing but constants."""
+    """Parse the old and new text if the code is one call of `edit_file_by_replace` with constants."""
     if "edit_file_by_replace" not in code:
         return None
     try:
@@ -451,7 +441,7 @@ def _of_shell(deeds: ShellDeeds, result: str) -> Iterator[FileOperation]:
 
 
 def _printed(printed: Printed, result: str) -> ShownLines | None:
-    """The lines that a command printed; None where what was recorded of its output need not be all of it."""
+    """Return the lines printed by a command, or None if its output may be incomplete."""
     output = shell_output(result)
     if output.is_cut:
         return None

@@ -1,8 +1,8 @@
-"""Patches as agents write them: `*** Begin Patch` of Codex and its kin, and blocks of SEARCH and REPLACE.
+"""Parse and apply patches of agents: `*** Begin Patch` of Codex and others, and SEARCH/REPLACE blocks.
 
-How a hunk is placed follows Codex (openai/codex `codex-rs/apply-patch/src/lib.rs` and `seek_sequence.rs`): from where
-the last one ended on, as it stands, then without blanks at the ends of lines, then without any around them, then with
-typographic characters made plain.
+Hunks are placed as in Codex (openai/codex `codex-rs/apply-patch/src/lib.rs` and `seek_sequence.rs`): after the previous
+hunk, first by exact match, then without trailing white space, then without surrounding white space, then with
+typographic characters replaced by plain ones.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Hunk:
     """One change of a patch.
 
     Attributes:
-        context: The line that stands before it somewhere; empty where none is given.
-        old: The lines that are replaced, those around them that stay included.
-        new: What stands in their place.
-        at_end: It ends where the file does.
+        context: A line somewhere before it; may be empty.
+        old: The replaced lines, including unchanged context.
+        new: Their replacement.
+        at_end: True if it ends at the end of the file.
     """
 
     context: str
@@ -57,14 +57,14 @@ class Hunk:
 
 @dataclass(frozen=True)
 class FilePatch:
-    """What a patch does to one file.
+    """The changes of a patch to one file.
 
     Attributes:
-        path: The file, as the patch names it.
-        hunks: Changes, in order.
-        added: The whole text of a new file; None where it is no new one.
-        is_deletion: The file is removed.
-        moved_to: What it is called afterwards; empty where it keeps its name.
+        path: The file, as named in the patch.
+        hunks: Changes in order.
+        added: The text of a new file, otherwise None.
+        is_deletion: True if the file is removed.
+        moved_to: New name of the file; empty if unchanged.
     """
 
     path: str
@@ -75,7 +75,7 @@ class FilePatch:
 
 
 def parsed_patch(text: str) -> tuple[FilePatch, ...]:
-    """What a patch does, file by file; nothing where the text holds none."""
+    """Parse a patch file by file; empty if the text contains none."""
     begin = text.find(BEGIN)
     if begin < 0:
         return ()
@@ -118,7 +118,7 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
     for line in body:
         if line.startswith("@@"):
             close()
-            # A context that no change follows is one of several that lead to the next.
+            # A context without a change is one of several that lead to the next.
             context, old, new, at_end = line[2:].strip(" ").removesuffix("@@").rstrip(), [], [], False
         elif line.startswith(_END_OF_FILE):
             at_end = True
@@ -129,7 +129,7 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
         else:
             old.append(line.removeprefix(" "))
             new.append(line.removeprefix(" "))
-    # What stands before `*** End Patch` may be one empty line too much.
+    # There may be one extra empty line before `*** End Patch`.
     if body and body[-1] == "" and old and new and old[-1] == "" == new[-1]:
         old.pop()
         new.pop()
@@ -138,15 +138,15 @@ def _hunks(body: list[str]) -> tuple[Hunk, ...]:
 
 
 def parsed_search_replace(text: str) -> tuple[tuple[str, str], ...]:
-    """The blocks of SEARCH and REPLACE in a text (Cline's `replace_in_file`, Roo's `apply_diff`): old and new texts."""
+    """Parse SEARCH/REPLACE blocks (Cline's `replace_in_file`, Roo's `apply_diff`) into old and new texts."""
     return tuple((match["old"], match["new"]) for match in _SEARCH_REPLACE.finditer(text))
 
 
 def patched(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
-    """The content once a patch was applied to it.
+    """Apply hunks to a content.
 
     Raises:
-        ContradictionError: The file is known whole, and what the patch replaced does not stand in it.
+        ContradictionError: The whole file is known and does not contain the replaced lines.
     """
     if content.is_whole:
         return _patched_whole(content, hunks)
@@ -185,7 +185,7 @@ def _patched_whole(content: FileContent, hunks: Sequence[Hunk]) -> FileContent:
         cursor = place + len(old)
     for place, _, old, new in sorted(changes, key=lambda change: change[0], reverse=True):
         lines[place : place + len(old)] = new
-    # Codex ends what it writes in a newline.
+    # Codex ends files with a newline.
     return type(content).of_text("".join(f"{line}\n" for line in lines))
 
 
@@ -201,7 +201,7 @@ _WAYS: tuple[Callable[[str], str], ...] = (_same, str.rstrip, str.strip, _plain)
 
 
 def _place(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool = False) -> int | None:
-    """Where some lines stand, from a place on; None where they do not."""
+    """Return the index of some lines from `start` on, or None."""
     if not wanted:
         return start
     last = len(lines) - len(wanted)

@@ -1,4 +1,4 @@
-"""What results of tools show of files: lines with numbers in every agent's manner, plain texts, windows of editors."""
+"""Parse file contents in tool results: numbered lines in every agent's style, plain texts, editor windows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownLines:
-    """Lines of a file that a result shows.
+    """Lines of a file in a result.
 
     Attributes:
-        lines: The lines, without their newlines.
-        first: The number of the first one.
-        total: How many the file has, where that can be told.
-        ends_with_newline: Whether its last line does, where that can be told.
-        path: The file, where the result names it; else empty.
+        lines: The lines, without newlines.
+        first: Number of the first one.
+        total: Number of lines in the file, if known.
+        ends_with_newline: True if its last line does, None if unknown.
+        path: The file, if named in the result; otherwise empty.
     """
 
     lines: tuple[str, ...]
@@ -32,7 +32,7 @@ class ShownLines:
 
 
 MOST_LINES_UNASKED = 2000
-"""Where a read gives so many lines or more, it may have ended at a limit of the tool's own."""
+"""A read with at least this many lines may have reached a limit of the tool."""
 
 _NUMBERED = (
     re.compile(r" *(?P<number>\d+)(?:→|\t)(?P<line>.*)"),  # Claude Code, `cat -n`
@@ -45,7 +45,7 @@ _NUMBERED = (
     re.compile(r"(?P<number>\d+):(?P<line>.*)"),  # SWE-agent
 )
 _SPLIT_AT_NEWLINES = frozenset({0, 5})
-"""Which of them number what stands after the last newline, too, so that an empty last line tells of one."""
+"""Styles that also number the text after the last newline, so an empty last line indicates one."""
 
 _TOTAL = re.compile(r"\(End of file - total (\d+) lines\)")
 _WINDOW = re.compile(r"\[File: (?P<path>.+?) \((?P<total>\d+) lines? total(?: after edit)?\)\]\r?\n")
@@ -58,13 +58,13 @@ _CUT = re.compile(
     r"\[(?:Content|Line|File)[^\]\n]*truncated[^\]\n]*\]|… ?\[?\d+ (?:lines|chars|characters|tokens)[^\n]*truncated"
 )
 _TOLD = re.compile(r"<system>[^\n]*</system>\n(?= *\d+\t)")
-"""What Kimi CLI says of a read, before its lines."""
+"""Text of Kimi CLI before the lines of a read."""
 _FENCED = re.compile(
     r"(?:File: `[^`\n]+`\. Lines (?P<first>\d+) to \d+ \(\d+ lines? total\): *\n)?"
     r"(?P<fence>`{3,})[^`\n]*\n(?P<code>.*)\n(?P=fence)\s*\Z",
     re.DOTALL,
 )
-"""Lines of a file as VS Code's chat shows them: those that do not reach to its end below which ones they are."""
+"""File lines in VS Code's chat; a heading gives the range unless they reach the end of the file."""
 _NO_FILE = re.compile(
     r"\s*(?:<type>directory|Here's the files and directories|<tool_use_error>|ERROR:|Error[: ]|File unchanged since"
     r"|\[File unchanged|File not found|Cannot |Failed )"
@@ -72,14 +72,14 @@ _NO_FILE = re.compile(
 
 
 def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int] | None:
-    """The lines of a text in which every line begins with its number, up to where that ends.
+    """Parse the numbered lines at the beginning of a text.
 
     Args:
         text: The text.
-        manner: Which manner of numbering it has, an index; any where None.
+        manner: Index of the numbering style; any if None.
 
     Returns:
-        The number of the first, the lines, and the manner; None where the text does not begin with a numbered line.
+        Number of the first line, the lines, and the style; None if the text does not begin with a numbered line.
     """
     lines = text.split("\n")
     for index, pattern in enumerate(_NUMBERED):
@@ -100,12 +100,12 @@ def numbered(text: str, manner: int | None = None) -> tuple[int, list[str], int]
 
 
 def shown_by_read(text: str, *, asks_for_part: bool, first_asked: int | None = None) -> ShownLines | None:
-    """What the result of a read shows; None where it shows no lines of a file, or nobody can tell which.
+    """Parse the result of a read; return None if it shows no lines, or their position is unknown.
 
     Args:
         text: The result.
-        asks_for_part: The call asked for some lines only.
-        first_asked: From which line on, where it said so.
+        asks_for_part: The call requested only some lines.
+        first_asked: First requested line, if given.
     """
     if _NO_FILE.match(text[:400]) or "<type>directory" in text[:400]:
         return None
@@ -138,7 +138,7 @@ def _fenced(code: str, first: str | None, first_asked: int) -> ShownLines:
 
 
 def _inner_text(fields: object) -> str | None:
-    """The numbered text in a result that is JSON (Cline's SDK, Hermes)."""
+    """Return the numbered text in a JSON result (Cline's SDK, Hermes)."""
     if isinstance(fields, list) and len(fields) == 1:
         fields = fields[0]
     if not isinstance(fields, dict):
@@ -151,7 +151,7 @@ def _inner_text(fields: object) -> str | None:
 
 
 def _body(text: str) -> str:
-    """What stands between what some agents put around a file's lines."""
+    """Remove the text that some agents add around a file's lines."""
     for begin in ("<content>\n", "<file>\n"):
         at = text.find(begin, 0, 2_000)
         if at >= 0:
@@ -179,7 +179,7 @@ def _numbered_part(text: str, *, asks_for_part: bool, total: int | None = None) 
         newline = lines[-1] == "" and len(lines) > 1
         lines = lines[:-1] if newline else lines
     elif manner in _SPLIT_AT_NEWLINES and lines[-1] == "":
-        # The last of some lines asked for: empty, or only what follows the file's last newline.
+        # The last requested line: empty, or only the text after the file's last newline.
         lines = lines[:-1]
     if total is None and is_to_end:
         total = len(lines)
@@ -187,7 +187,7 @@ def _numbered_part(text: str, *, asks_for_part: bool, total: int | None = None) 
 
 
 def _plain_text(text: str, *, asks_for_part: bool, first_asked: int | None) -> ShownLines | None:
-    """A file's text as it stands, with what is said around it where it is a part (Gemini CLI, pi)."""
+    """Parse unnumbered text of a file, with the notes around a partial read (Gemini CLI, pi)."""
     status, at = _STATUS.search(text[:1_000]), text.find(_CONTENT)
     if status is not None and at >= 0:
         lines = text[at + len(_CONTENT) :].removesuffix("\n").split("\n")
@@ -212,7 +212,7 @@ def _plain_text(text: str, *, asks_for_part: bool, first_asked: int | None) -> S
 
 
 def whole_text(text: str) -> ShownLines:
-    """What a text that is all of a file shows."""
+    """Return the lines of a complete file."""
     if not text:
         return ShownLines((), 1, 0, False)
     lines = tuple(text.removesuffix("\n").split("\n"))
@@ -220,7 +220,7 @@ def whole_text(text: str) -> ShownLines:
 
 
 def shown_by_edit(text: str) -> ShownLines | None:
-    """The lines that the result of an edit shows as they stand now, each with its number; None where there are none."""
+    """Parse numbered lines in the result of an edit; return None if there are none."""
     at = text.find("`cat -n`")
     if at < 0:
         return None
@@ -228,7 +228,7 @@ def shown_by_edit(text: str) -> ShownLines | None:
     if found is None:
         return None
     first, lines, _ = found
-    while lines and lines[-1] == "":  # may be what follows the last newline, and no line
+    while lines and lines[-1] == "":  # may be the text after the last newline rather than a line
         lines.pop()
     return ShownLines(tuple(lines), first) if lines else None
 
@@ -239,7 +239,7 @@ _LONGEST_STATE = 1_000
 
 
 def shown_windows(text: str) -> list[ShownLines]:
-    """The windows of an editor that shows a file's lines with their numbers (SWE-agent, OpenHands 0)."""
+    """Parse editor windows with numbered lines (SWE-agent, OpenHands 0)."""
     found = []
     for window in _WINDOW.finditer(text):
         rest = text[window.end() :]
@@ -253,13 +253,13 @@ def shown_windows(text: str) -> list[ShownLines]:
 
 
 def _open_file(rest: str, path: str) -> str:
-    """The whole path of a window's file, where its editor tells which one is open."""
+    """Return the full path of a window's file if the editor names the open file."""
     told = _OPEN_FILE.search(rest)
     return told[1] if told is not None and told[1].endswith(f"/{path.removeprefix('./')}") else path
 
 
 def current_directory(text: str) -> str:
-    """The folder a shell says that it is in once a command is done (SWE-agent); empty where it does not."""
+    """Return the current folder that a shell reports after a command (SWE-agent); may be empty."""
     told = _CURRENT_DIRECTORY.search(text[-_LONGEST_STATE:])
     return told[1] if told is not None else ""
 
@@ -275,7 +275,7 @@ _EXIT = re.compile(r"(?:Exit code: |exited with code |\"exit_code\": ?)(-?\d+)")
 
 
 def has_failed(text: str, *, is_error: bool) -> bool:
-    """Whether a result says that nothing was done."""
+    """Return whether a result reports that nothing was done."""
     if is_error or _FAILED.match(text[:300]):
         return True
     if text.startswith("{"):
@@ -288,12 +288,12 @@ def has_failed(text: str, *, is_error: bool) -> bool:
 
 @dataclass(frozen=True)
 class ShellOutput:
-    """What a command printed.
+    """Output of a command.
 
     Attributes:
         text: The text.
-        is_exact: To the byte: nothing was trimmed or left out.
-        is_cut: Some of it is left out.
+        is_exact: True if it is byte-exact: not trimmed or shortened.
+        is_cut: True if parts are omitted.
     """
 
     text: str
@@ -307,7 +307,7 @@ _LEFT_OUT = re.compile(
 
 
 def shell_output(text: str) -> ShellOutput:
-    """What a command printed, without what some agents put before it."""
+    """Return the output of a command without the header that some agents add."""
     is_cut = _LEFT_OUT.search(text) is not None
     if text.startswith('{"output"'):
         fields: Any = decode_json(text.encode("utf-8", "replace"))[0]
@@ -321,7 +321,7 @@ def shell_output(text: str) -> ShellOutput:
 
 
 def first_line_asked(arguments: Mapping[str, Any]) -> int | None:
-    """From which line on a read asks for a file, counted from 1; None where it does not say."""
+    """Return the first line requested by a read, counted from 1, or None."""
     for name in ("offset", "start_line", "startLine", "start_line_one_indexed"):
         value = arguments.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
@@ -340,11 +340,11 @@ _ATTACHED = re.compile(
     re.DOTALL,
 )
 NOTICES = ("was modified, either by the user or by a linter", "Called the Read tool with the following input")
-"""What stands in notices that Claude Code puts into the conversation of files that were changed or attached."""
+"""Texts in Claude Code's notices about files that were changed or attached."""
 
 
 def shown_by_notice(text: str) -> tuple[ShownLines, bool] | None:
-    """What a notice shows of a file, and whether it tells that something else had changed it; None for other texts."""
+    """Parse the file lines in a notice, and whether it reports an outside change; None for other texts."""
     modified = _MODIFIED.search(text[:2_000])
     if modified is not None:
         found = numbered(text[modified.end() :].lstrip("\n"), 0)

@@ -1,8 +1,8 @@
-"""What shell commands do to files, where that is certain, and which may have changed one.
+"""Effects of shell commands on files: certain ones, and possible changes.
 
-Certain are: a text that is written as it stands (`cat > file <<'END'`, `echo text > file`), the removal of named files,
-a patch given to `apply_patch`, and files printed whole or by their lines (`cat`, `sed -n 10,20p`, `nl -ba`, `head -n`)
-by a command that does nothing else.
+Certain effects are: a literal text written to a file (`cat > file <<'END'`, `echo text > file`), the removal of named
+files, a patch passed to `apply_patch`, and files printed whole or by lines (`cat`, `sed -n 10,20p`, `nl -ba`,
+`head -n`) by a command that does nothing else.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _NOTHING = re.compile(r"\d?>\s*/dev/null|\d?>&\d")
 
 
 class Written(NamedTuple):
-    """A text that a command writes.
+    """A text written by a command.
 
     Attributes:
-        path: The file, as the command names it.
-        text: What is written.
-        appends: Behind what is there.
+        path: The file, as named in the command.
+        text: The text.
+        appends: True if it is appended.
     """
 
     path: str
@@ -52,13 +52,13 @@ class Written(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """Lines of a file that a command prints, and nothing else.
+    """File lines printed by a command with no other effect.
 
     Attributes:
-        path: The file, as the command names it.
-        first: The first line it asks for.
-        last: The last one; None for the file's end.
-        is_numbered: Every line begins with its number.
+        path: The file, as named in the command.
+        first: First requested line.
+        last: Last requested line; None for the end of the file.
+        is_numbered: True if every line begins with its number.
     """
 
     path: str
@@ -68,17 +68,17 @@ class Printed(NamedTuple):
 
 
 class ShellDeeds(NamedTuple):
-    """What a command does to files, as far as that is certain.
+    """Certain effects of a command on files.
 
     Attributes:
-        folder: In which folder, as the call and the command say; empty where they do not.
+        folder: Working folder from the call and the command; may be empty.
         written: Texts that it writes.
         removed: Files that it removes.
-        patch: What it gives to `apply_patch`; empty for nothing.
-        printed: What it prints; None where it prints anything else.
-        may_change: It may change files besides.
+        patch: Patch passed to `apply_patch`; may be empty.
+        printed: Lines it prints; None if it prints anything else.
+        may_change: True if it may change other files.
         command: The command.
-        rest: What of it follows the texts it begins with writing; empty where it does nothing besides all this.
+        rest: The command after the leading writes; empty if it has no other effects.
     """
 
     folder: str
@@ -92,7 +92,7 @@ class ShellDeeds(NamedTuple):
 
     @property
     def only_file(self) -> str:
-        """The one file that the command is about, which it prints or writes and does nothing else; empty for none."""
+        """The only file that the command prints or writes, if it does nothing else; otherwise empty."""
         if self.printed is not None:
             return self.printed.path
         paths = {written.path for written in self.written}
@@ -100,7 +100,7 @@ class ShellDeeds(NamedTuple):
 
 
 def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
-    """What the command in a call's arguments does to files; None where they hold no command."""
+    """Parse the command in a call's arguments; return None if there is none."""
     folder = next((value for name in _FOLDER_ARGUMENTS if isinstance(value := arguments.get(name), str)), "")
     for name in _COMMAND_ARGUMENTS:
         value = arguments.get(name)
@@ -115,9 +115,9 @@ def shell_deeds(arguments: Mapping[str, Any]) -> ShellDeeds | None:
 
 
 def first_word(command: str) -> str:
-    """The program that a command begins with, by its name alone, changes of folder left out; empty where none is plain.
+    """Return the name of the program that a command starts, after changes of folder; empty if it is not literal.
 
-    Only a word that a shell takes as it stands is one: no variable, no quote, no keyword of the shell.
+    A literal word has no variables or quotes and is not a shell keyword.
     """
     rest = _without_cd(command)[0]
     found = _PROGRAM.match(rest)
@@ -126,7 +126,7 @@ def first_word(command: str) -> str:
 
 
 def _without_cd(command: str) -> tuple[str, str]:
-    """A command without the changes of folder it begins with, and the folder these lead to."""
+    """Split leading changes of folder from a command; return the rest and the resulting folder."""
     folder = ""
     while (cd := _LEADING_CD.match(command)) is not None:
         folder = posixpath.join(folder, _unquoted(cd["folder"]))
@@ -156,7 +156,7 @@ def _deeds(command: str, folder: str) -> ShellDeeds:
 
 
 def _heredocs(command: str) -> tuple[tuple[Written, ...], str]:
-    """The texts that a command begins with writing, and what of it follows."""
+    """Return the texts that a command writes first, and the rest of the command."""
     written: list[Written] = []
     rest = command
     while True:
@@ -174,7 +174,7 @@ def _heredocs(command: str) -> tuple[tuple[Written, ...], str]:
 
 
 def _removed(words: list[str]) -> tuple[str, ...]:
-    """The files that `rm` removes, each named as it is."""
+    """Return the literal file names that `rm` removes."""
     removed = tuple(word for word in words[1:] if not word.startswith("-"))
     is_named = words[0] == "rm" and "|" not in words and not any(re.search(r"[*?\[{$~>]", name) for name in removed)
     return removed if is_named else ()
@@ -185,7 +185,7 @@ def _may_change(command: str) -> bool:
 
 
 def _until(text: str, end: str) -> tuple[str, bool, str]:
-    """What of a here-document stands before the line that ends it, whether there is one, and what follows."""
+    """Split a here-document at its end marker; return the text, whether the marker was found, and the rest."""
     at = 0
     for line in text.splitlines(keepends=True):
         if line.rstrip("\n") == end:
@@ -199,7 +199,7 @@ def _unquoted(word: str) -> str:
 
 
 def _simple_words(command: str) -> list[str] | None:
-    """The words of a command that is but one, perhaps into one pipe or file; None for any other."""
+    """Return the words of a single command, possibly with one pipe or redirection; None for any other."""
     text = command.strip()
     if "\n" in text or "`" in text or "$" in text.replace("$p'", "").replace('$p"', ""):
         return None

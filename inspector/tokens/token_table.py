@@ -37,7 +37,7 @@ class TokenTable:
 
     Attributes:
         session: The session.
-        tokens: Tokens per block, int32; see `rules` for their composition.
+        tokens: Tokens per block, int32; see `inspector.tokens.block_tokens` for their composition.
         beyond_text: Tokens in `tokens` that remain when the block's text is cut: a tool call's name, images, documents,
             a signature; int32.
         counted: Number of blocks counted with a tokenizer; the others are estimated from their characters.
@@ -189,9 +189,9 @@ class TokenTable:
         return self.pieces_tokens(block, ((0, head), middle, (max(characters - tail, 0), characters)))
 
     def pieces_tokens(self, block: int, pieces: Sequence[tuple[int, int] | str]) -> int:
-        """Tokens of a text made of parts of a block's text, `(start, stop)` in characters, and of other texts.
+        """Return the tokens of a text made of parts of a block's text and of literal texts.
 
-        As exact, and at the same price, as `cut_tokens`.
+        Parts are `(start, stop)` in characters. Accuracy and cost as for `cut_tokens`.
         """
         row = int(self.block_columns.row[block])
         if row >= 0 and self.counter.is_exact_tokenizer:
