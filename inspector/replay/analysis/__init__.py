@@ -1,1 +1,1 @@
-"""What replays tell of a session and a plan: savings, hazards, who takes up the prompts, what is to be expected."""
+"""Analyses of a session and its replays: savings, hazards, context usage, forecasts."""

@@ -1,9 +1,9 @@
-"""Two sets of sessions compared: how far apart a figure of theirs is, how sure that is, and what would make it surer.
+"""Compare a figure of two sets of sessions: the difference, its confidence interval, and the sample size it needs.
 
-The session is what is drawn: its calls are alike, so that a thousand calls of three sessions say little of the next
-session. Both sets are drawn anew a few thousand times, each apart, and the difference is taken each time. Few sessions
-vary less when drawn anew than they would if they were made anew, so that one fewer is drawn than there are, and the
-interval is as much wider as Student's distribution is than the normal one.
+The resampling unit is the session: calls of one session are correlated, so a thousand calls of three sessions carry
+little information about the next session. Each set is resampled separately a few thousand times, and the difference is
+computed each time. Bootstrap samples of few sessions underestimate the variance, so each draw has one session fewer
+than the set, and the interval is widened by the ratio of Student's to the normal distribution.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_SESSIONS: Final = 5
-"""With fewer sessions in either set nothing can be said of a difference."""
+"""Minimum number of sessions in each set."""
 
 CONFIDENCE: Final = 0.95
-"""How often an interval like this holds the difference that there is."""
+"""Confidence level of the intervals."""
 
 POWER: Final = 0.8
-"""How often so many sessions as are asked for would tell a difference of the size that is wanted."""
+"""Statistical power for the suggested sample size."""
 
 DRAWS: Final = 2_000
 """Draws of each of the two streams; every pair of streams gives as many differences."""
 
 MOST_MORE: Final = 1_000_000
-"""More sessions than that are none that anybody has."""
+"""Upper limit on the suggested sample size."""
 
 _NEXT_TO_NOTHING: Final = 1e-6
-"""Where drawing sessions anew makes so small a share of before, nothing can be said in shares of it."""
+"""Smallest resampled baseline, as a share of the baseline, for which relative changes are meaningful."""
 
 _DRAWN_AT_ONCE: Final = 100
 _SEED: Final = 20
@@ -47,29 +47,27 @@ _OUTER: Final = _NORMAL.inv_cdf((1 + CONFIDENCE) / 2)
 
 
 class Statistic(StrEnum):
-    """What one figure is made of those of many sessions."""
+    """Aggregation of one figure over sessions."""
 
     RATIO = "ratio"
-    """The sum of one column by the sum of the other."""
+    """Sum of one column divided by the sum of the other."""
     MEAN = "mean"
-    """The mean over sessions."""
     MEDIAN = "median"
-    """The middle one of the sessions."""
 
 
 class Told(StrEnum):
-    """What can be said of a difference."""
+    """Verdict on a difference."""
 
     LESS = "less"
     """After is less than before."""
     MORE = "more"
     """After is more than before."""
     SMALL = "small"
-    """None can be told, and there is none as large as was wanted."""
+    """No significant difference, and a difference of the wanted size is ruled out."""
     NOT_TOLD = "not told"
-    """None can be told."""
+    """No significant difference."""
     TOO_FEW = "too few"
-    """There are too few sessions to look for one."""
+    """Too few sessions for a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +75,17 @@ class SetDifference:
     """One figure of two sets of sessions.
 
     Attributes:
-        before: The figure of the first set; NaN where it has none.
-        after: That of the second.
-        sessions: How many sessions of each set have it.
-        low: The lower end of the interval of `change`; NaN where there are too few sessions.
-        high: The upper end.
-        share_low: The lower end of the interval of `share`; NaN where that means nothing.
-        share_high: The upper end.
-        told: What can be said.
-        more: Sessions more of each set until a difference of the wanted size would be told; infinite where no number
-            would do, 0 where there are enough.
-        more_after: The same with more sessions of the second set alone.
+        before: The figure of the first set; NaN if it has none.
+        after: The figure of the second set.
+        sessions: Number of sessions with the figure in each set.
+        low: Lower bound of `change`; NaN if there are too few sessions.
+        high: Upper bound of `change`.
+        share_low: Lower bound of `share`; NaN if it is meaningless.
+        share_high: Upper bound of `share`.
+        told: The verdict.
+        more: Additional sessions needed in each set to detect a difference of the wanted size; infinite if no number
+            suffices, 0 if there are enough.
+        more_after: Additional sessions needed if only the second set grows.
     """
 
     before: float
@@ -103,12 +101,12 @@ class SetDifference:
 
     @property
     def change(self) -> float:
-        """What after is more than before; negative where it is less."""
+        """After minus before."""
         return self.after - self.before
 
     @property
     def share(self) -> float:
-        """The same as a share of before, -0.18 for 18 % less; NaN where that is not above 0."""
+        """The change relative to before, -0.18 for 18 % less; NaN unless before is positive."""
         return self.change / self.before if self.before > 0 else float("nan")
 
 
@@ -118,12 +116,12 @@ def difference(
     """Compare one figure of two sets of sessions.
 
     Args:
-        before: A row a session of the first set, its column the figure; of a ratio two columns, what is divided and
-            by what. Rows with NaN are left out.
-        after: The same of the second set.
-        statistic: What is made of the columns.
-        wanted: The size of a difference that should be told: a share of before, 0.1 for 10 %.
-        is_part: The figure is a part of 1 already, and `wanted` is a difference of such parts.
+        before: A row per session of the first set, with the figure as its column; for a ratio two columns, numerator
+            and denominator. Rows with NaN are ignored.
+        after: The same for the second set.
+        statistic: Aggregation over the rows.
+        wanted: Smallest relevant difference as a share of before, 0.1 for 10 %.
+        is_part: The figure is already a share of 1, and `wanted` is a difference of shares.
     """
     before, after = _known(before), _known(after)
     counts = (len(before), len(after))
@@ -134,7 +132,7 @@ def difference(
         nan = float("nan")
         return SetDifference(middle, later, counts, nan, nan, nan, nan, Told.TOO_FEW, lacks, lacks_after)
     drawn = [[_drawn(each, statistic, stream) for stream in range(2)] for each in (before, after)]
-    # Each stream once with the one set and once with the other: which set is called the first decides nothing.
+    # Use each stream with both sets, so that swapping the sets gives the same result.
     first, second = np.concatenate(drawn[0]), np.concatenate(drawn[1][::-1])
     spreads = (float(np.var(first)), float(np.var(second)))
     ends = _ends(spreads, counts)
@@ -167,7 +165,7 @@ def _value(rows: NDArray[np.float64], statistic: Statistic) -> float:
 
 
 def _drawn(rows: NDArray[np.float64], statistic: Statistic, stream: int) -> NDArray[np.float64]:
-    """The figure of sessions drawn anew, one value a draw."""
+    """Return the figure of resampled sessions, one value per draw."""
     times = _times(len(rows), stream)
     drawn = len(rows) - 1
     if statistic is Statistic.MEDIAN:
@@ -182,7 +180,7 @@ def _drawn(rows: NDArray[np.float64], statistic: Statistic, stream: int) -> NDAr
 
 @lru_cache(maxsize=4)
 def _times(count: int, stream: int) -> NDArray[np.uint8]:
-    """How often each of `count` sessions is drawn, a row a draw of one fewer than there are."""
+    """Return the number of times each session is drawn, a row per draw of `count` minus one sessions."""
     random = np.random.default_rng((_SEED, stream))
     parts = []
     offsets = np.arange(_DRAWN_AT_ONCE)[:, None] * count
@@ -196,7 +194,7 @@ def _times(count: int, stream: int) -> NDArray[np.uint8]:
 
 
 def _ends(spreads: Sequence[float], counts: Sequence[int]) -> tuple[float, float]:
-    """The percentiles between which the interval lies, by Welch's degrees of freedom."""
+    """Return the percentiles of the interval, by Welch's degrees of freedom."""
     total = sum(spreads)
     if not total:
         return 100 * (1 - CONFIDENCE) / 2, 100 * (1 + CONFIDENCE) / 2
@@ -206,7 +204,7 @@ def _ends(spreads: Sequence[float], counts: Sequence[int]) -> tuple[float, float
 
 
 def _student(freedom: float) -> float:
-    """Where Student's distribution has its outer percentiles, by Cornish and Fisher's series; 0.3 % off at 4."""
+    """Return the outer percentile of Student's distribution by the Cornish-Fisher series; 0.3 % off at 4."""
     z = _OUTER
     return (
         z
@@ -218,7 +216,7 @@ def _student(freedom: float) -> float:
 
 def _interval(drawn: NDArray[np.float64], middle: float, ends: tuple[float, float]) -> tuple[float, float]:
     low, high = (float(each) for each in np.percentile(drawn, ends))
-    # What was found lies outside what was drawn from it only by rounding, or where few sessions decide a median.
+    # The observed value is outside its own resamples only by rounding, or if few sessions decide a median.
     return min(low, middle), max(high, middle)
 
 
@@ -231,7 +229,7 @@ def _told(low: float, high: float, size: float) -> Told:
 
 
 def _more(spreads: Sequence[float], counts: Sequence[int], size: float, *, after_alone: bool) -> float:
-    """Sessions more until a difference of a size would be told, as they vary by now; infinite where none would do."""
+    """Estimate the additional sessions needed to detect a difference at the current variance, possibly infinite."""
     allowed = (size / (_OUTER + _NORMAL.inv_cdf(POWER))) ** 2
 
     def is_enough(more: int) -> bool:

@@ -1,11 +1,10 @@
-"""The plan that saves most on a session if all it cut and was needed is fetched again: found by trying all.
+"""Find the plan with the highest savings after recovering everything needed later, by trying all plans.
 
-Every plan is judged by the lower end of what it saves: its saving less the price of recoveries (`recoveries`). Without
-a price nobody knows what a recovery costs, and only plans that cut nothing needed are considered. What a person or the
-model said has no detector at all: a plan that leaves out some of it (windows, summaries) is not the best one, whatever
-it saves.
+Each plan is ranked by the lower bound of its net savings: savings minus the price of recoveries (`recoveries`). Without
+a price, only plans that cut nothing needed later are considered. No detector covers user or assistant text, so plans
+that drop some of it (windows, summaries) are excluded regardless of their savings.
 
-What was the best plan on other sessions is tried first: of all that can be saved, most is known long before the end.
+Plans that were best on other sessions are tried first, so most of the achievable savings are found early.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 MOST_SECONDS: Final = 20.0
-"""Of the processor's time: a session on which it would take longer is not searched."""
+"""Budget of CPU seconds; a session that would take longer is not searched."""
 MOST_BLOCKS: Final = 30_000
-"""A session of more is not searched either."""
+"""Maximum number of blocks of a session to search."""
 WORTHWHILE: Final = 0.01
-"""A plan that saves a smaller share saves nothing."""
+"""Smallest share of savings that counts."""
 
 FIRST: Final = (
     "vercel-prune",
@@ -50,25 +49,26 @@ FIRST: Final = (
     "prune-old",
     "cozempic-trim",
 )
-"""Plans in the order in which they added most to what the best one before them saved, on public sessions of 14 formats.
+"""Plans ordered by the savings each added to the best one before, on public sessions of 14 formats.
 
-On half of these the first alone is the best, and on average the first six save 99 % of what the best of all saves.
+On half of these sessions the first plan is the best. On average the first six plans reach 99 % of the savings of the
+best of all.
 """
 
 _TRIED_FIRST = 12
-"""Plans that are tried before it is told how long all of them will take."""
+"""Plans tried before the total time is estimated."""
 _GROWTH = 0.1
 _SECONDS_OF_WAIT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class SavingPlan:
-    """A plan that saves.
+    """A plan with savings.
 
     Attributes:
         plan: The plan.
-        savings: What it saves.
-        recoveries: What it cut that was needed later, priced.
+        savings: Its savings.
+        recoveries: Its cuts that were needed later, priced.
     """
 
     plan: Plan
@@ -77,26 +77,26 @@ class SavingPlan:
 
     @property
     def needed(self) -> int:
-        """Calls that used something it had cut by then."""
+        """Number of calls that used something already cut."""
         return self.recoveries.needed
 
     @property
     def net_share(self) -> float | None:
-        """What it is judged by (`recoveries.net_share`)."""
+        """Net savings that rank it (`recoveries.net_share`)."""
         return net_share(self.savings, self.recoveries)
 
 
 @dataclass(frozen=True, slots=True)
 class BestPlan:
-    """What came of trying all plans.
+    """Result of trying all plans.
 
     Attributes:
-        best: The plan that saves most if all it cut and was needed is recovered, of those that send no prompt that a
-            provider would reject; None where none of them saves.
-        most: The plan that saves most whatever it cuts; None where none saves.
-        tried: How many were tried.
-        is_complete: All of them were; otherwise it would have taken too long, or goes on.
-        applicable: The best, as `best` is, of what the session's agent can apply by itself, parts of plans among it.
+        best: The plan with the highest savings after all recoveries, if no provider would reject one of its prompts;
+            None if no plan saves.
+        most: The plan with the highest savings before recoveries; None if no plan saves.
+        tried: Number of plans tried.
+        is_complete: True if all plans were tried; False if it would take too long, or is not finished.
+        applicable: Like `best`, among the plans and parts of plans that the session's agent applies natively.
     """
 
     best: SavingPlan | None
@@ -107,7 +107,7 @@ class BestPlan:
 
 
 class BestPlanSearch:
-    """Tries one plan after another. Called off, it goes on where it was; threads that share it take turns."""
+    """Resumable search over all plans; threads that share it take turns."""
 
     def __init__(
         self,
@@ -116,14 +116,14 @@ class BestPlanSearch:
         known: BestPlan | None = None,
         part_of: Callable[[Plan], Plan | None] = lambda _: None,
     ) -> None:
-        """Prepare to search.
+        """Prepare the search.
 
         Args:
             baseline: The session with nothing cut.
-            uses: Finds where the session used what its tool results said.
-            known: What was found of the session before it grew: it is tried first.
-            part_of: What the session's agent can apply of a plan by itself, the plan itself where that is all of it;
-                None for nothing, or where nobody knows.
+            uses: Finds later uses of tool results.
+            known: Result for an earlier state of the session, tried first.
+            part_of: Returns the part of a plan that the session's agent applies natively, which may be the whole plan;
+                None for no part, or if unknown.
         """
         self._baseline = baseline
         self._uses = uses
@@ -146,7 +146,7 @@ class BestPlanSearch:
         self._result: BestPlan | None = None
 
     def serves(self, baseline: Replay) -> bool:
-        """Whether what is found holds for another state of the session: on the same terms, and grown by little."""
+        """Return True if the results hold for another state of the session: same pricing, little growth."""
         mine, other = self._baseline.inputs, baseline.inputs
         same_terms = mine.pricing is other.pricing and mine.cache == other.cache and mine.window == other.window
         count = self._baseline.history.call_count
@@ -154,17 +154,17 @@ class BestPlanSearch:
 
     @property
     def count(self) -> int:
-        """How many plans there are to try."""
+        """Number of plans to try."""
         return len(self._plans)
 
     @property
     def tried(self) -> int:
-        """How many were tried by now."""
+        """Number of plans tried so far."""
         return self._tried
 
     @property
     def baseline(self) -> Replay:
-        """The session with nothing cut, as it was when the search began."""
+        """The session with nothing cut, at the start of the search."""
         return self._baseline
 
     def run(
@@ -173,16 +173,16 @@ class BestPlanSearch:
         give_way: Callable[[float], object],
         tell: Callable[[BestPlan], object] = lambda _: None,
     ) -> BestPlan | None:
-        """Try what has not been tried.
+        """Try the remaining plans.
 
         Args:
-            is_cancelled: Asked again and again; True ends the search for now.
-            give_way: Called after each plan with the seconds it took; may wait, for others to go first. Called with 0
-                again and again while another thread tries plans.
-            tell: Called with what was found so far whenever there is a better plan.
+            is_cancelled: Polled; True ends the search for now.
+            give_way: Called after each plan with the seconds it took; may block to yield to other work. Called with 0
+                repeatedly while another thread tries plans.
+            tell: Called with the result so far at each improvement.
 
         Returns:
-            What was found; None where it was called off.
+            The result; None if it was cancelled.
         """
         while not self._turn.acquire(timeout=_SECONDS_OF_WAIT):
             if is_cancelled():
@@ -238,7 +238,7 @@ class BestPlanSearch:
             planned = replay(inputs, plan)
         except ReplayCancelledError:
             raise
-        except Exception:  # noqa: BLE001  a plan that fails is not the best one; comparing plans tells why it failed
+        except Exception:  # noqa: BLE001  a plan that fails is not the best one; comparing plans shows why it failed
             return
         savings = savings_of(self._baseline.figures, planned.figures)
         share = savings.share.value
@@ -257,7 +257,7 @@ class BestPlanSearch:
             self._can = found if is_first else self._can
 
     def _is_ahead(self, found: SavingPlan, known: SavingPlan | None, of: Callable[[SavingPlan | None], float]) -> bool:
-        """Whether one plan comes to more; of equal ones, whether it is the first of those that are compared."""
+        """Return True if one plan ranks higher; ties go to the plan that comes first in the comparison."""
         if of(found) != of(known):
             return of(found) > of(known)
         return known is None or self._rank[found.plan] > self._rank[known.plan]
@@ -267,16 +267,16 @@ class BestPlanSearch:
 
 
 def renewed(known: BestPlan, baseline: Replay, uses: ReuseEvidence, is_cancelled: Callable[[], bool]) -> BestPlan:
-    """What was found of a session, with the figures of another state of it. No other plan is tried.
+    """Recompute the figures of a result for another state of the session, without trying other plans.
 
     Args:
-        known: What was found.
-        baseline: The session with nothing cut, as it is now.
-        uses: Where it used what its tool results said.
-        is_cancelled: Asked again and again.
+        known: The earlier result.
+        baseline: The session with nothing cut, in its current state.
+        uses: Later uses of its tool results.
+        is_cancelled: Polled.
 
     Raises:
-        ReplayCancelledError: It was called off.
+        ReplayCancelledError: It was cancelled.
     """
     inputs = baseline.inputs.isolated(is_cancelled)
 
@@ -300,12 +300,12 @@ def _is_worthwhile(found: SavingPlan, planned: Replay) -> bool:
 
 
 def place_in_order(plan: Plan) -> int:
-    """Where a plan that comes with the program stands in the order of trying: what saved most elsewhere comes first."""
+    """Return the position of a bundled plan in the search order, best on other sessions first."""
     return FIRST.index(plan.name) if plan.name in FIRST else len(FIRST)
 
 
 def is_sound(planned: Replay) -> bool:
-    """Whether a plan can be recommended, if it saves: no provider rejects a prompt of it, and no words are left out."""
+    """Return True if a plan with savings can be recommended: valid prompts, all user and assistant text kept."""
     return not any(orphaned_pairs(planned)) and not leaves_out_words(planned)
 
 

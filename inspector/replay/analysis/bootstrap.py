@@ -1,7 +1,7 @@
-"""Block-bootstrap intervals for projections: how far they may be off, from drawing a session's own calls again.
+"""Block-bootstrap intervals for projections, from resampling the session's own calls.
 
-Stretches of about √n consecutive calls are drawn from the session's n calls, with replacement, because the costs of
-consecutive calls are alike. The draws are the same every time.
+Runs of about √n consecutive calls are drawn with replacement from the session's n calls, because costs of consecutive
+calls are correlated. The draws are deterministic.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEED = 20
 
 @dataclass(frozen=True, slots=True)
 class CostComparison:
-    """Dollars without a plan, with it, and what it saves; a saving can be negative.
+    """Dollars without a plan, with it, and saved; savings can be negative.
 
     Attributes:
         baseline: Without the plan.
@@ -40,41 +40,41 @@ class CostComparison:
 
     @property
     def saved_share(self) -> float:
-        """The saving as a share of the baseline, 0.37 for 37 %; NaN where the baseline costs nothing."""
+        """Savings as a share of the baseline, 0.37 for 37 %; NaN if the baseline costs nothing."""
         return self.saving.middle / self.baseline.middle if self.baseline.middle else float("nan")
 
     def widened(self) -> CostComparison:
-        """The same where a model may answer otherwise under the plan than it was recorded."""
+        """Widen the bands, because a model may answer differently under the plan."""
         plan, turns = self.plan, TURNS_OF_A_MODEL
         more = Band(plan.low + turns.low * plan.middle, plan.middle, plan.high + turns.high * plan.middle)
         return CostComparison(self.baseline, more, widened(self.saving, plan.middle))
 
     def times(self, factor: float) -> CostComparison:
-        """Everything multiplied by a factor that is not negative."""
+        """Multiply everything by a non-negative factor."""
         return CostComparison(self.baseline.times(factor), self.plan.times(factor), self.saving.times(factor))
 
 
 def band(middle: float, draws: NDArray[np.float64]) -> Band:
-    """What is projected, between the 5th and the 95th percentile of what was drawn."""
+    """Return the projected value with the 5th and 95th percentiles of the draws."""
     low, high = np.percentile(draws, (_LOW, _HIGH))
-    # A total outside what was drawn from its own parts is possible only by rounding.
+    # A total is outside the resamples of its own parts only by rounding.
     return Band(min(float(low), float(middle)), float(middle), max(float(high), float(middle)))
 
 
 def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
-    """Totals of runs put together from stretches of the recorded one.
+    """Return totals of resampled sessions.
 
     Args:
-        costs: One row for each kind of cost, one column a call; a draw takes the same calls of every row.
-        draws: How many runs.
+        costs: A row per kind of cost, a column per call; a draw takes the same calls of every row.
+        draws: Number of draws.
 
     Returns:
-        One row for each row of `costs`, one column a draw.
+        A row for each row of `costs`, a column per draw.
     """
     count = costs.shape[1]
     length = _stretch_length(count)
     whole, rest = divmod(count, length)
-    # Sums up to every call, twice around, so that drawing a stretch is drawing where it starts.
+    # Running sums over two laps, so that a run is drawn by its start.
     around = np.concatenate((np.zeros((len(costs), 1)), np.cumsum(np.tile(costs, 2), axis=1)), axis=1)
     starts = np.random.default_rng(_SEED).integers(0, count, (draws, whole + 1))
     stretches = around[:, starts[:, :whole] + length] - around[:, starts[:, :whole]]
@@ -84,7 +84,7 @@ def resampled_totals(costs: NDArray[np.float64], draws: int) -> NDArray[np.float
 
 
 def resampled_calls(count: int, calls: int, draws: int) -> NDArray[np.int64]:
-    """Indices below `count`, one row a draw, `calls` columns made of stretches of consecutive indices."""
+    """Return indices below `count`, a row per draw, with `calls` columns made of runs of consecutive indices."""
     length = _stretch_length(count)
     starts = np.random.default_rng(_SEED).integers(0, count, (draws, -(-calls // length)))
     indices = (starts[:, :, None] + np.arange(length)) % count

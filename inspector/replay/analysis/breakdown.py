@@ -1,8 +1,8 @@
-"""Prompt tokens by tool and kind of text, summed over all calls, and what no recorded text stands for.
+"""Prompt tokens by tool and kind of text, summed over all calls, and the part without recorded text.
 
-Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; what is carried is what the
-newest prompt holds of it. Rows add up to the prompts: what is left when every text is counted is in the last ones, of
-`inspector.replay.analysis.unrecorded`.
+Tokens are the provider's. A result that stays for a hundred calls is sent a hundred times; `carried` is its size in the
+newest prompt. Rows add up to the prompts: the remainder after all texts is in the last rows
+(`inspector.replay.analysis.unrecorded`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
-    """What people read for a kind of block, or a tool's results; `room` decides between words, and clips nothing."""
+    """Return the label for a kind of block or a tool's results; `room` selects a shorter label without clipping."""
     if name == SYSTEM_AND_TOOLS:
         return NOT_RECORDED if room >= len(NOT_RECORDED) else NOT_RECORDED_SHORT
     return f"{name} {part}".rstrip()
@@ -47,18 +47,18 @@ def part_label(name: str, part: str, room: int = len(NOT_RECORDED)) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BreakdownRow:
-    """What some blocks take up of the prompts.
+    """Prompt usage of a group of blocks.
 
     Attributes:
         name: The kind of block, or for a tier its strategy's name.
-        part: The tool, or the tier; empty where there is none.
-        blocks: How many blocks.
-        carried: Tokens of them in the newest prompt.
-        sent: Tokens of them in all prompts together.
-        cut: Tokens that a plan leaves out of them in all prompts together; negative where it adds.
+        part: The tool, or the tier; empty if there is none.
+        blocks: Number of blocks.
+        carried: Their tokens in the newest prompt.
+        sent: Their tokens summed over all prompts.
+        cut: Tokens that a plan removes from them, summed over all prompts; negative if it adds.
         share: `sent` as a share of all prompts' tokens, 0.25 for a quarter.
         cost: Dollars of `sent`; None without a price.
-        saved: Dollars that a plan saves on them; negative where it costs more.
+        saved: Dollars that a plan saves on them; negative if it costs more.
     """
 
     name: str
@@ -74,13 +74,13 @@ class BreakdownRow:
 
 @dataclass(frozen=True, slots=True)
 class ResentBlock:
-    """One block and what resending it cost.
+    """One block and the cost of resending it.
 
     Attributes:
         block: Block index.
-        tokens: Tokens of it, whole.
-        calls: Prompts that held it.
-        sent: Tokens of it in all of them together.
+        tokens: Its tokens, whole.
+        calls: Number of prompts with the block.
+        sent: Its tokens summed over these prompts.
         cost: Dollars of these; None without a price.
     """
 
@@ -92,17 +92,17 @@ class ResentBlock:
 
 
 class Breakdown:
-    """What blocks take up under a plan, beside what they take up without it."""
+    """Prompt usage of blocks under a plan, compared with no plan."""
 
     def __init__(self, baseline: Replay, planned: Replay) -> None:
-        """Work out what every block cost to carry, with and without the plan."""
+        """Compute the cost of carrying every block, with and without the plan."""
         self.baseline, self.planned = baseline, planned
         self.before = resend_cost(baseline)
         self.after = self.before if planned is baseline else resend_cost(planned)
         self._known = weakest(planned.inputs.scale.known, planned.figures.prompt_tokens.known)
 
     def by_kind(self) -> tuple[BreakdownRow, ...]:
-        """A row for every tool's results, for every other kind of block, and for what no text stands for."""
+        """Return a row for every tool's results, every other kind of block, and unrecorded text."""
         history = self.planned.history
         sent = (self.after.calls > 0) | self._next.in_prompt
         injected = injected_blocks(history)
@@ -122,9 +122,9 @@ class Breakdown:
         return (*rows, self._left(rows))
 
     def by_tier(self) -> dict[tuple[int, str], BreakdownRow]:
-        """A row for every part of every strategy, of the blocks it changed; a block counts for what decided last.
+        """Return a row for every part of every strategy, over blocks it changed; the last decision on a block wins.
 
-        By the strategy's index among the plan's entries, and the part's name.
+        Keys are the strategy's index among the plan's entries, and the part's name.
         """
         edits, entries = self.planned.edits, self.planned.plan.entries
         rows = edits.in_force(self.planned.history.call_count)
@@ -140,7 +140,7 @@ class Breakdown:
         }
 
     def heaviest(self, count: int) -> tuple[ResentBlock, ...]:
-        """The tool results that cost most to carry under the plan, by tokens where there is no price."""
+        """Return the tool results that cost most to carry under the plan, by tokens if there is no price."""
         results = self.planned.history.results.astype(np.int64)
         cost = self.after.cost[results]
         weight = self.after.tokens[results] if np.isnan(cost).any() else cost
@@ -148,7 +148,7 @@ class Breakdown:
         return tuple(self.block(int(block)) for block in results[order] if self.after.calls[block])
 
     def block(self, block: int) -> ResentBlock:
-        """What one block cost to carry under the plan."""
+        """Return the cost of carrying one block under the plan."""
         known = self.planned.inputs.scale.known
         tokens = float(self.planned.inputs.block_tokens[block])
         return ResentBlock(
@@ -167,14 +167,14 @@ class Breakdown:
         return self._row(name, part, len(blocks), self._carried(blocks), sent, cut, cost, self._saved(blocks), known)
 
     def _system(self) -> BreakdownRow:
-        """The system prompt and the tools, where no text stands for them."""
+        """Return the unrecorded part of the system prompt and the tools."""
         *before, newest = system_by_call(self.planned.inputs).tolist()
         cost, cost_before = system_cost(self.planned), system_cost(self.baseline)
         known = self._known
         return self._row(SYSTEM_AND_TOOLS, "", 0, newest, sum(before), 0.0, cost, cost_before - cost, known)
 
     def _left(self, rows: Sequence[BreakdownRow]) -> BreakdownRow:
-        """What is left of the prompts and their dollars when everything else is counted."""
+        """Return the remainder of the prompts and their cost."""
 
         def rest(total: float, column: str) -> float:
             return total - sum(getattr(row, column).value or 0 for row in rows)
@@ -231,15 +231,15 @@ class Breakdown:
 
 
 class ToolCuts(NamedTuple):
-    """One tool.
+    """Cuts in one tool's results.
 
     Attributes:
-        tool: Its name; empty for results of no known tool.
-        results: How many of its results the plan changed at any call.
+        tool: Its name; empty for results of an unknown tool.
+        results: Number of its results that the plan changed at any call.
         original: Counted tokens of these, whole.
-        sent: Counted tokens of these as they were sent last.
-        saved: The provider's tokens that this left out of all prompts together; negative where it added.
-        known: How `saved` is known.
+        sent: Counted tokens of these when last sent.
+        saved: Provider tokens this removed, summed over all prompts; negative if it added.
+        known: Confidence of `saved`.
     """
 
     tool: str
@@ -251,9 +251,9 @@ class ToolCuts(NamedTuple):
 
 
 def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
-    """What a plan cuts of every tool's results whose results it changed, by what that saved, most first.
+    """Return a plan's cuts by tool, largest savings first.
 
-    The telemetry the proposal of insertion-time trimming asks for, for any plan.
+    This is the telemetry that the proposal for insertion-time trimming requests, for any plan.
     """
     planned, history = breakdown.planned, breakdown.planned.history
     blocks, sent = _last_sent(planned)
@@ -270,7 +270,7 @@ def cuts_by_tool(breakdown: Breakdown) -> tuple[ToolCuts, ...]:
 
 
 def _last_sent(planned: Replay) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The results a plan changed at any call, and their tokens after its last change."""
+    """Return the results a plan changed at any call, and their tokens after its last change."""
     edits, history = planned.edits, planned.history
     if not len(edits.block):
         return edits.block, edits.tokens

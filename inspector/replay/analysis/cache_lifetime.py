@@ -1,9 +1,9 @@
-"""What if the prompt cache had kept everything for an hour instead of five minutes, or the reverse: a projection.
+"""Project the cost with a prompt-cache lifetime of one hour instead of five minutes, or the reverse.
 
-A longer life makes every write dearer and turns misses by pauses it covers into reads; a shorter one makes writes
-cheaper and turns reads after pauses it does not cover into writes. Neither is sure: after such a pause a read succeeds
-as often as the session shows of that life, or as is typical of it, and what is told is what that makes expected.
-Everything else stays as it was: what was sent, what was answered, and every other miss.
+A longer lifetime makes every write more expensive and turns misses after the pauses it covers into reads. A shorter one
+makes writes cheaper and turns reads after pauses it does not cover into writes. Reads after such pauses succeed with
+the observed or typical probability for that lifetime, and the result is an expected value. Everything else is
+unchanged: prompts, responses, and all other misses.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LifetimeChange:
-    """A session whose cache had lived otherwise.
+    """Cost of a session with another cache lifetime.
 
     Attributes:
-        lifetime: Seconds that everything is kept: 300 or 3,600.
-        recorded_usd: What the session's calls cost as they were.
-        usd: What they would have cost.
-        write_usd: Of the difference, what all other writes would have cost more; negative where less.
-        misses: Misses by pauses that it covers, or, negative, reads after pauses that it does not.
-        miss_usd: What of these it is expected to save beyond reading; negative where it is expected to cost more.
-        break_even: How many such pauses make both lifetimes cost the same, rounded up; None where it cannot be told.
+        lifetime: Lifetime in seconds: 300 or 3,600.
+        recorded_usd: Recorded cost of the session's calls.
+        usd: Projected cost.
+        write_usd: Part of the difference from all other writes; negative if they are cheaper.
+        misses: Misses after the pauses it covers; negative for reads after pauses it does not cover.
+        miss_usd: Expected savings on these beyond the price of a read; negative if it costs more.
+        break_even: Number of such pauses at which both lifetimes cost the same, rounded up; None if undefined.
     """
 
     lifetime: float
@@ -51,23 +51,23 @@ class LifetimeChange:
 
     @property
     def saved_usd(self) -> Figure:
-        """Dollars saved; negative where it would have cost more."""
+        """Dollars saved; negative if it costs more."""
         recorded, changed = self.recorded_usd.value, self.usd.value
         return Figure(None if recorded is None or changed is None else recorded - changed, HowKnown.PROJECTED)
 
 
 def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None) -> LifetimeChange | None:
-    """The session with the other lifetime: an hour where most was written for five minutes, else the reverse.
+    """Project the session with the other lifetime: one hour if most writes were for five minutes, and vice versa.
 
-    None where the provider has no such choice, or nothing was written.
+    Returns None if the provider offers no such choice, or nothing was written.
 
     Args:
         found: The misses of the session.
-        counted: Per call, whether it counts, bool; all do where not given.
+        counted: Calls to include, bool; all by default.
     """
     replay = found.replay
     inputs, ledger = replay.inputs, replay.ledger
-    # Only Anthropic's entries have one of two lifetimes, at two prices.
+    # Only Anthropic offers two lifetimes at two prices.
     counts = np.ones(len(ledger.cost), dtype=np.bool_) if counted is None else counted
     mine = np.isin(inputs.caches.lifetime, (FIVE_MINUTES, HOUR)) & inputs.caches.writes & counts
     short, long = (np.where(mine, each, 0) for each in (ledger.cache_write_5m, ledger.cache_write_1h))
@@ -99,7 +99,7 @@ def lifetime_change(found: CacheMisses, counted: NDArray[np.bool_] | None = None
         np.where(mine, 0 if to_hour else now_written, ledger.cache_write_5m),
         np.where(mine, now_written if to_hour else 0, ledger.cache_write_1h),
     )
-    # Misses are priced where there are any, so with the short life; what is left of the difference is the writes'.
+    # Misses are priced with the short lifetime, at which they occur; the remaining difference is from writes.
     if to_hour:
         from_short = np.minimum(from_writes, ledger.cache_write_5m)
         between = PromptUsage(

@@ -1,11 +1,11 @@
-"""What cache control marks would hold: per call and over a session, as requests had them and for every rule of them.
+"""Simulate cache breakpoints per call and session: the recorded ones, and those of every rule.
 
-A projection at best: entries are kept for as long as the provider says, and none is missed. A call reads the longest
-entry that an earlier call of its thread, to the same model, left at one of its own marks, where nothing before that
-changed since and it stands at one of a call's marks or within the positions that are looked back from it. It writes
-from there to the last of its marks; what stands behind that is neither read nor written. Marks with fewer tokens before
-them than the model keeps do nothing. What other sessions and other threads left is not counted. Recorded marks name
-how long their entries are kept, and mean five minutes where they do not; those of rules are kept as the replay's are.
+The result is a projection and an upper bound: entries live exactly as documented, and no read fails. A call reads the
+longest entry that an earlier call of its thread, to the same model, left at one of its own breakpoints. Nothing before
+that entry may have changed, and it must be at one of the call's breakpoints or within the lookback from it. The call
+writes from there to its last breakpoint; the rest is uncached. Breakpoints below the model's minimum prefix have no
+effect. Entries of other sessions and threads are ignored. Recorded breakpoints name their lifetime, five minutes by
+default; the lifetime for rules is the replay's.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 NOWHERE = -1
-"""Stands for a mark, or an entry, that is not there."""
+"""Placeholder for a missing breakpoint or entry."""
 
 ONE_HOUR: Final = "1h"
-"""The word in which a mark asks for an hour."""
+"""The value with which a breakpoint requests one hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMark:
-    """A mark of one call.
+    """A breakpoint of one call.
 
     Attributes:
-        blocks: How many blocks of the prompt stand before it.
-        block: The last of them, block index; -1 where the file shows none: behind the system prompt and the tools.
+        blocks: Number of blocks before it in the prompt.
+        block: Index of the last of them; -1 if none is recorded: after the system prompt and the tools.
         tokens: Prompt tokens before it, on the provider's scale.
-        is_kept: They reach the model's minimum, so that there is an entry.
-        lifetime: How long it asks to keep the entry, where a recorded one names it; empty otherwise.
+        is_kept: True if they reach the model's minimum, so that an entry exists.
+        lifetime: Requested lifetime of a recorded breakpoint; empty if not named.
     """
 
     blocks: int
@@ -62,22 +62,22 @@ class CacheMark:
 
 @dataclass(frozen=True, eq=False)
 class MarkedCalls:
-    """One rule over every call of a session, as columns in call order; equal only to itself.
+    """One rule over every call of a session, as columns in call order; compares by identity.
 
     Read, written and uncached tokens add up to the prompt, and are 0 for calls that it does not cover.
 
     Attributes:
-        rule: Where the marks are put.
-        covers: Per call, whether its marks are known: its provider takes them, and where recorded ones are asked for,
-            the request is recorded; bool.
-        blocks: Per call and mark, how many blocks stand before it, rising, -1 for no mark, int64.
-        tokens: Prompt tokens before it, rising, int64.
+        rule: The breakpoint rule.
+        covers: Per call, True if its breakpoints are available: its provider supports them and, for recorded ones, its
+            request is recorded; bool.
+        blocks: Per call and breakpoint, number of blocks before it, ascending, -1 for no breakpoint, int64.
+        tokens: Prompt tokens before it, ascending, int64.
         is_kept: They reach the model's minimum, bool.
-        found: Per call, how many blocks the entry it reads holds, -1 where it reads none, int64.
+        found: Per call, number of blocks in the entry it reads, -1 if it reads none, int64.
         read: Tokens read, int64.
         written: Tokens written, int64.
         uncached: Tokens neither read nor written, int64.
-        usd: Dollars of the prompts of the calls it covers; None without a price.
+        usd: Dollars for the prompts of the calls it covers; None without a price.
     """
 
     rule: MarkRule
@@ -94,15 +94,15 @@ class MarkedCalls:
 
 @dataclass(frozen=True, eq=False)
 class CacheMarks:
-    """Every rule on one replay; equal only to itself.
+    """Every breakpoint rule on one replay; compares by identity.
 
     Attributes:
         replay: The session under a plan.
-        takes_marks: Per call, whether its provider keeps what is marked, bool. Others keep what they choose.
-        are_recorded: Per call, whether its request is recorded as it was sent, with its marks or without any, bool.
-        rules: The rules, in the order of `MarkRule`; none where no call takes marks, and the recorded one only where a
-            recorded request of a call that takes marks has one.
-        replayed_usd: Dollars of the same prompts as the replay has them; None without a price.
+        takes_marks: Per call, True if its provider caches at breakpoints, bool. Other providers cache automatically.
+        are_recorded: Per call, True if its request is recorded as sent, with or without breakpoints, bool.
+        rules: The rules, in the order of `MarkRule`; empty if no call takes breakpoints. The recorded rule is present
+            only if a recorded request of such a call has a breakpoint.
+        replayed_usd: Dollars of the same prompts in the replay; None without a price.
     """
 
     replay: Replay
@@ -112,7 +112,7 @@ class CacheMarks:
     replayed_usd: Figure
 
     def marks_at(self, found: MarkedCalls, call: int) -> tuple[CacheMark, ...]:
-        """The marks of one call, in the order of the prompt; none of a call that takes none.
+        """Return the breakpoints of one call, in the order of the prompt; empty for a call that takes none.
 
         Args:
             found: One of `rules`.
@@ -133,7 +133,7 @@ class CacheMarks:
 
 
 def cache_marks(replay: Replay) -> CacheMarks:
-    """What recorded marks, and every rule's, would hold in a replay.
+    """Simulate recorded breakpoints, and those of every rule, in a replay.
 
     Args:
         replay: The session under a plan.
@@ -171,25 +171,25 @@ def _marked(
     blocks: Integers,
     for_hour: NDArray[np.bool_] | None = None,
 ) -> MarkedCalls:
-    """What marks would hold.
+    """Simulate breakpoints.
 
     Args:
         replay: The session under a plan.
-        rule: Where they are put.
+        rule: The breakpoint rule.
         covers: As in `MarkedCalls`.
-        blocks: Per call and mark, how many blocks stand before it.
-        for_hour: Per call and mark, whether its entry is kept for an hour and not for five minutes; None where entries
-            are kept as those of the replay.
+        blocks: Per call and breakpoint, number of blocks before it.
+        for_hour: Per call and breakpoint, True for a lifetime of one hour instead of five minutes; None for the
+            replay's lifetimes.
     """
     inputs, prompt = replay.inputs, replay.ledger.prompt_tokens
     tokens = _tokens_before(replay, blocks)
-    # Where nothing stands before a mark there is nothing to mark.
+    # A breakpoint with nothing before it has no effect.
     blocks = np.where(tokens > 0, blocks, NOWHERE)
     is_kept = (blocks != NOWHERE) & (tokens >= inputs.caches.minimum_prefix[:, np.newaxis])
     kept_for = lifetimes(replay)[:, np.newaxis] if for_hour is None else np.where(for_hour, HOUR, FIVE_MINUTES)
     found, read = _found(replay, blocks, tokens, is_kept, np.broadcast_to(kept_for, blocks.shape))
     last, last_place = (np.where(is_kept, column, 0).max(axis=1, initial=0) for column in (tokens, blocks))
-    # An entry is as long as it was when it was left, whatever the same blocks are measured as now.
+    # An entry has the length it was written with, even if the same blocks measure differently now.
     written = np.where(found == last_place, 0, np.maximum(last - read, 0))
     uncached = np.where(covers, prompt - read - written, 0)
     if for_hour is None:
@@ -197,7 +197,7 @@ def _marked(
         share = np.where(np.isnan(share), inputs.caches.writes_one_hour, share)
         hour = np.rint(written * share).astype(np.int64)
     else:
-        # What stands before the last mark that asks for an hour is written for one, the rest for five minutes.
+        # Everything before the last one-hour breakpoint is written for an hour, the rest for five minutes.
         hour = np.clip(np.where(is_kept & for_hour, tokens, 0).max(axis=1, initial=0) - read, 0, written)
     cost = inputs.rates.cost(PromptUsage(uncached, read, written - hour, hour))
     usd = Figure.of(float(cost[covers].sum()), HowKnown.PROJECTED)
@@ -205,12 +205,12 @@ def _marked(
 
 
 def _recorded_places(calls: Sequence[Call], covers: NDArray[np.bool_]) -> tuple[Integers, NDArray[np.bool_]]:
-    """Per call and mark that was recorded, how many blocks stand before it, and whether it asks for an hour."""
+    """Return block counts before each recorded breakpoint per call, and True for those of one hour."""
     blocks = np.full((len(calls), MOST_MARKS), NOWHERE, dtype=np.int64)
     for_hour = np.zeros((len(calls), MOST_MARKS), dtype=np.bool_)
     for number, call in enumerate(calls):
         if covers[number]:
-            # A gateway may send on fewer than it is given; the API takes no more.
+            # A gateway may forward fewer than it receives; the API accepts no more.
             for place, mark in enumerate((call.marks or ())[-MOST_MARKS:]):
                 blocks[number, place] = mark.blocks
                 for_hour[number, place] = mark.lifetime == ONE_HOUR
@@ -218,7 +218,7 @@ def _recorded_places(calls: Sequence[Call], covers: NDArray[np.bool_]) -> tuple[
 
 
 def _placed(replay: Replay, takes: NDArray[np.bool_], placers: list[MarkPlacer], rule: MarkRule) -> Integers:
-    """Per call and mark, how many blocks stand before it."""
+    """Return block counts before each breakpoint per call."""
     blocks = np.full((len(takes), MOST_MARKS), NOWHERE, dtype=np.int64)
     for context, placer in zip(replay.inputs.layout.contexts, placers, strict=True):
         for call, count in zip(context.calls.tolist(), context.prompt_blocks.tolist(), strict=True):
@@ -229,7 +229,7 @@ def _placed(replay: Replay, takes: NDArray[np.bool_], placers: list[MarkPlacer],
 
 
 def _tokens_before(replay: Replay, blocks: Integers) -> Integers:
-    """Per call and mark, prompt tokens before it under the plan, rising; 0 where there is none."""
+    """Return prompt tokens before each breakpoint per call under the plan, ascending; 0 if there is none."""
     inputs, prompt, columns = replay.inputs, replay.ledger.prompt_tokens, replay.inputs.layout.columns
     ratio, before = inputs.sizes.ratio[:-1], np.maximum(inputs.before_blocks, 0)
     whole = columns.by_call(columns.end - columns.first_place[columns.context])[:-1]
@@ -246,22 +246,22 @@ def _tokens_before(replay: Replay, blocks: Integers) -> Integers:
 
 @dataclass(slots=True)
 class _Held:
-    """The entries that the calls of one thread to one model left, by rising place: behind how many blocks each ends."""
+    """Cache entries left by the calls of one thread to one model, by ascending block count."""
 
     places: list[int]
     tokens: list[int]
     ends: list[float]
-    """When each expires, seconds since the epoch; NaN where that is not known."""
+    """Expiry of each entry, seconds since the epoch; NaN if unknown."""
     kept_for: list[float]
-    """Seconds that each is kept after it was used last."""
+    """Lifetime of each entry in seconds after its last use."""
 
     def forget_behind(self, blocks: int) -> None:
-        """Prompts begin with so many blocks that are as they were."""
+        """Drop entries that extend beyond the unchanged leading blocks of a prompt."""
         kept = bisect_right(self.places, blocks)
         del self.places[kept:], self.tokens[kept:], self.ends[kept:], self.kept_for[kept:]
 
     def longest(self, place: int, before: list[int], time: float) -> int:
-        """The longest entry found from a mark: its index, -1 for none."""
+        """Return the index of the longest entry found from a breakpoint, -1 for none."""
         at = bisect_right(self.places, place) - 1
         while at >= 0 and before[place] - before[self.places[at]] < LOOK_BACK:
             if not time > self.ends[at]:
@@ -270,7 +270,7 @@ class _Held:
         return NOWHERE
 
     def keep(self, place: int, tokens: int, time: float, kept_for: float) -> None:
-        """There is an entry, now or still."""
+        """Add an entry or renew it."""
         at = bisect_left(self.places, place)
         if at < len(self.places) and self.places[at] == place:
             self.tokens[at], self.ends[at], self.kept_for[at] = tokens, time + kept_for, kept_for
@@ -284,14 +284,14 @@ class _Held:
 def _found(
     replay: Replay, blocks: Integers, tokens: Integers, is_kept: NDArray[np.bool_], kept_for: Numbers
 ) -> tuple[Integers, Integers]:
-    """Per call, how many blocks the entry it reads holds, -1 for none, and its tokens.
+    """Return the number of blocks in the entry that each call reads, -1 for none, and its tokens.
 
     Args:
         replay: The session under a plan.
         blocks: As in `MarkedCalls`.
-        tokens: The same.
-        is_kept: The same.
-        kept_for: Per call and mark, seconds that its entry is kept.
+        tokens: As in `MarkedCalls`.
+        is_kept: As in `MarkedCalls`.
+        kept_for: Per call and breakpoint, lifetime of its entry in seconds.
     """
     layout, history = replay.inputs.layout, replay.history
     same = replay.prompt_edits.reusable(layout.previous_blocks).blocks

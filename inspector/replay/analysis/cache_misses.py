@@ -1,8 +1,8 @@
-"""Every cache miss of a replay, explained and priced, and the sums that account for each token written.
+"""Explain and price every cache miss of a replay, and account for every unread token.
 
-A call could have read what the cache held after the last call that shares its prefix: the one before it in its thread,
-whatever other threads did meanwhile. What it read less than that is the miss. Every prompt token that was not read is
-then new text, part of a miss, below what counts as a miss, or of a call nothing is known to compare with.
+A call could have read the prefix it shares with the previous call of its thread, from that call's cache entry; other
+threads are ignored. A miss is the unread part of that. Every unread prompt token is new text, part of a miss, below the
+miss threshold, or in a call without a known call to compare with.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CacheMiss:
-    """One call that read less from the prompt cache than it could have.
+    """A call that read less from the prompt cache than it could have.
 
     Attributes:
         call: The call.
-        cause: Why: the provider's own word where it gave one, else what the session shows.
-        derived: What the session shows, whatever the provider said.
-        reported: What the provider said; None where it said nothing.
-        known: How the cause is known: exact where the provider named it.
-        evidence: What the session shows it by.
-        could_read: Prompt tokens that the cache held; those of the whole prompt where it is the first.
-        read: Those that were read.
-        usd: Dollars of sending the difference uncached or writing it.
-        read_usd: What reading it would have cost.
+        cause: The cause: reported by the provider if available, otherwise derived.
+        derived: The cause derived from the session.
+        reported: The provider's report; None if there is none.
+        known: Confidence of the cause: exact if reported by the provider.
+        evidence: Evidence for the cause in the session.
+        could_read: Prompt tokens in the cache; for a first prompt, all of its tokens.
+        read: Prompt tokens read.
+        usd: Dollars for sending the difference uncached or writing it.
+        read_usd: Dollars that reading it would have cost.
     """
 
     call: int
@@ -62,12 +62,12 @@ class CacheMiss:
 
     @property
     def tokens(self) -> int:
-        """What was not read though it could have been: tokens re-cached; of a first request, tokens cached."""
+        """Unread tokens of a miss; for a first request, all tokens written to the cache."""
         return self.could_read - self.read
 
     @property
     def extra_usd(self) -> Figure:
-        """Dollars it cost beyond what reading would have; of a first request, which nothing could prevent, 0."""
+        """Dollars beyond the price of reading; 0 for a first request, which is unavoidable."""
         if self.cause is MissCause.FIRST_REQUEST:
             return Figure(0.0, self.usd.known)
         return _difference(self.usd, self.read_usd)
@@ -79,10 +79,10 @@ class CauseTotal:
 
     Attributes:
         cause: The cause.
-        calls: How many calls missed for it.
-        tokens: Tokens re-cached.
-        usd: Dollars of that.
-        extra_usd: Of these, what is more than reading them would have cost.
+        calls: Number of calls.
+        tokens: Tokens written to the cache again.
+        usd: Dollars for these.
+        extra_usd: Of these, the part above the price of reading.
     """
 
     cause: MissCause
@@ -94,19 +94,19 @@ class CauseTotal:
 
 @dataclass(frozen=True, eq=False)
 class CacheMisses:
-    """The misses of a replay and what else was not read.
+    """The misses of a replay, and all other unread tokens.
 
     `unread_tokens` is the sum of `new_tokens`, `noise_tokens`, `uncompared_tokens` and the tokens of all misses, less
     `beyond_tokens`.
 
     Attributes:
         replay: The replay.
-        all: In call order, those that had to be, too.
+        all: In call order, including unavoidable ones.
         unread_tokens: Prompt tokens of all calls that were written to the cache or sent uncached.
-        new_tokens: Those no call before had sent.
-        noise_tokens: Those that could have been read, too few to count as a miss.
-        beyond_tokens: Tokens read beyond what the thread's last call left in the cache: others' entries.
-        uncompared_tokens: Those of calls that reported usage where the one before did not, or the reverse.
+        new_tokens: The part that no earlier call had sent.
+        noise_tokens: The readable part below the miss threshold.
+        beyond_tokens: Tokens read beyond the entry of the thread's last call, from other entries.
+        uncompared_tokens: The part in calls with reported usage after one without, or the reverse.
     """
 
     replay: Replay
@@ -119,38 +119,38 @@ class CacheMisses:
 
     @cached_property
     def misses(self) -> tuple[CacheMiss, ...]:
-        """Those that did not have to be, in call order: what is called a cache miss."""
+        """Avoidable misses in call order: what users see as a cache miss."""
         return tuple(miss for miss in self.all if not miss.cause.is_expected)
 
     @cached_property
     def dearest(self) -> tuple[CacheMiss, ...]:
-        """The misses that did not have to be, the costliest first; by tokens where there is no price."""
+        """Avoidable misses by cost, highest first; by tokens if there is no price."""
         return tuple(sorted(self.misses, key=lambda miss: (-(miss.extra_usd.value or 0.0), -miss.tokens, miss.call)))
 
     @cached_property
     def causes(self) -> tuple[CauseTotal, ...]:
-        """A row for every cause, the costliest first, those that had to be last."""
+        """A row for every cause by cost, highest first, with unavoidable causes last."""
         rows = (total_of(cause, (miss for miss in self.all if miss.cause is cause)) for cause in MissCause)
         found = (row for row in rows if row.calls)
         return tuple(sorted(found, key=lambda row: (row.cause.is_expected, -(row.extra_usd.value or 0.0), -row.tokens)))
 
     @cached_property
     def total(self) -> CauseTotal:
-        """All misses that did not have to be; `cause` says nothing."""
+        """Total of all avoidable misses; its `cause` is meaningless."""
         return total_of(MissCause.UNKNOWN, self.misses)
 
     @cached_property
     def has_cache(self) -> bool:
-        """Whether any call could have read from a cache."""
+        """True if any call could have read from a cache."""
         return bool(caches_at_all(self.replay).any())
 
     @cached_property
     def preventable(self) -> CauseTotal:
-        """Those of them of which it is known what would have prevented them; `cause` says nothing."""
+        """Total of the misses with a known prevention; its `cause` is meaningless."""
         return total_of(MissCause.UNKNOWN, (miss for miss in self.misses if miss.cause.is_avoidable))
 
     def at(self, call: int) -> CacheMiss | None:
-        """What a call missed; None where it missed nothing."""
+        """Return the miss of a call, or None."""
         return self._by_call.get(call)
 
     @cached_property
@@ -159,7 +159,7 @@ class CacheMisses:
 
 
 def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
-    """The sums of some misses, under the name of a cause."""
+    """Sum up some misses under one cause."""
     mine = tuple(misses)
     return CauseTotal(
         cause,
@@ -171,7 +171,7 @@ def total_of(cause: MissCause, misses: Iterable[CacheMiss]) -> CauseTotal:
 
 
 def sum_of(figures: Iterable[Figure]) -> Figure:
-    """The sum of dollars, known as well as the least known of them; None where one is."""
+    """Sum up dollars with the lowest confidence of them; None if any is None."""
     found = tuple(figures)
     known = weakest(HowKnown.EXACT, *(each.known for each in found))
     values = [each.value for each in found if each.value is not None]
@@ -188,7 +188,7 @@ def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None)
 
     Args:
         replay: The replay.
-        missed_anyway: Per call, whether it missed with nothing cut, too, of `missed_calls`; None to find out.
+        missed_anyway: Result of `missed_calls` with nothing cut; None to compute it.
     """
     ledger = replay.ledger
     prompt, read = ledger.prompt_tokens, ledger.cache_read
@@ -208,7 +208,7 @@ def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None)
         cause, is_reported = _settled(shown.cause, reported)
         could = int(prompt[call]) if first[call] else int(could_read[call])
         tokens = could - int(read[call])
-        # A provider that counts no writes may charge for reading nothing what it charges for reading.
+        # A provider that counts no writes may charge the read price for unread tokens.
         rate = max(float(other_rate[call]), float(read_rate[call])) if not np.isnan(other_rate[call]) else float("nan")
         return CacheMiss(
             call=call,
@@ -235,7 +235,7 @@ def cache_misses(replay: Replay, missed_anyway: NDArray[np.bool_] | None = None)
 
 
 def _missed_anyway(replay: Replay) -> NDArray[np.bool_]:
-    """Per call, whether it missed the cache with nothing cut, too, bool; False for all where the plan edits nothing."""
+    """Return True per call if it also missed the cache with nothing cut, bool; all False if the plan has no edits."""
     if not replay.edits.by_plan.any():
         return np.zeros(len(replay.ledger.cache_read), dtype=np.bool_)
     return missed_calls(replay_of(replay.inputs, Plan()))
@@ -247,14 +247,14 @@ _REPORTED = {
     "tools_changed": MissCause.TOOLS_CHANGED,
     "messages_changed": MissCause.MESSAGES_REWRITTEN,
 }
-"""The API's reasons that name a cause. The others say that it could not compare the two prompts."""
+"""Causes of the API's reasons. Its other reasons mean that it could not compare the two prompts."""
 
 _OF_MESSAGES = (MissCause.COMPACTION, MissCause.CLEARING, MissCause.REWIND, MissCause.PLAN_EDIT)
-"""What is said more closely of messages that changed."""
+"""Causes that specify a change of messages."""
 
 
 def _settled(derived: MissCause, reported: ReportedMiss | None) -> tuple[MissCause, bool]:
-    """The cause that counts, and whether it is the provider's word. What a plan or a start does it cannot know."""
+    """Return the final cause, and True if it is the provider's. Plan edits and first requests override its report."""
     said = _REPORTED.get(reported.reason) if reported is not None else None
     if said is None or derived in (MissCause.FIRST_REQUEST, MissCause.PLAN_EDIT):
         return derived, False

@@ -1,6 +1,7 @@
-"""What every call of a replay could have read from its prompt cache, and whether it read so much less that it missed.
+"""Readable prompt tokens of every call of a replay, and detection of cache misses.
 
-Apart from why it did (`cache_misses`): what draws a session before it is replayed needs these, and not the engine.
+Separate from their explanation (`cache_misses`), because drawing a session before a replay needs these without the
+engine.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> Integers:
-    """Per call, prompt tokens that the cache held after the call before it in its thread; -1 where that is unknown.
+    """Return prompt tokens in the cache after the previous call of the thread, per call; -1 if unknown.
 
-    It is unknown for a thread's first call, and where one of the two reported usage and the other did not. What is
-    expected of a read by its chance is no read that could have missed.
+    Unknown for a thread's first call, and if only one of the two calls has reported usage. Calls with an expected read
+    (a probability) cannot miss and are unknown too.
 
     Args:
         replay: A replay.
-        calls: The calls asked about, one row each; every one where not given.
+        calls: Calls to compute, one row each; all by default.
     """
     inputs, ledger = replay.inputs, replay.ledger
     asked = slice(None) if calls is None else calls
@@ -43,18 +44,18 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
         ledger.uncached[previous],
         caches.minimum_prefix[previous],
     )
-    # Where writes are counted, what was neither read nor written is not kept; elsewhere whole prompts are.
+    # If writes are counted, uncached tokens are not in the cache; otherwise whole prompts are.
     kept = np.where(caches.writes[previous], prompt - uncached, prompt)
-    # A prompt below the minimum is not kept, though the next one would have read it.
+    # A prompt below the minimum is not cached, even if the next one could have read it.
     short = (prompt < minimum) & (kept == 0)
     held = np.where(short, prompt, np.where(kept >= np.minimum(minimum, prompt), kept, 0))
     held = np.where(may_read[previous] & may_read[asked], held, 0)
     known = (previous >= 0) & (inputs.anchored[asked] == inputs.anchored[previous]) & ~inputs.served_by_odds[asked]
     could_read = np.minimum(held, ledger.prompt_tokens[asked])
     if replay.edits.by_plan.any():
-        # Where the plan cut the end of the prompt before, new text stands there now, which nobody could have read: what
-        # could be is what would have been, had the edits put nothing out of the cache. That does not tell it of a call
-        # that missed as recorded, too.
+        # If the plan cut the end of the previous prompt, new text has replaced it, which was never cached. The readable
+        # part is then the one without cache invalidation by edits. This does not apply to calls that also missed as
+        # recorded.
         recorded, recached = inputs.recorded, replay.recached_calls
         before, read = recorded.prompt[inputs.previous_call[recached]], recorded.cache_read[recached]
         told = ~is_miss(np.minimum(before, recorded.prompt[recached]), read)
@@ -65,9 +66,9 @@ def readable_tokens(replay: Replay, calls: NDArray[np.intp] | None = None) -> In
 
 
 def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
-    """Per call, whether it could have read from a cache, by what the session's calls read and wrote at all, bool.
+    """Return True per call if it could have read from a cache, by all reads and writes of the session, bool.
 
-    A model whose cache nobody knows has one where its provider reported so for a call of it.
+    A model with an unknown cache has one if its provider reported cache usage for a call of it.
     """
     ledger, inputs = replay.ledger, replay.inputs
     uses = (ledger.cache_read > 0) | (ledger.cache_write > 0)
@@ -79,24 +80,24 @@ def caches_at_all(replay: Replay) -> NDArray[np.bool_]:
 
 
 def missed_calls(replay: Replay) -> NDArray[np.bool_]:
-    """Per call, whether it missed the prompt cache, bool."""
+    """Return True per call if it missed the prompt cache, bool."""
     return is_miss(readable_tokens(replay), replay.ledger.cache_read)
 
 
 def calls_missed_by_edits(replay: Replay, baseline: Replay, missed_anyway: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The calls that miss the prompt cache because of what a plan edits, rising.
+    """Return the calls that miss the prompt cache because of a plan's edits, ascending.
 
     Args:
         replay: The plan's replay.
         baseline: The session with nothing cut.
-        missed_anyway: Per call, whether it missed with nothing cut, too, of `missed_calls`.
+        missed_anyway: Result of `missed_calls` with nothing cut.
     """
     edited = np.flatnonzero(replay.ledger.is_break & ~baseline.ledger.is_break & ~missed_anyway)
     return edited[is_miss(readable_tokens(replay, edited), replay.ledger.cache_read[edited])]
 
 
 def is_miss(could_read: Integers, read: Integers) -> NDArray[np.bool_]:
-    """Per call, whether it read so much less than it could have that it counts as a miss, bool."""
+    """Return True per call if its unread tokens reach the miss threshold, bool."""
     lost = could_read - read
     missed: NDArray[np.bool_] = (lost >= MISS_TOKENS) & (lost >= MISS_SHARE * could_read)
     return missed

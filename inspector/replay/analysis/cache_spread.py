@@ -1,9 +1,9 @@
-"""How far what a session costs may be off because caches do not always keep to their rules.
+"""Uncertainty of a session's cost because caches do not always follow their rules.
 
-Recorded reads stand as they were. What was not recorded may go otherwise: calls nobody reported on, and calls at which
-a plan changes what was sent before, so that another beginning has to be found than the one that was. Each of them reads
-what it is taken to, or fails with the chance that `inspector.replay.cache.cache_odds` gives, by itself; and the chance
-may be off, for all of them together.
+Recorded reads are certain. Two kinds of calls are not: calls without reported usage, and calls at which a plan changes
+text that was sent before, so that a different prefix must be found. Each of them reads the assumed prefix, or fails
+independently with the probability from `inspector.replay.cache.cache_odds`. That probability may itself be off, for all
+calls together.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 NINE_OF_TEN = 1.645
-"""Standard deviations between the middle and either end of a band that holds nine of ten, where errors are normal."""
+"""Standard deviations from the middle to either end of a 90 % band, for normal errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReadSpread:
-    """Per call, dollars, float64; zero where what was read was recorded.
+    """Standard deviations per call in dollars, float64; zero for recorded reads.
 
     Attributes:
-        chance: The standard deviation that a read succeeds by chance leads to, of each call by itself.
-        doubt: The one that not knowing the chance leads to, of all calls together.
+        chance: From random failures of reads, independent between calls.
+        doubt: From the uncertain probability, shared by all calls.
     """
 
     chance: Floats
     doubt: Floats
 
     def deviation(self, calls: NDArray[np.bool_] | None = None, *, times: float = 1.0) -> float:
-        """The standard deviation of the cost of some calls together, or of all, in dollars.
+        """Return the standard deviation of the total cost of some calls in dollars.
 
         Args:
-            calls: Per call, whether it counts.
-            times: How many times as many calls of the kind there are.
+            calls: Mask of the calls; all by default.
+            times: Factor on the number of calls of this kind.
         """
         chance, doubt = (self.chance, self.doubt) if calls is None else (self.chance[calls], self.doubt[calls])
         return hypot(sqrt(times * float((chance**2).sum())), times * float(doubt.sum()))
 
 
 def read_spread(replay: Replay) -> ReadSpread:
-    """How far each call of a replay may cost more or less than told because its cache reads otherwise."""
+    """Return the cost uncertainty of each call of a replay from its cache reads."""
     inputs, ledger, odds = replay.inputs, replay.ledger, replay.inputs.read_odds
     count = len(ledger.cost)
     if odds is None:
@@ -61,7 +61,7 @@ def read_spread(replay: Replay) -> ReadSpread:
     recorded = inputs.recorded
     is_changed = (ledger.first_changed >= 0) & (ledger.cache_read != recorded.cache_read)
     open_ = ~inputs.anchored | is_changed
-    # Of a call whose expected read is told, what it reads where it succeeds: a miss leaves a share of that, or of less.
+    # Compute the read on success from the expected read: a miss leaves a share of it, or less.
     chance = np.maximum(odds.chance, 1e-9)
     high = np.maximum(ledger.cache_read - (1 - odds.chance) * odds.kept * odds.most_kept, 0.0) / chance
     if_less = ledger.cache_read / np.maximum(odds.chance + (1 - odds.chance) * odds.kept, 1e-9)
@@ -73,7 +73,7 @@ def read_spread(replay: Replay) -> ReadSpread:
 
 
 def _dollars_more(replay: Replay) -> Floats:
-    """Per call, what a token costs more that is not read; 0 without a price."""
+    """Return the additional dollars per token that is not read, per call; 0 without a price."""
     inputs = replay.inputs
     rates = inputs.rates.of_prompts(replay.ledger.prompt_tokens)
     share = inputs.recorded.one_hour_share
@@ -86,22 +86,22 @@ def _dollars_more(replay: Replay) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class CacheSpread:
-    """A session without a plan and with it, call by call: what one of them reads by luck, the other does, too."""
+    """Paired replays of a session without and with a plan: random cache behavior affects both."""
 
     baseline: ReadSpread
     plan: ReadSpread
 
     @classmethod
     def between(cls, baseline: Replay, planned: Replay) -> CacheSpread:
-        """The spread of two replays of the same session."""
+        """Create the spread of two replays of the same session."""
         return cls(read_spread(baseline), read_spread(planned))
 
     def widen(self, costs: CostComparison, calls: int | None = None) -> CostComparison:
-        """The same costs with what caches may do otherwise in their bands, which end no closer to the middle.
+        """Widen the bands of costs by the uncertainty of the cache; no end moves closer to the middle.
 
         Args:
-            costs: Dollars, and how far they may be off by all else.
-            calls: Of how many calls like the session's they are; of as many as it has where not given.
+            costs: Dollars with bands for all other uncertainty.
+            calls: Number of calls they represent; the session's by default.
         """
         difference = ReadSpread(self.baseline.chance - self.plan.chance, self.baseline.doubt - self.plan.doubt)
         share = 1.0 if calls is None else calls / max(len(self.plan.chance), 1)
@@ -114,7 +114,7 @@ class CacheSpread:
 
 
 def _wider(band: Band, deviation: float) -> Band:
-    """A band whose ends are further off by an error of its own, which adds to the others as independent ones do."""
+    """Widen a band by an independent error."""
     more = NINE_OF_TEN * deviation
     low, high = hypot(band.middle - band.low, more), hypot(band.high - band.middle, more)
     return Band(band.middle - low, band.middle, band.middle + high) if more else band

@@ -1,9 +1,9 @@
-"""What followed the compactions a session really had: the work until the next edit or finished step.
+"""The work after recorded compactions until the next edit or finished step.
 
-A compaction takes away what the model knew; how much of it was needed shows in what it does next. From the first call
-after it on, calls are counted until one edits or writes a file, or says something and calls no tool: a finished step.
-The only ground truth a file has, and a small one: after any other call there is work before the next edit, too. So each
-is set beside windows of the same number of calls elsewhere in the same session, which lie in one context and touch no
+A compaction removes context; the next actions show how much of it was needed. Calls are counted from the first one
+after it until one edits or writes a file, or answers without a tool call (a finished step). This is the only ground
+truth in a file, and it is weak, because any other call is also followed by some work before the next edit. Each stretch
+is therefore compared with windows of equal length elsewhere in the session, which are in one context and overlap no
 such stretch.
 """
 
@@ -34,15 +34,15 @@ _NAMING: Final = frozenset({Meaning.READ, *_WRITING})
 
 
 class WorkStretch(NamedTuple):
-    """Calls of one conversation after one another.
+    """Consecutive calls of one conversation.
 
     Attributes:
-        calls: How many.
-        actions: Tool calls before the next edit or finished step, from the first of them on.
-        tokens: Tokens of their prompts and responses together.
-        usd: Dollars of them, NaN without a price.
-        reads: Reads of files in them.
-        rereads: Of these, reads of files that had been read or written before the first of them.
+        calls: Number of calls.
+        actions: Tool calls from the first of them to the next edit or finished step.
+        tokens: Tokens of their prompts and responses.
+        usd: Dollars of these, NaN without a price.
+        reads: Number of file reads.
+        rereads: Of these, reads of files that had been read or written before the first call.
     """
 
     calls: int
@@ -55,16 +55,16 @@ class WorkStretch(NamedTuple):
 
 @dataclass(frozen=True)
 class CompactionAftermath:
-    """What followed one compaction.
+    """Work after one compaction.
 
     Attributes:
-        call: The first call after it, an index.
-        reached: Whether an edit or a finished step came before the session, or the context, ended.
-        after: From that call on, the call that reached it included.
-        elsewhere: Medians over windows of as many calls elsewhere in the session; None where there is no such window.
-        windows: How many there are.
-        tokens_known: How tokens are known.
-        usd_known: How dollars are known.
+        call: Index of the first call after it.
+        reached: True if an edit or a finished step came before the end of the session or context.
+        after: From that call to the one that reached it, inclusive.
+        elsewhere: Medians over windows of equal length elsewhere in the session; None if there are none.
+        windows: Number of windows.
+        tokens_known: Confidence of the tokens.
+        usd_known: Confidence of the dollars.
     """
 
     call: int
@@ -77,7 +77,7 @@ class CompactionAftermath:
 
 
 def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
-    """What followed every full compaction that was followed by a call, in order.
+    """Return the work after every full compaction that was followed by a call, in order.
 
     Args:
         replay: The session with nothing cut.
@@ -92,7 +92,7 @@ def compaction_aftermaths(replay: Replay) -> tuple[CompactionAftermath, ...]:
 
 
 def rereads_of_calls(replay: Replay) -> NDArray[np.int64]:
-    """Per call, how many files its response reads that its conversation had read or written before, int64.
+    """Count the files that each call's response reads and its conversation had read or written before, int64.
 
     Args:
         replay: The session with nothing cut.
@@ -108,17 +108,17 @@ def rereads_of_calls(replay: Replay) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """One conversation call by call; places are those of its own calls.
+    """One conversation call by call; places are indices of its calls.
 
     Attributes:
         calls: Its calls, as indices of the session.
         context: Per call, its context.
-        begins: Places of first calls of contexts that a compaction began.
+        begins: Places of the first calls of contexts that a compaction began.
         actions: Per call, tool calls in its response.
-        is_goal: Per call, whether its response edits, writes, or calls no tool.
-        tokens: Per call, prompt and response.
+        is_goal: Per call, True if its response edits, writes, or calls no tool.
+        tokens: Per call, prompt and response tokens.
         usd: Per call, dollars.
-        reads: Per read of a file, its place and the first place at which its file was named.
+        reads: Per read of a file, its place and the first place that named the file.
     """
 
     calls: NDArray[np.int64]
@@ -170,13 +170,13 @@ class _Work:
         )
 
     def goal_after(self, place: int) -> int | None:
-        """The first place from one on at which something is reached in the same context; None where nothing is."""
+        """Return the first goal in the same context at or after a place, or None."""
         end = int(np.flatnonzero(np.append(self.context[place:] != self.context[place], True))[0]) + place
         reached = np.flatnonzero(self.is_goal[place:end])
         return place + int(reached[0]) if len(reached) else None
 
     def stretch(self, start: int, stop: int, goal: int) -> WorkStretch:
-        """What was done from one place up to another, the next goal being at a place."""
+        """Return the work between two places, with the next goal at a place."""
         inside = (self.reads[:, 0] >= start) & (self.reads[:, 0] < stop)
         return WorkStretch(
             stop - start,
@@ -213,7 +213,7 @@ def _of_thread(work: _Work, figures: Figures) -> list[CompactionAftermath]:
 
 
 def _windows(work: _Work, length: int, taken: Sequence[tuple[int, int]]) -> list[WorkStretch]:
-    """Windows of so many calls one after another that lie in one context and touch nothing that is taken."""
+    """Return windows of consecutive calls that are in one context and do not overlap the taken ones."""
     found, start = [], 0
     while start + length <= len(work.calls):
         stop = start + length

@@ -1,4 +1,4 @@
-"""What a compaction, or anything else that begins a context, took out of the prompt, and what it kept."""
+"""Blocks removed and kept by a compaction, or by any other start of a context."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class RemovedPart(NamedTuple):
 
     Attributes:
         kind: Their kind.
-        tool: Their tool; empty for kinds without. May hold session text.
-        blocks: How many.
-        tokens: Theirs.
+        tool: Their tool; empty for other kinds. May contain session text.
+        blocks: Number of blocks.
+        tokens: Their tokens.
     """
 
     kind: BlockKind
@@ -36,16 +36,16 @@ class RemovedPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CompactionEffect:
-    """Two prompts compared, the last before a context began and the first in it; equal only to itself.
+    """Comparison of the last prompt before a context and the first in it; compares by identity.
 
     Attributes:
         before: The last call before it.
         after: The first call after it.
-        removed: Blocks that `before` sent, or that answered it, and `after` did not send; int32, rising.
-        kept: Blocks of `after` that `before` sent, too, or whose text it sent in a block of the same kind: some agents
-            record what stays once more. int32, rising.
-        added: Blocks that `after` is the first to send: a summary, mostly, and what was asked next; int32, rising.
-        repeated: Blocks of `before` that `after` sends as others of the same text, int32, rising.
+        removed: Blocks that `before` sent, or its response, that `after` did not send; int32, ascending.
+        kept: Blocks of `after` that `before` also sent, directly or as a block of the same kind and text: some agents
+            record kept text a second time. int32, ascending.
+        added: Blocks first sent by `after`, usually a summary and the next request; int32, ascending.
+        repeated: Blocks of `before` that `after` sends as other blocks with the same text, int32, ascending.
     """
 
     before: int
@@ -75,11 +75,11 @@ class CompactionEffect:
         )
 
     def parts(self, history: History, tokens: NDArray[np.float64]) -> tuple[RemovedPart, ...]:
-        """What was removed, by kind and tool, the most tokens first.
+        """Return the removed blocks by kind and tool, most tokens first.
 
         Args:
             history: The session's columns.
-            tokens: Of every block removed, its tokens; parts are rounded so that they add up to their rounded sum.
+            tokens: Tokens of every removed block; parts are rounded to add up to their rounded sum.
         """
         tool_count = len(history.tool_names) + 1
         tools = history.tool[self.removed].astype(np.int64)
@@ -95,17 +95,17 @@ class CompactionEffect:
 
 
 class CompactionSizes(NamedTuple):
-    """What a compaction's blocks take of the prompts around it, on the provider's scale.
+    """Tokens of a compaction's blocks in the prompts around it, on the provider's scale.
 
-    What was removed is what the prompt before it held of it, and the answer to that, which no prompt had held yet.
+    Removed tokens are those of the previous prompt plus its response, which no prompt had contained yet.
 
     Attributes:
-        removed: Tokens of every block removed, float64.
-        removed_total: Of all of them together.
-        answer: Of these, the answer to the last call before it.
-        added: Tokens of what is new in the prompt after it.
-        prompts: The prompts before and after it, as reported; None where either was not.
-        known: How all of these but the prompts are known.
+        removed: Tokens of every removed block, float64.
+        removed_total: Their sum.
+        answer: The part in the response to the last call before it.
+        added: Tokens of new blocks in the prompt after it.
+        prompts: The reported prompt sizes before and after it; None if either is missing.
+        known: Confidence of all of these except the prompts.
     """
 
     removed: NDArray[np.float64]
@@ -117,10 +117,10 @@ class CompactionSizes(NamedTuple):
 
     @property
     def rest(self) -> int | None:
-        """What is missing for these to come from the one prompt to the other, negative for what went besides.
+        """Unexplained difference between the two prompts; negative if more was removed.
 
-        It is what stands around texts, what the file does not hold, and what the fit to reported usage misses. None
-        where the prompts were not reported.
+        It covers envelopes, unrecorded text, and errors of the fit to reported usage. None if the prompts were not
+        reported.
         """
         if self.prompts is None:
             return None
@@ -129,7 +129,7 @@ class CompactionSizes(NamedTuple):
 
 
 def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
-    """What a compaction's blocks take of the prompts around it.
+    """Compute the tokens of a compaction's blocks in the prompts around it.
 
     Args:
         effect: The compaction.
@@ -157,14 +157,14 @@ def sizes_of(effect: CompactionEffect, baseline: Replay) -> CompactionSizes:
 
 
 def calls_around(history: History, block: int) -> tuple[int, int] | None:
-    """The last call before what begins at a block, of the same conversation, and the first one after it.
+    """Return the last call before a boundary in the same conversation, and the first one after it.
 
     Args:
         history: The session.
         block: The first block after the boundary.
 
     Returns:
-        Two calls; None where either was not made.
+        Two calls; None if either is missing.
     """
     after = int(history.enters[block]) if 0 <= block < len(history.enters) else -1
     if not 0 < after < history.call_count:
@@ -176,7 +176,7 @@ def calls_around(history: History, block: int) -> tuple[int, int] | None:
 
 
 def _of_one_text(history: History, gone: NDArray[np.int32], new: NDArray[np.int32]) -> dict[int, int]:
-    """For blocks of one prompt those of another that say the same, each used once."""
+    """Map blocks of one prompt to blocks of another with the same text, each used once."""
     blocks = history.session.blocks
     again: dict[tuple[BlockKind, bytes], list[int]] = {}
     for block in reversed(new.tolist()):

@@ -1,9 +1,9 @@
-"""Whether recorded compactions would have happened under a plan, when they would have, and what that saves.
+"""Forecast when recorded compactions would happen under a plan, if at all, and the savings.
 
-A session's ledger honours the compactions that were recorded. A plan that keeps the context small might have made one
-needless: its prompt would have come to the size that set the compaction off only later, or never. That is worked out
-beside the ledger and never mixed with it: the session is replayed under the plan as if the compaction, and those after
-it, had not happened (`without_compaction`). The calls after it are taken to have been what they were.
+A session's ledger keeps the recorded compactions. A plan that keeps the context small might have avoided one: its
+prompt would have reached the trigger size later, or never. This is computed separately from the ledger: the session is
+replayed under the plan as if that compaction, and the ones after it, had not happened (`without_compaction`). The calls
+after it are assumed unchanged.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ _UNKNOWN = Figure(None, HowKnown.PROJECTED)
 
 @dataclass(frozen=True, slots=True)
 class CompactionForecast:
-    """One recorded compaction, and what a plan would have made of it.
+    """Forecast of one recorded compaction under a plan.
 
     Attributes:
         compaction: Index into the session's compactions.
         call: The first call after it.
-        trigger_tokens: The size that set it off: what the agent reported, or the last prompt before it.
-        is_noted: That size is what the agent itself noted.
-        asked_for: A person asked for it, so it would have happened whatever the size. The rest is None then.
-        prompt_tokens: What that call's prompt would have been under the plan without the compaction.
-        reached_at: The first call, from `call` on, whose prompt would have come to that size under the plan; `call`
-            itself where the plan changes nothing about it, None where it never would before `until`.
-        until: The first call after the next compaction that a person asked for, or after a rewind; None where there is
-            none and the session's end is where the forecast ends.
-        avoided: Recorded compactions, this one and later ones, that fall before that.
-        calls_usd: Dollars the prompts of the calls before that cost less without the compactions than with them;
-            negative where the longer prompts cost more. None without a price.
-        requests_usd: Dollars of the requests that wrote the summaries, which the file does not show: the prompt read
-            from the cache, the summary written. None without a price.
-        saved_tokens: Prompt tokens less over these calls; negative where the longer prompts hold more.
+        trigger_tokens: Trigger size: reported by the agent, or the last prompt before it.
+        is_noted: True if the agent reported that size.
+        asked_for: True if the user requested it, so that it is independent of the size. The other fields are then None.
+        prompt_tokens: Size of that call's prompt under the plan without the compaction.
+        reached_at: The first call from `call` on with a prompt of the trigger size under the plan; `call` itself if the
+            plan changes nothing about it, None if there is none before `until`.
+        until: The first call after the next compaction requested by the user, or after a rewind; None if the forecast
+            covers the rest of the session.
+        avoided: Number of recorded compactions before that, including this one.
+        calls_usd: Dollars saved on the prompts of the calls before that; negative if the longer prompts cost more. None
+            without a price.
+        requests_usd: Dollars of the unrecorded summary requests: the prompt read from the cache, the summary written.
+            None without a price.
+        saved_tokens: Prompt tokens saved over these calls; negative if the longer prompts have more.
     """
 
     compaction: int
@@ -71,24 +71,24 @@ class CompactionForecast:
 
     @property
     def is_avoided(self) -> bool:
-        """The plan would have kept it from happening where it did."""
+        """True if the plan would have prevented it at this point."""
         return not self.asked_for and self.reached_at != self.call
 
     @property
     def saved_usd(self) -> Figure:
-        """Dollars saved altogether; negative where it costs more."""
+        """Total dollars saved; negative if it costs more."""
         calls, requests = self.calls_usd.value, self.requests_usd.value
         return Figure(None if calls is None or requests is None else calls + requests, HowKnown.PROJECTED)
 
 
 def compaction_forecasts(planned: Replay, *, asked_for: bool = False) -> Iterator[CompactionForecast]:
-    """What a replay's plan would have made of every recorded compaction, one after another.
+    """Yield the forecast of every recorded compaction under a replay's plan.
 
-    Each is looked at by itself: those before it are taken as they were recorded.
+    Each one is independent: earlier compactions are taken as recorded.
 
     Args:
         planned: The replay.
-        asked_for: Work it out for those a person asked for, too, as if nobody had.
+        asked_for: Also forecast compactions requested by the user, as if automatic.
     """
     session = planned.history.session
     for index, compaction in enumerate(session.compactions):
@@ -149,7 +149,7 @@ def _forecast(
 
 
 def _inputs_without(planned: Replay, without: WithoutCompaction, calls: NDArray[np.int64]) -> ReplayInputs:
-    """What replays of the session without the compaction start from, on the scale of the session with it."""
+    """Return the replay inputs of the session without the compaction, on the scale of the session with it."""
     inputs = planned.inputs
     history = History.of(without.session)
     scale = _scale_without(inputs, history, calls)
@@ -167,7 +167,7 @@ def _inputs_without(planned: Replay, without: WithoutCompaction, calls: NDArray[
 
 
 def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int64]) -> TokenScale:
-    """The session's scale, with what the longer prompts measure: as before the compaction, and what has come since."""
+    """Return the session's scale for the longer prompts: the size before the compaction plus the growth since."""
     scale = inputs.scale
     before = int(inputs.previous_call[calls[0]])
     layout = PromptLayout.of(history, inputs.layout.tokens).with_beside(scale.beside, scale.calibration.ratio)
@@ -179,7 +179,7 @@ def _scale_without(inputs: ReplayInputs, history: History, calls: NDArray[np.int
 
 
 def _request_cost(planned: Replay, first: int, count: int) -> float:
-    """Dollars of the requests that wrote the summaries of `count` full compactions from the `first` on."""
+    """Return dollars of the summary requests of `count` full compactions from index `first` on."""
     session, inputs = planned.history.session, planned.inputs
     thread = _thread(planned, first)
     full = [

@@ -1,4 +1,4 @@
-"""What all compactions of a session came to together: what they took out of prompts, and what was paid for them."""
+"""Totals over all compactions of a session: tokens removed and dollars paid."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from inspector.strategies.history.history import History
 
 _SUMMARISING: Final = frozenset({"compaction", "condenser"})
-"""What formats say that a request beside the conversation was for where it wrote a compaction's summary."""
+"""Recorded purposes of side requests that write a compaction's summary."""
 
 
 class CompactionTotals(NamedTuple):
     """All full compactions of a session.
 
     Attributes:
-        compactions: How many the agent recorded.
-        measured: How many of these have a call before and one after them: what they took out is known.
-        removed: Tokens of the blocks that those took out of the prompt, on the provider's scale.
-        recached: The cache misses after compactions.
-        reads_known: How what was read from the cache is known.
-        summaries: Requests that wrote summaries, beside the conversation.
-        summaries_usd: Dollars of these; None without a price, and where there are none: then the file does not tell.
+        compactions: Number of recorded compactions.
+        measured: Number of these with a call before and after, so that the removed tokens are known.
+        removed: Tokens these removed from the prompt, on the provider's scale.
+        recached: Cache misses after compactions.
+        reads_known: Confidence of the cache reads.
+        summaries: Number of side requests that wrote summaries.
+        summaries_usd: Dollars of these; None without a price, or if none are recorded.
     """
 
     compactions: int
@@ -44,11 +44,11 @@ class CompactionTotals(NamedTuple):
 
 
 def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> CompactionTotals | None:
-    """What all compactions came to together; None where the agent recorded none.
+    """Sum up all compactions; None if the agent recorded none.
 
     Args:
         baseline: The session replayed with nothing cut.
-        misses: Its cache misses, where they are known already.
+        misses: Its cache misses, if already computed.
     """
     history = baseline.history
     session = history.session
@@ -72,7 +72,7 @@ def compaction_totals(baseline: Replay, misses: CacheMisses | None = None) -> Co
 
 
 def _around_each(history: History) -> Iterator[tuple[int, int]]:
-    """The calls around each full compaction; of several without a call in between once."""
+    """Yield the calls around each full compaction; several without a call in between count once."""
     seen = set()
     for compaction in history.session.compactions:
         message = compaction.message

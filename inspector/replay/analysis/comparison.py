@@ -1,4 +1,4 @@
-"""Many plans on one session, one after another: what a table of them says of each."""
+"""Compare many plans on one session: the rows of the table."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPlan:
-    """What one plan makes of a session.
+    """One plan's results on a session.
 
     Attributes:
         plan: The plan.
         figures: Totals over all calls.
-        savings: What it saves against the session with nothing cut.
-        break_even_call: The call, counted from 1, from which on it has cost less in all; None where it never does.
-        first_firing: The first call it changes something at, an index; the number of recorded calls where that is the
-            next one, not yet made, and None where it changes nothing.
-        edits: How often a block's rendition changed, over all calls.
-        hazards: What may go wrong with it; that a strategy is never applied is among them.
-        leaves_out_words: It removes or replaces what a person or the model said.
-        left_out: The kinds of blocks of which it removes or replaces some.
+        savings: Savings compared with the session with nothing cut.
+        break_even_call: The call, counted from 1, from which on its cumulative cost is lower; None if there is none.
+        first_firing: Index of the first call it changes something at; the number of recorded calls for the next one,
+            None if it changes nothing.
+        edits: Number of rendition changes over all calls.
+        hazards: Its hazards, including a strategy that never applies.
+        leaves_out_words: True if it removes or replaces user or assistant text.
+        left_out: The kinds of blocks it removes or replaces.
     """
 
     plan: Plan
@@ -52,7 +52,7 @@ class ComparedPlan:
 
 
 def plans_to_compare(session: Session) -> tuple[Plan, ...]:
-    """Every strategy as a plan of its own, with the defaults that fit the session, and the presets that are more."""
+    """Return every strategy as a single plan, with defaults for the session, and the presets that combine several."""
     alone = tuple(Plan.of(strategy_for(name, session), name=name) for name in STRATEGIES)
     known = {plan.strategies for plan in alone} | {()}
     presets = (preset.plan(session) for preset in PRESETS.values())
@@ -60,12 +60,12 @@ def plans_to_compare(session: Session) -> tuple[Plan, ...]:
 
 
 def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None = None) -> Iterator[ComparedPlan]:
-    """Replay a session under one plan after another; each is given out as soon as it is known.
+    """Replay a session under each plan and yield each result immediately.
 
     Args:
         inputs: The session.
-        plans: What to replay it under.
-        baseline: The session with nothing cut, where that has been replayed already.
+        plans: Plans to replay.
+        baseline: The session with nothing cut, if already replayed.
     """
     baseline = baseline or replay(inputs, Plan())
     for plan in plans:
@@ -73,7 +73,7 @@ def compare(inputs: ReplayInputs, plans: Iterable[Plan], baseline: Replay | None
 
 
 def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
-    """What a replay says of its plan, beside the session with nothing cut."""
+    """Summarize a replay compared with the session with nothing cut."""
     return ComparedPlan(
         plan=planned.plan,
         figures=planned.figures,
@@ -88,6 +88,6 @@ def compared(baseline: Replay, planned: Replay) -> ComparedPlan:
 
 
 def first_firing(planned: Replay) -> int | None:
-    """The first call a plan changes something at, see `Compared.first_firing`."""
+    """Return the first call a plan changes something at; see `ComparedPlan.first_firing`."""
     calls = planned.edits.call[planned.edits.by_plan]
     return int(calls.min()) if len(calls) else None

@@ -1,6 +1,6 @@
-"""What one prompt is made of: its blocks with their tokens on the provider's scale, and what no block holds.
+"""Contents of one prompt: its blocks in provider tokens, and the part outside blocks.
 
-Among its blocks are tool results that something later in it stands for: read again, said again, edited since.
+Also finds tool results that a later block in the prompt supersedes: read again, repeated, edited since.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ContextBlocks:
-    """One call's prompt under a plan; equal only to itself.
+    """One call's prompt under a plan; compares by identity.
 
-    The blocks' tokens and the rest add up to the prompt, and none of them is less than nothing.
+    The blocks' tokens and the rest add up to the prompt, and none is negative.
 
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
-        blocks: Block indices in the order they are sent, those the plan removed included, int32.
-        sent: Tokens sent of each one's text, of thinking what stands for it, float64.
-        recorded: The same with it whole, float64.
-        rest: Tokens of what no block stands for: system prompt and tools, envelopes.
-        system: Of these, the system prompt and the tools.
-        prompt: Tokens of all of it.
-        known: How the blocks' tokens and the rest are known.
+        blocks: Block indices in the order they are sent, including blocks the plan removed, int32.
+        sent: Tokens sent of each block's text; for thinking, of its signature or reported length, float64.
+        recorded: The same tokens with each block whole, float64.
+        rest: Tokens outside blocks: unrecorded system prompt and tools, envelopes.
+        system: The system prompt and tools part of the rest.
+        prompt: Tokens of the whole prompt.
+        known: Confidence of the blocks' tokens and the rest.
     """
 
     call: int
@@ -54,11 +54,11 @@ class ContextBlocks:
 
 
 def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
-    """What a call's prompt is made of.
+    """Return the contents of a call's prompt.
 
     Args:
         replay: The plan on the session.
-        state: How every block stands at the call, of `replay.state`.
+        state: State of the blocks at the call, from `replay.state`.
     """
     inputs, call = replay.inputs, state.call
     ratio = float(inputs.sizes.ratio[call])
@@ -69,8 +69,8 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
     sent = state.sent[blocks] + np.where(is_removed, 0, envelopes)
     prompt, known = _prompt(replay, call, int(recorded.sum()) - int(sent.sum())), inputs.scale.known
     tokens = int(prompt.value or 0)
-    # A block takes what its text or its thinking does; envelopes are in the rest. They may measure less than nothing,
-    # and a prompt is a whole number: without them blocks could come to more than the prompt they are in.
+    # A block has the tokens of its text or thinking; envelopes are in the rest. Envelopes may be negative, and prompts
+    # are rounded, so without this limit the blocks could exceed their prompt.
     recorded_scaled = _within(
         float(inputs.sizes.whole[call]),
         ratio * (state.recorded[blocks] + inputs.layout.thinking_beside[blocks]).astype(np.float64),
@@ -82,19 +82,19 @@ def context_at(replay: Replay, state: ContextState) -> ContextBlocks:
 
 
 def prompt_at(replay: Replay, call: int) -> Figure:
-    """Tokens of a call's prompt, as `context_at` says them, without looking at its blocks.
+    """Return tokens of a call's prompt as in `context_at`, without its blocks.
 
     Args:
         replay: The plan on the session.
-        call: The call; `history.call_count` asks for the next prompt, whose call is not made yet.
+        call: The call; `history.call_count` for the next prompt, not yet sent.
     """
     return _prompt(replay, call, int(replay.prompt_edits.removed[call]))
 
 
 def _prompt(replay: Replay, call: int, counted: int) -> Figure:
-    """Tokens of a prompt, of the counted tokens that are left out of it, by the agent itself and by the plan."""
+    """Return tokens of a prompt, given the counted tokens removed from it by the agent and the plan."""
     inputs = replay.inputs
-    # Counted tokens are summed as they are and scaled once, as the ledger does: the other way round, rounding differs.
+    # Sum counted tokens first and scale once, as the ledger does, to get the same rounding.
     removed = round(float(inputs.sizes.ratio[call]) * (counted - int(inputs.recorded_removed[call])))
     tokens = max(round(float(inputs.sizes.whole[call])) - removed, 0)
     is_reported = call < replay.history.call_count and bool(inputs.reported[call]) and removed == 0
@@ -102,17 +102,17 @@ def _prompt(replay: Replay, call: int, counted: int) -> Figure:
 
 
 def _within(most: float, tokens: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Tokens of blocks, all of them less where together they come to more than the most."""
+    """Scale the tokens of blocks down if their sum exceeds the maximum."""
     total = float(tokens.sum())
     return tokens * (most / total) if total > most else tokens
 
 
 def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Counted tokens that a prompt sends of some blocks: of their texts, of thinking what stands for it. float64.
+    """Return counted tokens sent of some blocks; for thinking, of its signature or reported length. float64.
 
     Args:
         replay: The plan on the session.
-        state: How every block stands at the call, of `replay.state`.
+        state: State of the blocks at the call, from `replay.state`.
         blocks: Block indices.
     """
     is_sent = state.in_prompt[blocks] & (state.action[blocks] != Action.REMOVED)
@@ -122,29 +122,29 @@ def counted_as_sent(replay: Replay, state: ContextState, blocks: NDArray[np.inte
 
 
 SHORTEST = 80
-"""Characters below which equal results are no repetition: `ok` is said often."""
+"""Minimum characters of a repetition: short results such as `ok` are often equal."""
 
 
 class RepeatKind(StrEnum):
-    """Why a result is not needed twice."""
+    """Reason a result is redundant."""
 
     SAME = "same text again later"
-    """A later result in the prompt has the very same text."""
+    """A later result in the prompt has exactly the same text."""
     READ_AGAIN = "read again later"
-    """The same file, or the same part of it, was read again, and holds something else by then."""
+    """A later read of the same file or part of it has different content."""
     EDITED = "edited since"
     """The file was edited or written after it was read, and not read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A result that something later stands for.
+    """A result that a later block supersedes.
 
     Attributes:
-        block: The result, block index.
-        kind: Why.
-        later: The later result or edit, block index.
-        path: The file, empty where none is named; session text.
+        block: Block index of the result.
+        kind: Reason.
+        later: Block index of the later result or edit.
+        path: The file, empty if none is named; session text.
     """
 
     block: int
@@ -154,7 +154,7 @@ class Repeat:
 
 
 def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
-    """Every result sent in a prompt that something later in it stands for, in the order they are sent.
+    """Return every result sent in a prompt that a later block in it supersedes, in the order they are sent.
 
     Args:
         history: The session's columns.
@@ -193,7 +193,7 @@ def repeats_in(history: History, context: ContextBlocks) -> tuple[Repeat, ...]:
 
 
 def _read_again(history: History, result: int, later: list[int]) -> int:
-    """The next read of the same file after a result that holds at least what it holds, or -1."""
+    """Return the next read of the same file that covers at least the same range, or -1."""
     session, blocks = history.session, history.session.blocks
     arguments = blocks[int(history.call_block[result])].digest
     for other in reversed(later):

@@ -1,4 +1,4 @@
-"""Where a window goes: one call's prompt by role, tool, file, tier or age, with what each part cost to carry."""
+"""Divide one call's prompt by role, tool, file, tier or age, with the cost of carrying each part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Grouping(StrEnum):
-    """What a prompt is divided by."""
+    """Criterion for dividing a prompt."""
 
     ROLE = "role"
     TOOL = "tool"
@@ -46,35 +46,35 @@ class Grouping(StrEnum):
     TIER = "tier"
     AGE = "age"
     REPEATS = "repeats"
-    """Only what something later in the prompt stands for."""
+    """Only blocks that a later block in the prompt supersedes."""
 
 
 class Scope(StrEnum):
-    """Which blocks are looked at."""
+    """Range of blocks to include."""
 
     WINDOW = "window"
-    """Those of one call's prompt."""
+    """Blocks of one call's prompt."""
     SESSION = "session"
-    """Those of any call's prompt."""
+    """Blocks of any call's prompt."""
 
 
 ALL_PROMPTS = "all prompts, without output"
 
 WHOLE = {Scope.WINDOW: "this window", Scope.SESSION: ALL_PROMPTS}
-"""What all parts together are called: what blocks of earlier windows cost is a part of all prompts alone, and what
-responses cost as they are written is a part of neither."""
+"""Labels of the total. The cost of earlier windows' blocks is part of all prompts only; output cost is part of neither.
+"""
 
 NO_TOOL = "texts (no tool)"
 
 NO_FILE = "(no file)"
-"""Follows the name of what names none."""
+"""Suffix for parts without a file."""
 
 NO_RESULT = "texts and calls"
 
 SUMMARY = "summaries"
 
 HIDDEN_THINKING = "thinking (not recorded)"
-"""Thinking of which the file holds neither a text nor a signature."""
+"""Thinking with neither a recorded text nor a signature."""
 
 _ROLES = {
     BlockKind.SYSTEM_TEXT: "system messages",
@@ -91,13 +91,13 @@ _ROLES = {
 
 @dataclass(frozen=True, eq=False)
 class ContextPart:
-    """A part of a prompt; equal only to itself.
+    """A part of a prompt; compares by identity.
 
     Attributes:
-        name: What it is; may hold session text.
-        blocks: Its block indices, int32; none for what no block holds.
-        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
-        recorded: The same with every block whole.
+        name: Its label; may contain session text.
+        blocks: Its block indices, int32; empty for tokens outside blocks.
+        tokens: Its tokens sent in the call's prompt, on the provider's scale.
+        recorded: The same tokens with every block whole.
         carried: Its token-calls over all recorded calls.
         cost: Dollars of those; NaN without a price.
     """
@@ -112,15 +112,15 @@ class ContextPart:
 
 @dataclass(frozen=True, eq=False)
 class ContextBreakdown:
-    """What a prompt, or a session's prompts, are made of; equal only to itself.
+    """Parts of one prompt or of a session's prompts; compares by identity.
 
     Attributes:
-        grouping: What it is divided by.
-        scope: Which blocks are looked at.
+        grouping: Criterion.
+        scope: Range of blocks.
         context: The call's prompt.
-        everything: All of it as one part, what no block holds included.
+        everything: The total as one part, including tokens outside blocks.
         parts: The largest first, ages from the newest on.
-        repeats: By block index, why something later stands for it; only where it is divided by that.
+        repeats: By block index, the block's superseding block; only for that grouping.
     """
 
     grouping: Grouping
@@ -133,13 +133,13 @@ class ContextBreakdown:
 
 @dataclass(frozen=True, slots=True)
 class Consumer:
-    """One block, and what it takes.
+    """Usage of one block.
 
     Attributes:
         block: Its index.
-        tokens: Tokens sent of it in the call's prompt, on the provider's scale.
-        recorded: The same with it whole; 0 where the prompt does not hold it.
-        calls: Recorded calls whose prompt held it.
+        tokens: Its tokens sent in the call's prompt, on the provider's scale.
+        recorded: The same tokens with it whole; 0 if it is not in the prompt.
+        calls: Number of recorded calls with it in the prompt.
         carried: Its token-calls.
         cost: Dollars of those; NaN without a price.
     """
@@ -159,14 +159,14 @@ def context_breakdown(
     grouping: Grouping,
     scope: Scope = Scope.WINDOW,
 ) -> ContextBreakdown:
-    """Divide a prompt, or everything that was ever sent.
+    """Divide one prompt, or all prompts.
 
     Args:
         replay: The plan on the session.
-        state: How every block stands at the call, of `replay.state`.
-        resend: What each block cost to carry, of `resend_cost`.
-        grouping: What to divide by.
-        scope: Which blocks to look at.
+        state: State of the blocks at the call, from `replay.state`.
+        resend: Cost of carrying each block, from `resend_cost`.
+        grouping: Criterion.
+        scope: Range of blocks.
     """
     history, context = replay.history, context_at(replay, state)
     count = len(history.kind)
@@ -203,10 +203,10 @@ def _ever_sent(context: ContextBlocks, resend: ResendCost) -> NDArray[np.int32]:
 def _totals(
     replay: Replay, context: ContextBlocks, shown: ContextPart, resend: ResendCost
 ) -> tuple[ContextPart, list[ContextPart]]:
-    """Everything, and what of it no block holds: system prompt and tools, and what goes around texts.
+    """Return the total, and the parts outside blocks: system prompt and tools, and envelopes.
 
-    What these cost is what they cost in all prompts, as for every block. Everything is the blocks that are looked at,
-    and these: what the blocks of other prompts cost is no part of this one's.
+    Their cost is the cost in all prompts, as for every block. The total covers the included blocks and these parts,
+    without blocks of other prompts.
     """
     ledger = replay.ledger
     none = np.zeros(0, dtype=np.int32)
@@ -228,13 +228,13 @@ def _totals(
 def consumers_of(
     breakdown: ContextBreakdown, blocks: NDArray[np.int32], resend: ResendCost, most: int
 ) -> tuple[Consumer, ...]:
-    """The blocks of a part that take most of the prompt, or cost most to carry over the whole session.
+    """Return the blocks of a part with the most tokens in the prompt, or the highest cost over the session.
 
     Args:
-        breakdown: What the part is of.
+        breakdown: The breakdown of the part.
         blocks: The part's block indices.
-        resend: What each block cost to carry.
-        most: How many at most.
+        resend: Cost of carrying each block.
+        most: Maximum number of blocks.
     """
     count = len(resend.calls)
     sent, recorded = np.zeros(count), np.zeros(count)
@@ -255,17 +255,17 @@ def consumers_of(
 def codes_of(
     replay: Replay, grouping: Grouping, blocks: NDArray[np.int32], call: int, repeats: Sequence[Repeat]
 ) -> tuple[NDArray[np.int64], list[str]]:
-    """Which part each of some blocks belongs to.
+    """Assign blocks to parts.
 
     Args:
         replay: The plan on the session.
-        grouping: What to tell blocks apart by.
-        blocks: Their indices.
+        grouping: Criterion.
+        blocks: Block indices.
         call: The call that ages are counted from.
-        repeats: What of them something later stands for.
+        repeats: Superseded blocks among them.
 
     Returns:
-        For each block the place of its part, -1 for none, int64; and the parts' names, which may hold session text.
+        For each block the index of its part, -1 for none, int64, and the parts' names, which may contain session text.
     """
     history = replay.history
     match grouping:
@@ -311,7 +311,7 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
         for call, part in zip(asked.tolist(), _named_by_calls(history, asked), strict=True)
         if part
     }
-    # What names no file is divided by what it is: it can be most of a prompt.
+    # Blocks without a file are divided by kind: they can be most of a prompt.
     tool = history.tool[blocks].astype(np.int64)
     roles, role_names = _by_role(history, blocks)
     others = [f"{name} {NO_FILE}" for name in (*history.tool_names, *role_names)]
@@ -321,7 +321,7 @@ def _by_file(history: History, blocks: NDArray[np.int32]) -> tuple[NDArray[np.in
 
 
 def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
-    """The file each of some calls is about, else the program its command begins with; empty where it names neither."""
+    """Return the file of each call, otherwise the program its command begins with; empty if it has neither."""
     session = history.session
     home = session.working_directory.rstrip("/")
     made = [session.blocks[call] for call in calls.tolist()]
@@ -332,7 +332,7 @@ def _named_by_calls(history: History, calls: NDArray[np.int32]) -> list[str]:
         if is_command and not path:
             named, program = _about_command(session, call)
             path = joined_path(home, named)
-        # Agents name one file in either way; what is below where the agent works is named from there.
+        # Agents use both absolute and relative paths; paths below the working directory are made relative to it.
         path = path.removeprefix(f"{home}/") if home else path
         found.append(path or (f"{call.tool_name}: {program}" if program else ""))
     return found
@@ -346,12 +346,11 @@ def _of_command(arguments: dict[str, Any]) -> tuple[str, str]:
 
 
 _about_command = found_in_arguments(_of_command, ("", ""))
-"""The one file that a command prints or writes, where it does nothing else, and the program it begins with; empty for
-none."""
+"""The file of a command that only prints or writes one file, and the program it begins with; empty for none."""
 
 
 def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int64], list[str]]:
-    """By the tiers of the plan's own strategy that has any, or of the one that fits the session."""
+    """Divide by the tiers of the plan's own strategy that has any, or of the one that fits the session."""
     history = replay.history
     own = (entry.strategy for entry in replay.plan.entries if isinstance(entry.strategy, TieredStrategy))
     strategy = next(own, None) or TieredStale.for_session(history.session)
@@ -362,7 +361,7 @@ def _by_tier(replay: Replay, blocks: NDArray[np.int32]) -> tuple[NDArray[np.int6
 
 
 def _by_age(history: History, blocks: NDArray[np.int32], call: int) -> tuple[NDArray[np.int64], list[str]]:
-    """By how many calls ago a block came in, in steps that double."""
+    """Divide by the number of calls since a block entered, in steps that double."""
     age = call - np.minimum(history.enters[blocks].astype(np.int64), call)
     codes = np.ceil(np.log2(age + 1)).astype(np.int64)
     most = int(codes.max(initial=0))

@@ -1,4 +1,4 @@
-"""What of a session's files is in one call's prompt, and whether that is what they still are."""
+"""A session's files in one call's prompt, and changes of their contents since they were read."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 class ReadState(StrEnum):
-    """Whether what was read of a file was still so at a call."""
+    """Validity of a file's read at a call."""
 
     CURRENT = "current"
     EDITED = "edited since"
-    """It was edited, written or deleted after it was read."""
+    """The file was edited, written or deleted after it was read."""
     PERHAPS = "maybe edited"
-    """A command that names it may have changed it after it was read."""
+    """A command that names the file may have changed it after it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventInContext:
-    """Something done to a file, as it stands in a call's prompt.
+    """An operation on a file, as represented in a call's prompt.
 
     Attributes:
-        tokens: Tokens sent of its result, on the provider's scale; None where the prompt does not hold that, and of a
+        tokens: Tokens sent of its result, on the provider's scale; None if the prompt does not contain it, and for a
             command that may have changed the file.
-        read: Whether what it showed was still so; None for what is no read.
-        is_later: It was done after the call.
+        read: Validity of the content it showed; None if it is no read.
+        is_later: It happened after the call.
     """
 
     tokens: float | None
@@ -45,14 +45,14 @@ class EventInContext:
 
 @dataclass(frozen=True, slots=True)
 class FileInContext:
-    """A file, as it stands in a call's prompt.
+    """A file, as represented in a call's prompt.
 
     Attributes:
         path: The file.
-        tokens: Tokens sent of the results of all that was done to it; one about several files counts for each.
-        read: Whether what was last read of it was still so; None where nothing was by then.
-        count: How many things had been done to it by then.
-        events: All that was done to it, in order, what was done later included.
+        tokens: Tokens sent of the results of all operations on it; a result about several files counts for each.
+        read: Validity of its last read; None if there was none by then.
+        count: Number of operations on it by then.
+        events: All operations on it, in order, including later ones.
     """
 
     path: str
@@ -68,9 +68,9 @@ class FilesInContext:
 
     Attributes:
         call: The call; the number of recorded calls is the next prompt.
-        known: How the tokens are known.
-        tokens: Tokens sent of the results of all that was done to any, each result once.
-        files: In the order of the first thing done to each.
+        known: Confidence of the tokens.
+        tokens: Tokens sent of the results of operations on any file, each result once.
+        files: In the order of the first operation on each.
     """
 
     call: int
@@ -80,12 +80,12 @@ class FilesInContext:
 
 
 def files_in_context(history: FileHistory, replay: Replay, state: ContextState) -> FilesInContext:
-    """What of a session's files is in a call's prompt.
+    """Return a session's files in a call's prompt.
 
     Args:
-        history: What was done to the files of the session that is replayed.
+        history: Operations on the files of the replayed session.
         replay: The plan on that session.
-        state: How every block stands at the call, of `replay.state`.
+        state: State of the blocks at the call, from `replay.state`.
     """
     context = context_at(replay, state)
     sent = dict(zip(context.blocks.tolist(), context.sent.tolist(), strict=True))
@@ -114,5 +114,5 @@ def _file(path: str, events: Sequence[FileEvent], sent: dict[int, float], turn: 
 
 
 def _by_result(pairs: Iterable[tuple[FileEvent, EventInContext]]) -> dict[int, float]:
-    """Tokens by result: one that tells of several things counts once."""
+    """Return tokens by result, counting a result about several operations once."""
     return {event.result_block: each.tokens for event, each in pairs if each.tokens is not None}
