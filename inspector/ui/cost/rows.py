@@ -65,8 +65,7 @@ class CostSection(StrEnum):
 
 
 FIRST_TOTALS: Final = ("cost_usd", "peak_prompt_tokens")
-"""Totals that come first, followed by their parts. System prompt and tools belong to the newest prompt and are not a part.
-"""
+"""Totals that come first, followed by their parts. System prompt and tools of the newest prompt are not a part."""
 
 HOOK: Final = "hook"
 """Row key of the hook's trims."""

@@ -1,1 +1,1 @@
-"""The plan: editing, undo, saved plans, its risks, and the panel with a control for every limit."""
+"""Plan pane: editing, undo, saved plans, risks, and a control for every parameter."""

@@ -1,4 +1,4 @@
-"""What a plan can be made of, for the lists to choose from: strategies, ready plans, saved plans, files."""
+"""Picker entries for building a plan: strategies, presets, saved plans and files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 READY = "ready:"
 FILE = "file:"
-"""What identifiers of plans begin with; those of strategies are their names."""
+"""Prefix of identifiers of plan files. Strategies are identified by name."""
 
 
 def strategy_choices() -> list[DialogChoice]:
-    """Every strategy."""
     return [
         DialogChoice(each.name, each.name, each.title, f"{each.summary}\nFrom {each.source}")
         for each in STRATEGIES.values()
@@ -29,7 +28,7 @@ def strategy_choices() -> list[DialogChoice]:
 
 
 def ready_choices() -> list[DialogChoice]:
-    """Every plan that comes with the program."""
+    """Return an entry for every preset."""
     return [
         DialogChoice(
             f"{READY}{preset.name}",
@@ -42,7 +41,7 @@ def ready_choices() -> list[DialogChoice]:
 
 
 def saved_choices(saved: list[SavedPlan]) -> list[DialogChoice]:
-    """The plans a user saved."""
+    """Return an entry for every saved plan."""
     choices = []
     for each in saved:
         specs = () if each.plan is None else each.plan.to_specs()
@@ -56,7 +55,7 @@ def _plan_help(summary: str, specs: tuple[str, ...] | list[str]) -> str:
 
 
 def file_choice(text: str) -> DialogChoice | None:
-    """The plan file a text names; None where it names none."""
+    """Return the entry for a typed path of a plan file; None if the text is not one."""
     path = expanded(text)
     try:
         is_file = path.suffix == ".toml" and path.is_file()
@@ -66,11 +65,11 @@ def file_choice(text: str) -> DialogChoice | None:
 
 
 def chosen_plan(identifier: str, session: Session | None) -> Plan:
-    """The plan an identifier stands for.
+    """Load the plan of an identifier.
 
     Raises:
-        OSError: Its file cannot be read.
-        PlanError: What is in it is no plan.
+        OSError: The file cannot be read.
+        PlanError: The file holds no valid plan.
     """
     if identifier.startswith(READY):
         return PRESETS[identifier.removeprefix(READY)].plan(session)

@@ -1,4 +1,4 @@
-"""The controls of a plan's parameters: what all have in common, and those that are no numbers."""
+"""Controls for a plan's parameters: the base class, and the controls for non-numeric parameters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAINT = 0.6
 
 
 class PlanControl(Widget, can_focus=True):
-    """A row of the plan's panel. Its parts have the panel's styles: one set, found once for all rows."""
+    """Row of the plan pane. Rows share the pane's component styles, which are resolved once."""
 
     DEFAULT_CSS = """
     PlanControl {
@@ -43,31 +43,31 @@ class PlanControl(Widget, can_focus=True):
     }
     """
 
-    ALLOW_SELECT = False  # the mouse moves and switches, and marks no text
+    ALLOW_SELECT = False  # the mouse operates the control instead of selecting text
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """The panel's styles of some component classes."""
+        """Return the pane's styles of the component classes."""
         return self.query_ancestor("PlanPanel").get_component_styles(*names)
 
 
 class ParameterControl(PlanControl):
-    """A control for one parameter of one entry of the plan. It shows a new value at once and reports it."""
+    """Control for one parameter of a plan entry. It shows and posts a new value at once."""
 
     value: reactive[ParameterValue] = reactive(0, init=False)
-    """The value shown."""
+    """The current value."""
     is_off: reactive[bool] = reactive(False)
-    """The strategy is switched off."""
+    """True if the strategy is off."""
     label_width: reactive[int] = reactive(12)
-    """Cells for the label, equal for all controls of a strategy so that what stands beside it lines up."""
+    """Width of the label in cells, equal for all controls of a strategy so that they align."""
 
     @dataclass
     class Changed(Message):
-        """The control was moved.
+        """Posted when the value changes.
 
         Attributes:
             sender_control: The control.
             value: Its new value.
-            is_final: False while it is still being dragged.
+            is_final: False during a drag.
         """
 
         sender_control: ParameterControl
@@ -76,15 +76,14 @@ class ParameterControl(PlanControl):
 
         @property
         def control(self) -> ParameterControl:
-            """The control that was moved."""
             return self.sender_control
 
     @dataclass
     class Refused(Message):
-        """A value is not taken: it was typed and is not allowed, or lies beyond the slider's end.
+        """Posted when a value is rejected: invalid input, or a step beyond the end of the slider.
 
         Attributes:
-            reason: What the control takes, in one line.
+            reason: Valid values, in one line.
         """
 
         reason: str
@@ -92,13 +91,13 @@ class ParameterControl(PlanControl):
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__()
         self.entry = entry
-        """Index of the plan's entry the control belongs to."""
+        """Index of the plan's entry."""
         self.parameter = parameter
-        """What it controls."""
+        """The parameter."""
         self.set_reactive(ParameterControl.value, value)
 
     def watch_is_off(self, is_off: bool) -> None:
-        """Draw it faintly. A class of its own would match every rule of the control anew, and its parts' too."""
+        """Dim the control. A CSS class would restyle the control and its children."""
         if self.app.no_color or self.app.current_theme.ansi:
             self.styles.text_style = "dim" if is_off else None
         else:
@@ -106,28 +105,28 @@ class ParameterControl(PlanControl):
 
     @property
     def is_held(self) -> bool:
-        """Whether the mouse holds a part of it: then it stays where it is."""
+        """True while the mouse drags a part of the control, which must not scroll then."""
         return False
 
     @property
     def mark(self) -> str:
-        """Says before its name whether the control has the focus."""
+        """Prefix of the label that marks the focus."""
         return FOCUS_MARK if self.has_focus else " "
 
     @property
     def label(self) -> str:
-        """The parameter's name in the panel: its group where that says it all."""
+        """Short name of the parameter: its group if that is unambiguous."""
         parameter = self.parameter
         return parameter.name.replace("-", " ")
 
     @property
     def explanation(self) -> str:
-        """One sentence, the range and the default."""
+        """Help sentence, range and default."""
         return f"{self.parameter.help} Takes {self.parameter.range}; default {self.default_text}."
 
     @property
     def default_text(self) -> str:
-        """The default in words."""
+        """The default, formatted."""
         default = self.parameter.default
         if isinstance(default, tuple):
             return ", ".join(default) or "none"
@@ -136,7 +135,7 @@ class ParameterControl(PlanControl):
         return f"{default:,}" if isinstance(default, int) else str(default) or "none"
 
     def choose(self, value: ParameterValue, *, is_final: bool = True) -> None:
-        """Show `value` and report it, where it is another one."""
+        """Show a value, and post it if it is new."""
         if value == self.value and not is_final:
             return
         if value != self.value:
@@ -145,11 +144,10 @@ class ParameterControl(PlanControl):
         self.post_message(self.Changed(self, value, is_final))
 
     def reset(self) -> None:
-        """Reset to the default."""
         self.choose(self.parameter.default)
 
     def label_content(self) -> Content:
-        """The focus mark and the label, in the label's width."""
+        """Return the focus mark and the label, padded to `label_width`."""
         label = clipped(self.label, self.label_width)
         return Content.assemble(
             (f"{self.mark} {label:<{self.label_width}} ", self.get_visual_style("parameter--label")),
@@ -161,39 +159,36 @@ AFTER = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 
 
 class SwitchControl(ParameterControl):
-    """On or off."""
+    """Control for a parameter that is on or off."""
 
     HELP = "Press enter or click to switch it."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(SWITCH)
 
     def render(self) -> Content:
-        """The label and the state, as glyph and word."""
+        """Render the label and the state, as glyph and word."""
         state = "[x] on" if self.value else "[ ] off"
         return Content.assemble(self.label_content(), (state, self.get_visual_style("parameter--value")))
 
     def action_switch(self) -> None:
-        """The other state."""
         self.choose(not self.value)
 
     def action_reset(self) -> None:
-        """Back to the default."""
         self.reset()
 
     def on_click(self) -> None:
-        """Switch."""
         self.action_switch()
 
 
 class ChoiceControl(ParameterControl):
-    """One of several words."""
+    """Control for a parameter with a few values."""
 
     HELP = "Step through the choices with the arrow keys, or click."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(CHOICE)
 
     def render(self) -> Content:
-        """The label and the word between two arrows."""
+        """Render the label and the value between two arrows."""
         return Content.assemble(
             self.label_content(),
             (f"{BEFORE} ", self.get_visual_style("parameter--track")),
@@ -202,42 +197,41 @@ class ChoiceControl(ParameterControl):
         )
 
     def action_turn(self, steps: int) -> None:
-        """Another choice."""
+        """Select another value."""
         choices = self.parameter.choices
         place = choices.index(str(self.value)) if self.value in choices else 0
         self.choose(choices[(place + steps) % len(choices)])
 
     def action_reset(self) -> None:
-        """Back to the default."""
         self.reset()
 
     def on_click(self, event: events.Click) -> None:
-        """The next choice; the previous one on the left arrow."""
+        """Select the next value, or the previous one if the left arrow was clicked."""
         self.action_turn(-1 if event.x < 2 + self.label_width + 3 else 1)
 
 
 class TextControl(ParameterControl):
-    """A text, or tool names: shown in one row, edited in a dialog."""
+    """Control for a text or tool names, shown in one row and edited in a dialog."""
 
     HELP = "Press enter to edit it."
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(TEXT)
 
     class EditRequested(Message):
-        """The value should be edited in a dialog."""
+        """Posted to edit the value in a dialog."""
 
         def __init__(self, control: TextControl) -> None:
             super().__init__()
             self.text_control = control
-            """Whose value."""
+            """The control to edit."""
 
     @property
     def editable(self) -> str:
-        """The value as one line of text that `Parameter.parsed` reads back."""
+        """The value as one line of text that `Parameter.parsed` can parse."""
         return "+".join(self.value) if isinstance(self.value, tuple) else str(self.value)
 
     def render(self) -> Content:
-        """The label and the beginning of the value."""
+        """Render the label and the start of the value."""
         if self.parameter.kind is ParameterKind.TOOLS and isinstance(self.value, tuple):
             shown = f"{len(self.value)} tools: " + ", ".join(self.value) if self.value else "no tools"
         else:
@@ -249,20 +243,17 @@ class TextControl(ParameterControl):
         return Content.assemble(self.label_content(), content.stylize(self.get_visual_style("parameter--value")))
 
     def action_edit(self) -> None:
-        """Ask for the dialog."""
         self.post_message(self.EditRequested(self))
 
     def action_reset(self) -> None:
-        """Back to the default."""
         self.reset()
 
     def on_click(self) -> None:
-        """Edit."""
         self.action_edit()
 
 
 class FoldRow(PlanControl):
-    """`▸ 11 more settings`."""
+    """Row such as `▸ 11 more settings`."""
 
     HELP = "Press enter or click to show or hide the strategy's other settings."
 
@@ -273,11 +264,11 @@ class FoldRow(PlanControl):
     BINDINGS: ClassVar[list[BindingType]] = bindings(MORE_SETTINGS)
 
     is_open: reactive[bool] = reactive(False)
-    """Whether they are shown."""
+    """True if the settings are shown."""
 
     @dataclass
     class Folded(Message):
-        """The settings should be shown or hidden."""
+        """Posted to show or hide the settings."""
 
         is_open: bool
 
@@ -286,15 +277,12 @@ class FoldRow(PlanControl):
         self._count = count
 
     def render(self) -> Content:
-        """The row."""
         mark = FOCUS_MARK if self.has_focus else " "
         return Content(f"{mark} {'▾' if self.is_open else '▹'} {self._count} more settings")
 
     def on_click(self) -> None:
-        """Show or hide."""
         self.action_fold()
 
     def action_fold(self) -> None:
-        """Show or hide."""
         self.is_open = not self.is_open
         self.post_message(self.Folded(self.is_open))

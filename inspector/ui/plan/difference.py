@@ -1,4 +1,4 @@
-"""How plans A and B differ: in their limits, and in what comes of them."""
+"""Differences between plans A and B: their settings and their results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ABSENT = "·"
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """The other plan, replayed on the same session; equal only to itself.
+    """The other plan, replayed on the same session; compared by identity.
 
     Attributes:
-        letter: What it is called.
+        letter: `A` or `B`.
         plan: The plan.
-        totals: What comes of it.
-        first_change: The first call it changes something at; None where it changes nothing.
+        totals: Totals of its replay.
+        first_change: First call it changes; None if it changes none.
     """
 
     letter: str
@@ -38,13 +38,13 @@ class Rival:
 
 
 class DifferenceRow(NamedTuple):
-    """One difference between two plans.
+    """A difference between two plans.
 
     Attributes:
-        name: What it is.
-        here: Its value in the plan on the screen.
-        there: Its value in the other one.
-        change: What becomes of it by taking the other one; empty where that is no number.
+        name: Name of the setting or figure.
+        here: Value in the plan on the screen.
+        there: Value in the other plan.
+        change: Change from switching to the other plan; empty if it is not a number.
     """
 
     name: str
@@ -54,7 +54,7 @@ class DifferenceRow(NamedTuple):
 
 
 def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
-    """What comes of two plans on one session, with what changes by taking the second."""
+    """Compare the figures of two plans on one session. Changes are from the first to the second."""
     pairs: list[tuple[str, Figure, Figure, Callable[[float], str]]] = [
         ("cost", here.figures.cost_usd, there.figures.cost_usd, ON_SCREEN.dollars),
         ("saved", here.savings.usd, there.savings.usd, ON_SCREEN.dollars),
@@ -80,14 +80,14 @@ def figure_rows(here: PlanOutcome, there: PlanOutcome) -> list[DifferenceRow]:
 
 
 def brief(here: PlanOutcome, rival: Rival) -> str:
-    """Two short lines for the panel: what changes by taking the other plan."""
+    """Return two short lines about the effect of switching to the other plan."""
     cost, _, tokens, _, changed, *_ = figure_rows(here, rival.totals)
     first = cost.change or f"{tokens.there} tokens"
     return f"switch to {rival.letter}: {first}\n  {tokens.change} tokens, {changed.change} changed prompts"
 
 
 def setting_rows(here: Plan, there: Plan) -> list[DifferenceRow]:
-    """The settings two plans differ in, in the order of the plans; strategies are matched by name and order."""
+    """Compare the settings of two plans. Strategies are matched by name and order."""
     ours, theirs = here.entries, there.entries
     matcher = SequenceMatcher(None, [e.strategy.name for e in ours], [e.strategy.name for e in theirs], autojunk=False)
     rows: list[DifferenceRow] = []
@@ -122,7 +122,7 @@ def _state(entry: PlanEntry) -> str:
 
 
 def shown_value(value: object, unit: str) -> str:
-    """A parameter's value as one line: `24,000 characters`, `Bash, Read`, `on`."""
+    """Format a parameter's value in one line: `24,000 characters`, `Bash, Read`, `on`."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Two plans beside each other: what comes of them, and the settings they differ in."""
+"""Dialog that compares two plans: their figures, and the settings that differ."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ GAP = 2
 
 
 class DifferenceScreen(Dialog[None]):
-    """Shown over the main screen."""
+    """Comparison over the main screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(DIFFERENCE)
 
     def __init__(
         self, here: str, there: str, figures: Sequence[DifferenceRow], settings: Sequence[DifferenceRow]
     ) -> None:
-        """Make a screen.
+        """Create the screen.
 
         Args:
-            here: What the plan on the screen is called.
-            there: What the other one is called.
-            figures: What comes of them.
-            settings: What they differ in.
+            here: Name of the plan on the screen.
+            there: Name of the other plan.
+            figures: Their figures.
+            settings: Settings that differ.
         """
         super().__init__()
         self._names = here, there
@@ -48,7 +48,6 @@ class DifferenceScreen(Dialog[None]):
         self._settings = settings
 
     def compose(self) -> ComposeResult:
-        """Two tables in one scrolled text."""
         here, there = self._names
         with VerticalScroll(classes="dialog section", id="difference") as box:
             box.border_title = Content(f"Plan {here} and plan {there}")
@@ -66,7 +65,7 @@ class DifferenceScreen(Dialog[None]):
         return Content("\n").join(lines)
 
     def action_swap(self) -> None:
-        """Take the other plan."""
+        """Switch to the other plan."""
         self.dismiss(None)
         self.app.call_later(self.app.run_action, "screen.do('plan.swap')")
 
@@ -79,7 +78,7 @@ def _table(head: tuple[str, ...], rows: Sequence[DifferenceRow]) -> list[Content
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """One row: the name at the left, values at the right of their columns."""
+    """Format a row: the name on the left, values right-aligned in their columns."""
     padded = []
     for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
         blank = " " * (width - cell_len(cell))

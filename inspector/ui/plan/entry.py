@@ -1,4 +1,4 @@
-"""One entry of the plan: the strategy's switch and a control for each of its parameters."""
+"""An entry of the plan: the strategy's switch and a control for each of its parameters."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 _DOES = "inspector_does"
-"""Says in a cell what a click on it does, other than switching."""
+"""Style metadata key: the effect of a click on a cell, if it is not switching."""
 MOVES = (("↑", "earlier"), ("↓", "later"), ("×", "remove"))  # noqa: RUF001  a cross is meant
 MOVES_CELLS = 2 * len(MOVES)
 
 
 class StrategyToggle(PlanControl):
-    """`[x] tiered-stale 1`: a box, the strategy's name, and the number key that switches it from anywhere."""
+    """Row such as `[x] tiered-stale 1`: checkbox, strategy name, and the number key that switches it."""
 
     TITLE_IN_HELP = "A strategy"
     HELP = "Space or a click switches the strategy, delete takes it out. The arrows and the cross in it can be clicked."
@@ -64,25 +64,25 @@ class StrategyToggle(PlanControl):
     BINDINGS: ClassVar[list[BindingType]] = bindings(STRATEGY)
 
     enabled: reactive[bool] = reactive(False)
-    """Whether the strategy is on."""
+    """True if the strategy is on."""
     effect: reactive[Effect] = reactive(NO_EFFECT)
-    """What the strategy as a whole does, where it has no tiers to say it."""
+    """Effect of the whole strategy, if it has no tiers with their own effects."""
 
     @dataclass
     class Switched(Message):
-        """The strategy should be switched."""
+        """Posted to switch the strategy on or off."""
 
         entry: int
 
     @dataclass
     class Removed(Message):
-        """The strategy should leave the plan."""
+        """Posted to remove the strategy from the plan."""
 
         entry: int
 
     @dataclass
     class Moved(Message):
-        """The strategy should change places: by -1 up, by 1 down."""
+        """Posted to move the strategy: -1 is up, 1 is down."""
 
         entry: int
         places: int
@@ -93,18 +93,18 @@ class StrategyToggle(PlanControl):
         self.entry = entry
         """Index of the plan's entry."""
         self.strategy_name = strategy.name
-        """The strategy's name in plans."""
+        """Name of the strategy in plans."""
         self.explanation = f"{strategy.title}. {strategy.summary} From {strategy.source}"
-        """What it is and where it comes from."""
+        """Description and source of the strategy."""
         self.set_reactive(StrategyToggle.enabled, enabled)
         self._pressed = ""
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
-        """Two rows where no limit says what its tier does, whether there is anything to say or not."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  the height is fixed
+        """Return two rows if no limit shows the effect of its tier, even while there is no effect to show."""
         return 2 if self._title else 1
 
     def render(self) -> Content:
-        """The row; below it what the strategy does, or would, where no limit tells."""
+        """Render the row, and below it the effect or the title of a strategy without tiers."""
         key = str(self.entry + 1) if self.entry < NUMBERED else " "
         width = self.content_size.width
         moves = self._moves() if self.has_focus or self.mouse_hover else ()
@@ -126,20 +126,19 @@ class StrategyToggle(PlanControl):
         return Content("\n").join([row, Content.styled(below, self.get_visual_style("strategy--effect"))])
 
     def _moves(self) -> list[Content]:
-        """What the mouse can do besides: move the strategy up or down, take it out."""
+        """Build the glyphs to move the strategy up or down or to remove it."""
         style = self.get_visual_style("strategy--key")
         return [Content.styled(f" {glyph}", style + Style.from_meta({_DOES: does})) for glyph, does in MOVES]
 
     def watch_mouse_hover(self, _: bool) -> None:
-        """Show what the mouse can do here, or not any more."""
         self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remember what is under the mouse: the focus may make room for an explanation, and shift the row."""
+        """Store the glyph under the mouse, because focusing the row may shift it before the click arrives."""
         self._pressed = event.style.meta.get(_DOES, "")
 
     def on_click(self) -> None:
-        """Switch, or do what the glyph says that was clicked."""
+        """Switch, or run the action of the clicked glyph."""
         pressed, self._pressed = self._pressed, ""
         match pressed:
             case "remove":
@@ -152,30 +151,27 @@ class StrategyToggle(PlanControl):
                 self.action_switch()
 
     def action_switch(self) -> None:
-        """Ask for the other state."""
         self.post_message(self.Switched(self.entry))
 
     def action_remove(self) -> None:
-        """Ask to be taken out."""
         self.post_message(self.Removed(self.entry))
 
     def action_move(self, places: int) -> None:
-        """Ask for another place."""
         self.post_message(self.Moved(self.entry, places))
 
 
 NARROWEST_LABEL, WIDEST_LABEL = 8, 14
 MOST_SHOWN = 2
-"""Other parameters that are still shown unfolded."""
+"""Number of non-limit parameters that are shown without folding."""
 
 MOST_LIMITS = 6
-"""Sliders shown unfolded."""
+"""Maximum number of unfolded sliders."""
 
 _NUMBERS = (ParameterKind.WHOLE_NUMBER, ParameterKind.NUMBER)
 
 
 class PlanEntryView(Vertical):
-    """The controls of one entry, made from the descriptions of its strategy's parameters."""
+    """Controls of an entry, built from the parameters of its strategy."""
 
     DEFAULT_CSS = """
     PlanEntryView {
@@ -190,14 +186,14 @@ class PlanEntryView(Vertical):
     def __init__(self, index: int, entry: PlanEntry) -> None:
         super().__init__()
         self.index = index
-        """The entry's place in the plan."""
+        """Index of the plan's entry."""
         self.entry = entry
-        """What is shown."""
+        """The entry on display."""
         self._toggle = StrategyToggle(index, entry.strategy, enabled=entry.enabled)
         self._parameters: list[ParameterControl] = []
 
     def compose(self) -> ComposeResult:
-        """The switch, the limits, and the other parameters, folded away where there are many."""
+        """Compose the switch, the limits, and the other parameters, which are folded if there are many."""
         strategy = self.entry.strategy
         self._parameters = []
         yield self._toggle
@@ -238,7 +234,7 @@ class PlanEntryView(Vertical):
                 return TextControl(self.index, parameter, value)
 
     def show(self, entry: PlanEntry) -> None:
-        """Show other values of the same strategy."""
+        """Show new values of the same strategy."""
         self.entry = entry
         self._toggle.enabled = entry.enabled
         for control in self._parameters:
@@ -246,28 +242,28 @@ class PlanEntryView(Vertical):
         self._show_switch()
 
     def _show_switch(self) -> None:
-        """Draw controls faintly where the strategy is off; those folded away, once they are seen: there are many."""
+        """Dim the controls if the strategy is off. Folded ones are many, so update them when unfolded."""
         for control in self._parameters:
             if control.parent is self or self.has_class("-open"):
                 control.is_off = not self.entry.enabled
 
     def show_sizes(self, sizes: PlanSizes) -> None:
-        """Show how large the results are that each limit is about."""
+        """Show the sizes of the results that each limit applies to."""
         for control in self._limits:
             name = self.index, control.parameter.name
             control.sizes, control.largest = sizes.of.get(name), sizes.largest.get(name)
 
     def show_outcomes(self, outcomes: Mapping[str, GroupEffect]) -> None:
-        """Show what each part of the strategy does, by the part's name."""
+        """Show the effect of each tier of the strategy, by name."""
         if not self._toggle.is_mounted:
-            return  # not composed yet; whoever mounts it shows the outcomes again
+            return  # not composed yet; the effects are shown again after mounting
         for control in self._limits:
             group = control.parameter.group
             if group:
                 control.effect = effect_of(outcomes.get(group)) if self.entry.enabled else NO_EFFECT
         tiers = {parameter.group for parameter in self.entry.strategy.parameters} - {""}
         rest = [outcome for group, outcome in outcomes.items() if group not in tiers and outcome.results]
-        # What a part without a limit left alone says nothing where the others changed something.
+        # A group without a limit that changed nothing is not worth showing if other groups changed something.
         is_told = len(rest) == 1 and (rest[0].touched or not any(each.touched for each in outcomes.values()))
         self._toggle.effect = effect_of(rest[0]) if is_told and self.entry.enabled else NO_EFFECT
 
@@ -277,17 +273,17 @@ class PlanEntryView(Vertical):
 
 
 def has_tiers(strategy: Strategy) -> bool:
-    """Whether a strategy has limits of parts, each of which says what its part does."""
+    """Return True if a strategy has limits per tier, each of which shows the effect of its tier."""
     return any(each.kind in _NUMBERS and each.group not in ("", BATCHING) for each in strategy.parameters)
 
 
 def main_parameters(parameters: Sequence[Parameter]) -> list[Parameter]:
-    """What is shown at once: a strategy's first few limits. When it may edit, which many strategies share, is not."""
+    """Return the parameters shown unfolded: the first few limits, without the timing of edits."""
     limits = [parameter for parameter in parameters if parameter.kind in _NUMBERS and parameter.group != BATCHING]
     return limits[:MOST_LIMITS]
 
 
 def value_of(entry: PlanEntry, parameter: Parameter) -> ParameterValue:
-    """The value an entry's strategy has for a parameter."""
+    """Return the value of a parameter in an entry's strategy."""
     value: ParameterValue = getattr(entry.strategy, parameter.field)
     return value

@@ -1,4 +1,4 @@
-"""How to use the plan: whether the session's agent can apply it, what to write for it, keys to save or copy that."""
+"""Dialog to use the plan in an agent: whether it can apply the plan, the exported text, and keys to save or copy it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NOT_SAID = "✗"
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What somebody wants to have written.
+    """Text to export.
 
     Attributes:
-        text: What it says.
-        file_name: What its file may be called.
-        is_copied: It goes to the clipboard, not to a file.
+        text: The text.
+        file_name: Suggested file name.
+        is_copied: True to copy it to the clipboard instead of saving it.
     """
 
     text: str
@@ -44,7 +44,7 @@ class Export:
 
 
 class ExportScreen(Dialog[Export | None]):
-    """Answers what should be saved or copied; None when nothing should."""
+    """Dialog that returns the text to save or copy; None if cancelled."""
 
     DEFAULT_CSS = """
     ExportScreen {
@@ -59,11 +59,11 @@ class ExportScreen(Dialog[Export | None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(EXPORT)
 
     def __init__(self, plan: Plan, answer: AgentsAnswer) -> None:
-        """Make a screen.
+        """Create the screen.
 
         Args:
-            plan: What is exported; strategies that are switched off are left out.
-            answer: Whether the agent of the session can apply it.
+            plan: Plan to export; strategies that are off are left out.
+            answer: Whether the session's agent can apply it.
         """
         super().__init__()
         self._answer = answer
@@ -76,7 +76,7 @@ class ExportScreen(Dialog[Export | None]):
         self._names = sorted(TITLES, key=place)
 
     def compose(self) -> ComposeResult:
-        """The answer; below it what it can be written for at the left, what is written at the right."""
+        """Compose the answer, the list of targets on the left and the exported text on the right."""
         with (
             framed(
                 "Use the plan in an agent",
@@ -96,7 +96,7 @@ class ExportScreen(Dialog[Export | None]):
                     yield Static(Content(""), id="export-text", markup=False)
 
     def on_mount(self) -> None:
-        """Begin at what fits the session's agent best."""
+        """Select the best target for the session's agent."""
         options = self.query_one(OptionList)
         options.highlighted = 0
         options.focus()
@@ -131,25 +131,25 @@ class ExportScreen(Dialog[Export | None]):
 
     @on(OptionList.OptionSelected)
     def action_save(self) -> None:
-        """Ask for the file."""
+        """Close with the text to save."""
         chosen = self._chosen(is_copied=False)
         if chosen is not None:
             self.dismiss(chosen)
 
     def action_copy(self) -> None:
-        """Put it on the clipboard."""
+        """Close with the text to copy."""
         chosen = self._chosen(is_copied=True)
         if chosen is not None:
             self.dismiss(chosen)
 
     def action_scroll(self, pages: int) -> None:
-        """Move in the preview."""
+        """Scroll the preview."""
         preview = self.query_one("#export-preview", VerticalScroll)
         preview.scroll_relative(y=pages * max(preview.size.height - 1, 1), animate=False)
 
 
 def _made(plan: Plan, name: str) -> Exported | str:
-    """The plan as it is written for something, or why it cannot be."""
+    """Export the plan for a target, or return the reason for a failure."""
     try:
         return export_plan(plan, name)
     except ExportError as error:

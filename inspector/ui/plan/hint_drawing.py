@@ -1,4 +1,4 @@
-"""What stands below a plan's controls, in so many cells: its risks, and what is said of a control."""
+"""Fit the text below the plan's controls into the available cells: risks and help for a control."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LEAST_LABEL: Final = 8
-"""Cells below which a text says too little."""
+"""Minimum width of a useful text, in cells."""
 
 NEEDED_WORD: Final = "needed"
 RISK: Final = "! "
@@ -19,14 +19,14 @@ KEY_OF_RISKS: Final = " · g r"
 
 
 def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
-    """A plan's risks in so many rows, the worst first; the last row says how many more there are.
+    """Fit the risks into the available rows, the worst first. The last row counts the risks left out.
 
-    A row that is left over says what is meant by text that was needed, if the whole of that fits.
+    A free row is used for the definition of text needed later, if it fits completely.
 
     Args:
         risks: One line each.
         width: Cells of a row.
-        rows: Rows there are.
+        rows: Available rows.
     """
     shown = [RISK + risk for risk in risks[: max(rows, 0)]]
     if not shown:
@@ -42,12 +42,12 @@ def risk_lines(risks: Sequence[str], width: int, rows: int) -> list[str]:
 
 
 def hint_lines(text: Sequence[str], width: int, rows: int) -> list[str]:
-    """What is said of a control in so many rows; a sign says where some of it is left out."""
+    """Wrap the help for a control into the available rows. A sign marks omitted text."""
     if width < LEAST_LABEL or rows < 1:
         return []
     return textwrap.wrap(" ".join(text), width, max_lines=rows, placeholder=" …")
 
 
 def clipped(text: str, width: int) -> str:
-    """A text in so many cells at most, with a sign where some of it is left out."""
+    """Truncate a text to a width in cells. A sign marks omitted text."""
     return text if len(text) <= width else text[: max(width - 1, 0)] + "…" * (width > 0)

@@ -1,4 +1,4 @@
-"""The plan: its strategies as a list, a control for every limit, and what each of them does."""
+"""Plan pane: the strategies as a list, with a control for every limit and its effect."""
 
 from __future__ import annotations
 
@@ -43,28 +43,26 @@ WITH_STRATEGIES_ON = "Drag a limit, or type a value: every call is replayed mean
 
 
 class AddStrategy(Static, can_focus=True):
-    """The row that opens the list of strategies."""
+    """Row that opens the list of strategies."""
 
     HELP = "Press enter or click to choose a strategy to add to the plan."
 
-    ALLOW_SELECT = False  # a click adds, and marks no text
+    ALLOW_SELECT = False  # a click presses the row instead of selecting text
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(ADD_STRATEGY)
 
     class Pressed(Message):
-        """A strategy should be added."""
+        """Posted to add a strategy."""
 
     def on_click(self) -> None:
-        """Ask."""
         self.action_add()
 
     def action_add(self) -> None:
-        """Ask."""
         self.post_message(self.Pressed())
 
 
 class PlanActions(Static):
-    """What can be done with the plan as a whole, for the mouse; each has a key that works everywhere."""
+    """Clickable actions on the whole plan. Each also has a key that works in every pane."""
 
     ALLOW_SELECT = False
 
@@ -73,23 +71,23 @@ class PlanActions(Static):
         ("w", "save", "menu('w')"),
         ("w e", "use in an agent", "do('plan.export')"),
     )
-    """Per action its key, what it is called, and the action of the screen."""
+    """Key, label and screen action of each entry."""
 
     def __init__(self) -> None:
         words = [clickable(f"{key} {name}", action) for key, name, action in self.ACTIONS]
         super().__init__(Content("  ") + Content("  ").join(words), id="plan-actions", markup=False)
 
     async def on_click(self, event: events.Click) -> None:
-        """Do what was clicked."""
+        """Run the clicked action."""
         if action := event.style.meta.get(ACTION):
             await self.screen.run_action(action)
 
 
 class ReservedLines(Widget):
-    """Lines that keep their place whether there is anything to say or not; what is said is fitted to them."""
+    """Area of fixed height for lines, which are fitted into it."""
 
     lines: reactive[tuple[str, ...]] = reactive(())
-    """What is said."""
+    """The lines, before fitting."""
 
     def __init__(
         self,
@@ -102,26 +100,26 @@ class ReservedLines(Widget):
         self.set_reactive(ReservedLines.lines, lines)
 
     def render(self) -> Content:
-        """As much of it as there is room for."""
+        """Render as many lines as fit."""
         return Content("\n".join(self._fitted(self.lines, *self.content_size)))
 
 
 class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
-    """The scrolled list. Arrow keys belong to the controls in it, so it has no keys of its own."""
+    """Scrollable list of entries. It has no keys, because its controls use the arrow keys."""
 
     def on_mount(self) -> None:
-        """Controls that come and go move the one that has the focus, once they are laid out."""
+        """Keep the focused control visible when controls appear or disappear."""
         self.watch(self, "virtual_size", self._keep_in_sight_soon, init=False)
 
     def _keep_in_sight_soon(self) -> None:
         self.call_after_refresh(self.keep_in_sight)
 
     def on_resize(self) -> None:
-        """A lower screen has room for fewer controls."""
+        """Keep the focused control visible in the new height."""
         self.keep_in_sight()
 
     def keep_in_sight(self) -> None:
-        """Scroll to the control that has the focus."""
+        """Scroll to the focused control."""
         focused = self.screen.focused
         if (
             focused is not None
@@ -132,22 +130,22 @@ class Entries(VerticalScroll, can_focus=False, inherit_bindings=False):
 
 
 def shape_of(plan: Plan) -> tuple[str, ...]:
-    """What the controls for a plan depend on: the names of its strategies, in order."""
+    """Return the names of a plan's strategies, which determine its controls."""
     return tuple(entry.strategy.name for entry in plan.entries)
 
 
 def _is_shown(widget: Widget) -> bool:
-    """Whether neither it nor what holds it is folded away."""
+    """Return True if the widget and its ancestors are displayed."""
     return all(node.display for node in widget.ancestors_with_self if isinstance(node, Widget))
 
 
 class PlanPanel(Vertical):
-    """Shows a plan and says what should change in it. It holds no plan of its own: `show` gives it one."""
+    """Show a plan and post changes to it. The plan itself is stored elsewhere and passed to `show`."""
 
     HELP = """Switch strategies with space, a click, or their number from anywhere. Move limits by dragging, with the
     arrow keys, finely with shift or the wheel, or by typing a number and enter."""
 
-    # Risks, the other plan and what is said of a control have their lines from the start: nothing moves when they come.
+    # Risks, the other plan and the help have fixed heights, so that nothing moves when they appear.
     DEFAULT_CSS = """
     PlanPanel {
         #plan-entries { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
@@ -190,17 +188,17 @@ class PlanPanel(Vertical):
         "strategy--key",
         "strategy--effect",
     }
-    """Of its controls, which ask it for their styles."""
+    """Component classes of the controls, which get their styles from the pane."""
 
     @dataclass
     class ValueChanged(Message):
-        """A parameter has another value.
+        """Posted when a parameter changes.
 
         Attributes:
             entry: Index of the plan's entry.
-            parameter: The parameter's name.
+            parameter: Name of the parameter.
             value: The new value.
-            is_final: False while a control is being dragged.
+            is_final: False during a drag.
         """
 
         entry: int
@@ -218,7 +216,6 @@ class PlanPanel(Vertical):
         self._showing = Lock()
 
     def compose(self) -> ComposeResult:
-        """The entries, scrolled, and below them what the focused control is about."""
         with Entries(id="plan-entries"):
             yield AddStrategy(Content("  + add a strategy"), id="add-strategy")
             yield PlanActions()
@@ -227,19 +224,18 @@ class PlanPanel(Vertical):
         yield ReservedLines(hint_lines, INTRODUCTION, id="plan-hint")
 
     def show_soon(self, plan: Plan) -> None:
-        """Show a plan; `show` without waiting for it."""
+        """Schedule `show` without waiting for it."""
         if shape_of(plan) == self._shape:
             self._show_values(plan)
         else:
             self.run_worker(self.show(plan), group="show", description="show the plan", exit_on_error=False)
 
     async def show(self, plan: Plan, focus: int | None = None) -> None:
-        """Show a plan: new controls where its strategies are others, new values where they are the same.
+        """Show a plan: with new controls if its strategies differ, otherwise with new values.
 
         Args:
-            plan: What to show.
-            focus: The entry whose switch gets the focus; where not given, a control that goes hands it on to the entry
-                in its place.
+            plan: Plan to show.
+            focus: Entry to focus. By default the focus of a removed control moves to the entry that takes its position.
         """
         async with self._showing:
             if shape_of(plan) == self._shape:
@@ -251,7 +247,7 @@ class PlanPanel(Vertical):
                 self.focus_control(focus)
 
     async def _show_other(self, plan: Plan, focus: int | None) -> None:
-        """New controls come before the old ones go: keys pressed meanwhile find a control that has the focus."""
+        """Mount new controls before removing the old ones, so that keys pressed meanwhile reach a focused control."""
         old, is_first, self._shape = self._views, self._shape is None, shape_of(plan)
         self._views = tuple(PlanEntryView(index, entry) for index, entry in enumerate(plan.entries))
         entries, focused = self.query_one(Entries), self.screen.focused
@@ -263,11 +259,11 @@ class PlanPanel(Vertical):
         if focus is not None and focus >= 0:
             self.focus_control(focus)
         elif left is not None or (is_first and isinstance(focused, AddStrategy)):
-            self.focus_control()  # the focus came before there were controls to take it, or there are none any more
+            self.focus_control()  # the focus preceded the controls, or all controls are gone
         await entries.remove_children(old)
         now = self.screen.focused
         if not is_first and (now is None or self not in now.ancestors):
-            # What was said was about a control that is gone.
+            # The help was about a removed control.
             self.say(WITH_STRATEGIES_ON if any(entry.enabled for entry in plan.entries) else INTRODUCTION)
         self.call_after_refresh(entries.keep_in_sight)
         self.show_outcomes(self._outcomes)
@@ -280,36 +276,36 @@ class PlanPanel(Vertical):
                 view.show(entry)
 
     def show_sizes(self, sizes: PlanSizes) -> None:
-        """Show how large the results are that each limit is about."""
+        """Show the sizes of the results that each limit applies to."""
         self._sizes = sizes
         for view in self._views:
             view.show_sizes(sizes)
 
     def show_rival(self, text: str | None) -> None:
-        """Show what the other plan would come to: nothing while that is not known, None where there is none."""
+        """Show the effect of switching to the other plan; empty while unknown, None without another plan."""
         rival = self.query_one("#plan-rival", Static)
         rival.update(Content(text or ""), layout=False)
         rival.display = text is not None
 
     def show_outcomes(self, outcomes: Sequence[GroupEffect]) -> None:
-        """Show what each part of the plan does to the session."""
+        """Show the effect of each part of the plan."""
         self._outcomes = outcomes
         for view in self._views:
             view.show_outcomes({outcome.group: outcome for outcome in outcomes if outcome.entry == view.index})
 
     def show_risks(self, lines: Sequence[str]) -> None:
-        """Show the plan's risks, one a line, the worst first."""
+        """Show the plan's risks, one per line, the worst first."""
         self.query_one("#plan-risks", ReservedLines).lines = tuple(lines)
 
     @property
     def controls(self) -> list[Widget]:
-        """Everything in the panel that takes the focus, from the top."""
+        """The visible focusable controls from top to bottom."""
         kinds = "StrategyToggle, ParameterControl, FoldRow"
         found = [widget for view in self._views for widget in view.query(kinds)]
         return [widget for widget in (*found, *self.query(AddStrategy)) if widget.focusable and _is_shown(widget)]
 
     def focus_control(self, entry: int | None = None) -> None:
-        """Give the focus to where it last was, or to the switch of an entry."""
+        """Focus the switch of an entry, or by default the control that had the focus last."""
         controls = self.controls
         target = self._last_focused if self._last_focused in controls else None
         if entry is not None:
@@ -326,10 +322,10 @@ class PlanPanel(Vertical):
         self.query_one("#plan-hint", ReservedLines).lines = (text,)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Say what the focused control is about."""
+        """Show help for the focused control."""
         widget = event.widget
         self._last_focused = widget
-        # A control just made has no place yet.
+        # A new control has no position yet.
         self.call_after_refresh(self.query_one(Entries).keep_in_sight)
         if isinstance(widget, ParameterControl | StrategyToggle):
             self.say(widget.explanation)
@@ -339,7 +335,7 @@ class PlanPanel(Vertical):
             self.say("Every strategy inspector knows, with what it does and where it comes from.")
 
     def action_move_focus(self, places: int) -> None:
-        """The focus to the control above or below."""
+        """Move the focus up or down."""
         controls = self.controls
         focused = self.screen.focused
         if focused in controls:
@@ -347,7 +343,7 @@ class PlanPanel(Vertical):
             self.screen.set_focus(controls[place])
 
     def action_switch_focused(self) -> None:
-        """Switch the strategy the focused control belongs to."""
+        """Switch the strategy of the focused control."""
         focused = self.screen.focused
         if isinstance(focused, ParameterControl | StrategyToggle):
             self.post_message(StrategyToggle.Switched(focused.entry))

@@ -1,4 +1,4 @@
-"""Risks of a plan, in the words and places of the screen."""
+"""Risks of a plan: their wording, and the rows they belong to."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Risks:
-    """Every risk known of one plan.
+    """Risks of one plan.
 
     Attributes:
-        session: What it was replayed on.
-        hazards: Risks, by kind.
-        needed: Cut text that later calls needed; None while it is being looked for.
+        session: The replayed session.
+        hazards: Risks by kind.
+        needed: Cut text that later calls needed; None until computed.
     """
 
     session: Session
@@ -37,7 +37,7 @@ class Risks:
     needed: Recoveries | None = None
 
     def lines(self) -> tuple[str, ...]:
-        """One line a finding, the worst first."""
+        """Return one line per risk, the worst first."""
         lines = []
         if self.needed is not None and self.needed.calls:
             lines.append(needed_words(self.needed.needed, ON_SCREEN))
@@ -49,13 +49,13 @@ class Risks:
 
     @cached_property
     def blocks(self) -> NDArray[np.int32]:
-        """The blocks with a risk, rising."""
+        """Blocks with a risk, ascending."""
         blocks = {block for hazard in self.hazards for block in hazard.blocks}
         blocks |= set(self.needed.by_block if self.needed is not None else ())
         return np.array(sorted(blocks), dtype=np.int32)
 
     def need_at(self, block: int) -> Need | None:
-        """The need of a block that was cut, or the first one that a block shows."""
+        """Return the need of a cut block, or the first need that a block shows."""
         if self.needed is None:
             return None
         return self.needed.by_block.get(block) or self._needs_by_use.get(block)
@@ -66,18 +66,18 @@ class Risks:
         return {need.use: need for need in reversed(needs)}
 
     def positions(self, view: TimelineView) -> NDArray[np.int32]:
-        """Where those blocks are shown, rising."""
+        """Return the rows of these blocks, ascending."""
         return view.positions_of_blocks(self.blocks)
 
     def sentence(self, block: int) -> str:
-        """The risks of a block."""
+        """Describe the risks of a block."""
         kinds = [hazard.kind.label for hazard in self.hazards if block in hazard.blocks]
         if self.needed is not None and block in self.needed.by_block:
             kinds.insert(0, self._needed_again(block))
         return ", ".join(kinds) or "no risk here"
 
     def _needed_again(self, block: int) -> str:
-        """That cut text of a block was needed: at which call first, and what of it."""
+        """Describe the first call that needed cut text of a block, and the needed text."""
         use = None if self.needed is None else self.needed.by_block.get(block)
         if use is None:
             return "cut, and needed later"

@@ -1,4 +1,4 @@
-"""The plans a user saved under a name, in the platform's data folder, and what the plan on the screen is called."""
+"""Plans the user saved in the platform's data folder, and titles of plans on the screen."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SUFFIX = ".toml"
 
 
 class SavedPlan(Struct, frozen=True):
-    """A plan in the library.
+    """A saved plan.
 
     Attributes:
-        name: What it is called.
+        name: Name of the plan.
         path: Its file.
-        plan: The plan; None where it cannot be read.
-        problem: Why it cannot be read; empty where it can.
+        plan: The plan; None if it cannot be read.
+        problem: Why it cannot be read; empty if it can.
     """
 
     name: str
@@ -41,14 +41,14 @@ class SavedPlan(Struct, frozen=True):
 
 
 def library_folder() -> Path:
-    """Where saved plans are."""
+    """Return the folder of saved plans."""
     from platformdirs import user_data_path
 
     return user_data_path(APPLICATION) / "plans"
 
 
 def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
-    """Every saved plan, by name; what is no plan is there with what is wrong with it."""
+    """Return every saved plan by name. Invalid files are included with their error."""
     from inspector.strategies.plan import Plan, PlanError
 
     found = []
@@ -63,7 +63,7 @@ def saved_plans(folder: Path | None = None) -> list[SavedPlan]:
 
 
 def target_of(text: str, folder: Path | None = None) -> Path:
-    """The file a plan goes to: a path where the text looks like one, else that name in the library."""
+    """Return the path for a typed path or name. A name is saved in the library."""
     text = text.strip()
     if text.startswith("~") or text.endswith(SUFFIX) or os.sep in text:
         path = expanded(text)
@@ -73,7 +73,7 @@ def target_of(text: str, folder: Path | None = None) -> Path:
 
 
 def problem_with_name(text: str) -> str:
-    """Why a plan cannot be saved under a name; empty when it can."""
+    """Return why a plan cannot be saved under a name, or an empty string."""
     if not re.search(r"\w", text):
         return "a plan needs a name with a letter in it"
     path = target_of(text)
@@ -84,13 +84,13 @@ def problem_with_name(text: str) -> str:
 
 
 def save_named(plan: Plan, text: str) -> Path:
-    """Save a plan under a name, or in a file.
+    """Save a plan under a name or in a file.
 
     Returns:
-        What was written.
+        Path of the written file.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     path = target_of(text)
     write_whole(path, replace(plan, name=path.stem).to_toml())
@@ -102,25 +102,25 @@ CHANGED = ", changed"
 
 
 class PlanNames:
-    """Plans as they were saved or opened, by name."""
+    """Plans by name, as they were saved or opened."""
 
     def __init__(self) -> None:
         self._saved: dict[str, Plan] = {}
 
     def note(self, plan: Plan) -> None:
-        """A plan was saved or opened as it is."""
+        """Record a plan that was saved or opened."""
         if plan.name:
             self._saved[plan.name] = plan
 
     def is_changed(self, plan: Plan, session: Session | None) -> bool:
-        """Whether a plan is another than what its name stands for; one without a name never is.
+        """Return True if a plan differs from the one its name refers to. A plan without a name never does.
 
-        A name stands for what was saved or opened under it last, else for a saved plan, else for a ready one, else
-        for the first plan that was seen under it.
+        A name refers to the plan last saved or opened under it, then to a saved plan, then to a preset, and finally to
+        the first plan seen with that name.
 
         Args:
             plan: The plan.
-            session: What a ready plan is fitted to.
+            session: Session to fit a preset to.
         """
         if not plan.name:
             return False
@@ -129,7 +129,7 @@ class PlanNames:
         return self._saved[plan.name].entries != plan.entries
 
     def title(self, letter: str, plan: Plan, session: Session | None) -> str:
-        """What stands above a plan: `Plan A: careful, changed`."""
+        """Return the title of a plan: `Plan A: careful, changed`."""
         if not plan.name:
             return f"Plan {letter}"
         changed = CHANGED if self.is_changed(plan, session) else ""

@@ -1,4 +1,4 @@
-"""How large the results are that each limit of a plan is about: where its slider ends, and the histogram below it."""
+"""Sizes of the results that each limit of a plan applies to, for the slider's range and its histogram."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 LEVELS = " ▁▂▃▄▅▆▇█"
 
 LimitName = tuple[int, str]
-"""A limit by its strategy's place in the plan and its own name."""
+"""Index of the strategy in the plan, and name of the limit."""
 
 ROOM_ABOVE = 1.05
-"""A slider ends so far above the largest thing its limit is held against, and at the next round number."""
+"""A slider ends at this factor times the largest size, rounded up."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanSizes:
-    """The sizes every limit of a plan is about; equal only to itself.
+    """Sizes for every limit of a plan; compared by identity.
 
     Attributes:
-        history: The state of the session they were taken from.
-        shape: The plan with every limit at its default: what the sizes depend on.
-        of: Per limit, its sizes; limits that are no sizes are left out.
-        largest: Per limit, the largest size, or how many there are of what it counts: what is above it changes nothing.
-            Limits of which that is not known are left out.
+        history: State of the session they were taken from.
+        shape: The plan with every limit at its default, on which the sizes depend.
+        of: Sizes per limit; limits not compared with sizes are left out.
+        largest: Per limit, the largest size or the count of its unit: larger values have no effect. Limits without a
+            known maximum are left out.
     """
 
     history: History
@@ -56,12 +56,12 @@ class PlanSizes:
     largest: Mapping[LimitName, int]
 
     def serves(self, history: History, plan: Plan) -> bool:
-        """Whether these are the sizes of another plan or state too."""
+        """Return True if the sizes also apply to another plan or state."""
         return self.history is history and self.shape == shape_of(plan)
 
 
 def shape_of(plan: Plan) -> Plan:
-    """The plan with its numbers at their defaults and everything in use: which results a tier holds is in the rest."""
+    """Enable all strategies and reset the limits. The other parameters decide which results belong to a tier."""
     for index, entry in enumerate(plan.entries):
         limits = {axis.parameter.name: axis.parameter.default for axis in tunable_limits(plan) if axis.entry == index}
         plan = plan.with_strategy(index, with_values(entry.strategy, limits))
@@ -71,11 +71,11 @@ def shape_of(plan: Plan) -> Plan:
 
 
 def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
-    """The sizes of a plan's limits.
+    """Collect the sizes for a plan's limits.
 
     Args:
         baseline: The session with nothing cut.
-        plan: The plan; strategies that are not in use count too.
+        plan: The plan; strategies that are off are included.
     """
     found, largest = {}, {}
     for axis in tunable_limits(plan):
@@ -95,7 +95,7 @@ def sizes_of(baseline: Replay, plan: Plan) -> PlanSizes:
 
 
 def _count_of(history: History, parameter: Parameter) -> int:
-    """How many there are of what a limit counts; 0 where it counts something else, or nothing."""
+    """Return the number of items that a limit counts; 0 if it does not count results, messages or calls."""
     if parameter.group == BATCHING:
         return 0
     match parameter.unit:
@@ -109,7 +109,7 @@ def _count_of(history: History, parameter: Parameter) -> int:
 
 
 def counts_sizes(parameter: Parameter) -> bool:
-    """Whether a limit may be held against sizes, whatever session it is: its slider keeps a line for them."""
+    """Return True if a limit can be compared with sizes in any session, so its slider reserves a line for them."""
     reach = parameter.maximum or 0
     if parameter.group == BATCHING:
         return False
@@ -119,12 +119,12 @@ def counts_sizes(parameter: Parameter) -> bool:
 
 
 def range_of(parameter: Parameter, value: float, largest: int | None) -> ValueScale:
-    """What a slider covers: from the lowest value to a little above the largest that changes anything.
+    """Return the range of a slider, from the minimum to a little above the largest value with an effect.
 
     Args:
         parameter: The limit.
-        value: Its value, which may lie beyond.
-        largest: The largest thing the limit is held against, as in `PlanSizes`; None for all the values it can take.
+        value: Its value, which may exceed the range.
+        largest: The largest size, as in `PlanSizes`; None for the full range.
     """
     whole = ValueScale.of(parameter, value)
     if largest is None or largest <= whole.minimum:
@@ -134,17 +134,17 @@ def range_of(parameter: Parameter, value: float, largest: int | None) -> ValueSc
 
 
 def rounded_up(value: float) -> float:
-    """The next number of at most two digits that count, or a whole one below 100."""
+    """Round up to two significant digits, or to a whole number below 100."""
     unit = 10 ** max(math.floor(math.log10(max(value, 1))) - 1, 0)
     return float(math.ceil(value / unit) * unit)
 
 
 def histogram(sizes: LimitSizes, track: LimitTrack) -> str:
-    """One glyph a cell of a limit's line, as high as there are sizes on it; any size at all shows.
+    """Draw one glyph per cell of a limit's track, scaled to the number of sizes in it. A nonzero count always shows.
 
     Args:
-        sizes: What is counted: each where the limit would stand if it were as large, at the end what is beyond it.
-        track: The limit's line.
+        sizes: Sizes to count; a size beyond the range counts in the last cell.
+        track: The limit's track.
     """
     values, times = np.unique(sizes.values, return_counts=True)
     counts = np.zeros(track.cells, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The slider of a strategy's limit: dragged, stepped or typed, with the sizes of the results it is about below."""
+"""Slider for a strategy's limit. It can be dragged, stepped or typed, and shows a histogram of result sizes."""
 
 from __future__ import annotations
 
@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from inspector.strategies.core.parameters import Parameter, ParameterValue
 
 MARGIN = 2
-"""Cells left of the line, where the focus is marked above."""
+"""Cells left of the track, below the focus mark."""
 TRACK = 1
-"""The line of the control the knob moves along; its name stands above."""
+"""Line of the control with the track; the name is above it."""
 LONGEST_TYPED = 12
 END_REACHED = "The slider ends here: nothing is larger. Type a number and press enter to go beyond."
 
 
 class LimitSlider(ParameterControl):
-    """Its name, what it does and its value; a line as wide as the plan; below it the sizes of the results it is about.
+    """Slider with three lines: name, effect and value; the track; a histogram of the results it applies to.
 
-    A size is counted where the limit would stand if it were as large. However much becomes known of the limit, its
-    height stays the same.
+    A size is counted at the position the limit would have with that value. The height never changes.
     """
 
     HELP = """Drag the knob, or step with the arrow keys: far with an arrow alone, finely with shift or the mouse's
@@ -53,27 +52,27 @@ class LimitSlider(ParameterControl):
     BINDINGS: ClassVar[list[BindingType]] = bindings(SLIDER)
 
     effect: reactive[Effect] = reactive(NO_EFFECT)
-    """What the limit does to the session."""
+    """Effect of the limit on the session."""
     sizes: reactive[LimitSizes | None] = reactive(None)
-    """What the limit is about; None where that is no size, or not known yet."""
+    """Sizes to compare with; None if the limit is not a size or the sizes are not computed yet."""
     largest: reactive[int | None] = reactive(None)
-    """The largest thing it is held against; None where that is not known."""
+    """The largest of the compared sizes; None if unknown."""
     is_moving: reactive[bool] = reactive(False)
-    """It is being dragged: the value stands beside the knob."""
+    """True during a drag: the value is shown next to the knob."""
 
     class RangeChanged(Message):
-        """The line ends elsewhere now."""
+        """Posted when the end of the track changes."""
 
         def __init__(self, slider: LimitSlider) -> None:
             super().__init__()
             self.slider = slider
-            """Whose line."""
+            """The slider."""
 
     def __init__(self, entry: int, parameter: Parameter, value: ParameterValue) -> None:
         super().__init__(entry, parameter, value)
         self._counts_sizes = counts_sizes(parameter)
         self.scale = range_of(parameter, self.number, None)
-        """What the line covers."""
+        """Range of the track."""
         self._hold: KnobHold | None = None
         self._pointer = 0
         self._is_range_held = False
@@ -87,30 +86,30 @@ class LimitSlider(ParameterControl):
 
     @property
     def is_held(self) -> bool:
-        """Whether the mouse holds the knob."""
+        """True while the mouse holds the knob."""
         return self._hold is not None
 
     @property
     def track(self) -> LimitTrack:
-        """The line with its cells."""
+        """The track in its current width."""
         return LimitTrack(self.scale, max(self.content_size.width - MARGIN, 2))
 
     @property
     def explanation(self) -> str:
-        """What it is, what it takes, and where its line ends."""
+        """Help, valid range, default, and the end of the track."""
         ends = "" if self.largest is None else f"; slider to {number_text(self.scale.maximum)}"
         return f"{self.parameter.help} {self.parameter.range}; default {self.default_text}{ends}."
 
     def watch_value(self) -> None:
-        """A value given from outside may lie beyond an open range's end."""
+        """Extend the range if the value was set beyond its end."""
         self._fit_range()
 
     def watch_largest(self) -> None:
-        """A session that grows may have larger results."""
+        """Extend the range if the session grew and has larger results."""
         self._fit_range()
 
     def _fit_range(self) -> None:
-        """End a little above the largest result; never while the mouse is on the line: nothing moves under it."""
+        """Fit the range to the largest result, except while the mouse is on the track: nothing may move under it."""
         scale = self.scale if self._is_range_held else range_of(self.parameter, self.number, self.largest)
         if scale != self.scale:
             self.scale = scale
@@ -123,7 +122,6 @@ class LimitSlider(ParameterControl):
             self._fit_range()
 
     def render(self) -> Content:
-        """The control's lines."""
         track, number = self.track, self.number
         default = self.parameter.default
         value = (self._typed + "▏", "parameter--typed") if self._typed else (number_text(number), "parameter--value")
@@ -149,7 +147,7 @@ class LimitSlider(ParameterControl):
         return "" if self.sizes is None else ON_SCREEN.plural(len(self.sizes.values), self.sizes.noun)
 
     def _histogram(self, track: LimitTrack) -> str:
-        """A glyph for every cell; empty while sizes are not known."""
+        """Return a glyph for every cell; empty while the sizes are unknown."""
         if self.sizes is None:
             return ""
         key = (self.sizes, track)
@@ -157,23 +155,23 @@ class LimitSlider(ParameterControl):
             self._bars = key, histogram(self.sizes, track)
         return self._bars[1]
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  rows alone decide
-        """Two lines, and one for sizes where the limit may be held against any."""
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:  # noqa: ARG002  the height is fixed
+        """Return two lines, or three if the limit can be compared with sizes."""
         return 3 if self._counts_sizes else 2
 
     def choose(self, value: ParameterValue, *, is_final: bool = True) -> None:
-        """Show `value` and report it, where it is another one."""
+        """Show a value, and post it if it is new."""
         self.is_moving = not is_final or self.is_held
         super().choose(value, is_final=is_final)
         if is_final and self._hold is not None:
             self._hold = self._hold.resting(self._pointer, self.number)
 
     def action_step(self, steps: int) -> None:
-        """Move by a number of fine steps."""
+        """Move by fine steps."""
         self._move_by(steps, coarse=False)
 
     def action_stride(self, steps: int) -> None:
-        """Move by a number of coarse steps."""
+        """Move by coarse steps."""
         self._move_by(steps, coarse=True)
 
     def _move_by(self, steps: int, *, coarse: bool) -> None:
@@ -185,18 +183,17 @@ class LimitSlider(ParameterControl):
         self.choose(value)
 
     def action_edge(self, end: int) -> None:
-        """Move to the beginning or the end of the line."""
+        """Move to the start or the end of the track."""
         self._typed = ""
         self._let_range_go()
         self.choose(self._proper(self.scale.maximum if end else self.scale.minimum))
 
     def action_reset(self) -> None:
-        """Back to the default."""
         self._typed = ""
         self.reset()
 
     def on_key(self, event: events.Key) -> None:
-        """Digits type a value; enter sets it, escape forgets it."""
+        """Edit a typed value: digits append, enter sets it, escape discards it."""
         character = event.character or ""
         if character.isdigit() or (character in "._-" and character):
             self._typed = (self._typed + character)[:LONGEST_TYPED]
@@ -215,7 +212,7 @@ class LimitSlider(ParameterControl):
         self.refresh()
 
     def on_blur(self) -> None:
-        """A half-typed value is forgotten."""
+        """Discard an unfinished typed value."""
         self._typed = ""
 
     def _set_typed(self) -> None:
@@ -228,7 +225,7 @@ class LimitSlider(ParameterControl):
             self.choose(value)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of the knob, on its line or among the sizes."""
+        """Grab the knob, on the track or in the histogram."""
         track, cell = self.track, event.x - MARGIN
         if event.button != 1 or event.y < TRACK or not 0 <= cell < track.cells:
             return
@@ -240,13 +237,12 @@ class LimitSlider(ParameterControl):
         self.is_moving = True
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse."""
         if self._hold is not None:
             event.stop()
             self._follow(event.x - MARGIN)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go: the value below the mouse is final, whether every move on the way there was seen or not."""
+        """Release the knob. The value under the mouse is final, even if some moves were not delivered."""
         if self._hold is not None:
             event.stop()
             self._follow(event.x - MARGIN)
@@ -255,15 +251,15 @@ class LimitSlider(ParameterControl):
             self.choose(self.value)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Raise the limit finely."""
+        """Raise the limit by a fine step."""
         self._turn(event, 1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Lower the limit finely."""
+        """Lower the limit by a fine step."""
         self._turn(event, -1)
 
     def _turn(self, event: events.MouseScrollUp | events.MouseScrollDown, steps: int) -> None:
-        """Step by the wheel where the limit has the focus; elsewhere the wheel scrolls, and changes nothing."""
+        """Step by the wheel if the limit has the focus; otherwise let the wheel scroll the list."""
         if not self.has_focus:
             return
         event.stop()
@@ -272,7 +268,7 @@ class LimitSlider(ParameterControl):
         self.action_step(steps)
 
     def on_leave(self) -> None:
-        """The mouse is elsewhere: the line may end where it should by now."""
+        """Update the range, which is frozen while the mouse is on the track."""
         self._let_range_go()
 
     def _follow(self, cell: int) -> None:
@@ -281,7 +277,7 @@ class LimitSlider(ParameterControl):
             self.choose(self._proper(self._hold.value(cell)), is_final=False)
 
     def _proper(self, number: float) -> ParameterValue:
-        """The number in the parameter's type."""
+        """Convert the number to the parameter's type."""
         if self.parameter.kind is ParameterKind.WHOLE_NUMBER:
             return round(number)
         return number

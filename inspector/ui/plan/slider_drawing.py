@@ -1,4 +1,4 @@
-"""How a limit's slider is written in cells: its name and what it does, its line, and the sizes below."""
+"""Draw a limit's slider as text: its name and effect, its track, and the histogram."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ if TYPE_CHECKING:
     from inspector.ui.plan.track import LimitTrack
 
 Piece = tuple[str, str]
-"""A text and the component class it is drawn in."""
+"""A text and its component class."""
 
 KNOB: Final = "●"
 KNOB_BEYOND: Final = "▶"
-"""Stands at the end of the line where the value lies beyond it."""
+"""Shown at the end of the track if the value is beyond it."""
 FILLED, REST, DEFAULT = "━", "─", "┼"
 MARK: Final = "│"
-"""Where the limit is among the sizes."""
+"""Marks the limit in the histogram."""
 
 TOKENS: Final = " tokens"
-"""The unit of what is left out: the frame below says it, too, where there is no room for it in a line."""
+"""Unit of the omitted text. Narrow rows leave it out, because the frame below also shows it."""
 
 VALUE_WIDTH = 8
-"""Cells kept for a value and the blank before it; a longer one takes what it needs."""
+"""Minimum width of a value including the blank before it."""
 KEPT_LABEL = 16
-"""Cells a name keeps beside what the limit does."""
+"""Cells reserved for the name next to the effect."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a limit or a strategy does to the session.
+    """Effect of a limit or a strategy on the session.
 
     Attributes:
-        touched: How many results it changed, or blocks of any kind, in words; empty while unknown.
-        tokens: What that leaves out, signed, with their unit.
-        brief: What is touched in few letters: `49 of 102`.
+        touched: Number of changed results or blocks, in words; empty while unknown.
+        tokens: Signed change in tokens, with the unit.
+        brief: Short form of `touched`: `49 of 102`.
     """
 
     touched: str = ""
@@ -47,16 +47,16 @@ class Effect:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is anything to tell."""
+        """True if there is an effect to show."""
         return bool(self.touched or self.tokens)
 
     def line(self, width: int) -> str:
-        """One line: what is touched on the left, tokens on the right."""
+        """Format one line: changed results on the left, tokens on the right."""
         room = max(width - 4 - len(self.tokens), 0)
         return f"    {self.touched[:room]:<{room}}{self.tokens}"
 
     def within(self, width: int) -> str:
-        """As much as so many cells hold: `49 of 102 +3.9k tokens`, `49/102 +3.9k`, `+3.9k`, or nothing."""
+        """Return the longest form that fits: `49 of 102 +3.9k tokens`, `49/102 +3.9k`, `+3.9k`, or an empty string."""
         short, amount = self.brief.replace(" of ", "/"), self.tokens.removesuffix(TOKENS)
         forms = (
             f"{self.brief} {self.tokens}",
@@ -72,7 +72,7 @@ NO_EFFECT: Final = Effect()
 
 
 def effect_of(outcome: GroupEffect | None) -> Effect:
-    """An outcome in words."""
+    """Format the effect of a part of the plan."""
     if outcome is None:
         return NO_EFFECT
     if not outcome.results:
@@ -85,20 +85,20 @@ def effect_of(outcome: GroupEffect | None) -> Effect:
 
 
 def number_text(number: float) -> str:
-    """A value as shown: `24,000`, `0.7`."""
+    """Format a value: `24,000`, `0.7`."""
     return f"{number:,.0f}" if number == int(number) else f"{number:,.4g}"
 
 
 def name_row(label: str, effect: Effect, value: tuple[str, str], width: int) -> tuple[Piece, Piece, Piece]:
-    """A limit's name, what it does and its value, in so many cells; values line up, and what limits do.
+    """Format a limit's name, effect and value in `width` cells, with effects and values aligned.
 
-    A long name is cut before nothing is left of what the limit does.
+    A long name is shortened before the effect is left out.
 
     Args:
         label: The name.
-        effect: What the limit does.
-        value: The value as shown, and the class it is drawn in.
-        width: Cells there are.
+        effect: Effect of the limit.
+        value: The formatted value and its component class.
+        width: Available cells.
     """
     shown, value_class = value
     shown = f"{shown:>{VALUE_WIDTH - 1}}"
@@ -112,15 +112,15 @@ def name_row(label: str, effect: Effect, value: tuple[str, str], width: int) -> 
 
 
 def track_row(track: LimitTrack, value: float, default: float | None, *, is_moving: bool) -> list[Piece]:
-    """A limit's line with its knob; while it is moved, with the value beside it.
+    """Draw a limit's track with its knob, and during a drag with the value next to it.
 
-    A value beyond the line's end is shown at the end, which says where that is.
+    A value beyond the end is shown at the end, together with the value of the end.
 
     Args:
-        track: The line.
+        track: The track.
         value: The limit's value.
         default: Its default, which is marked; None for none.
-        is_moving: It is being dragged.
+        is_moving: True during a drag.
     """
     knob, cells = track.cell(value), track.cells
     is_beyond = track.is_beyond(value)
@@ -138,17 +138,17 @@ def track_row(track: LimitTrack, value: float, default: float | None, *, is_movi
 
 
 def sizes_row(bars: str, knob: int) -> list[Piece]:
-    """Sizes below a limit's line: those left of the mark are whole, those right of it over the limit.
+    """Draw the histogram below a track: sizes left of the mark are uncut, sizes right of it over the limit.
 
     Args:
-        bars: A glyph for every cell of the line.
-        knob: The cell the limit is on.
+        bars: A glyph for every cell of the track.
+        knob: Cell of the limit.
     """
     return [(bars[:knob], "parameter--kept"), (MARK, "parameter--thumb"), (bars[knob + 1 :], "parameter--over")]
 
 
 def _joined(cells: list[Piece]) -> list[Piece]:
-    """Neighbours of one class as one piece."""
+    """Join neighbors with the same class."""
     joined: list[Piece] = []
     for text, style in cells:
         if joined and joined[-1][1] == style:

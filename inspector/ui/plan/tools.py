@@ -1,4 +1,4 @@
-"""Which tools a session has, and in which of a strategy's lists they are: for the dialog that edits such a list."""
+"""Tools of a session and the lists of a strategy they are in, for the dialog that edits such a list."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """A tool that may be in the list.
+    """A tool that may be added to the list.
 
     Attributes:
-        name: Its name; session text.
-        results: How many results of the session are its.
-        place: Where it is now when it is not in this list, in words; empty where there is nothing to say.
+        name: Name of the tool; session text.
+        results: Number of its results in the session.
+        place: Its current list or tier if not in the edited list, in words; may be empty.
     """
 
     name: str
@@ -30,11 +30,11 @@ class ToolChoice:
 
 
 def tool_choices(history: History, strategy: Strategy, parameter: Parameter) -> list[ToolChoice]:
-    """The session's tools, those with the most results first, and where each is now.
+    """Return the session's tools, those with the most results first, and the list each is in.
 
     Args:
-        history: What was recorded.
-        strategy: Whose list is edited.
+        history: History of the session.
+        strategy: Strategy with the edited list.
         parameter: The list.
     """
     import numpy as np
@@ -57,10 +57,10 @@ def _place(strategy: Strategy, edited: Parameter, tool: str) -> str:
 
 
 def with_tools(strategy: Strategy, edited: Parameter, tools: tuple[str, ...]) -> Strategy:
-    """The strategy with another list of tools; where its lists are tiers, a tool is in one of them at most.
+    """Return the strategy with another list of tools. In tiered strategies a tool is in one list at most.
 
     Raises:
-        ParameterError: The strategy does not take such a list.
+        ParameterError: The strategy rejects the list.
     """
     values: dict[str, tuple[str, ...]] = {edited.name: tools}
     if edited.group:

@@ -1,4 +1,4 @@
-"""The dialog that says which tools belong to a list of a strategy: those of the session, and any others by name."""
+"""Dialog for a strategy's list of tools: tools of the session, and others by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDEST_NAME = 34
 
 
 class ToolsDialog(Dialog[tuple[str, ...] | None]):
-    """Answers the tools in the list, in order; None when it was called off."""
+    """Dialog that returns the tools in the list, in order; None if cancelled."""
 
     DEFAULT_CSS = """
     ToolsDialog {
@@ -39,13 +39,13 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
     BINDINGS: ClassVar[list[BindingType]] = bindings(TOOLS)
 
     def __init__(self, title: str, help_text: str, tools: Sequence[ToolChoice], chosen: Sequence[str]) -> None:
-        """Make a dialog.
+        """Create the dialog.
 
         Args:
-            title: What the list is.
-            help_text: What it is for.
+            title: Title.
+            help_text: Purpose of the list.
             tools: The session's tools.
-            chosen: The list as it is; may name tools the session does not have.
+            chosen: The current list; may name tools that are not in the session.
         """
         super().__init__()
         self._title = title
@@ -55,7 +55,6 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
         self._chosen = dict.fromkeys(chosen)
 
     def compose(self) -> ComposeResult:
-        """What it is for, the tools, and a line for others."""
         with framed(
             self._title,
             ("enter or click switches", ""),
@@ -68,7 +67,6 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
             yield OptionList(markup=False)
 
     def on_mount(self) -> None:
-        """Show all of them."""
         self._fill()
         self.query_one(Input).focus()
 
@@ -94,7 +92,7 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
 
     @on(Input.Submitted)
     def _enter(self) -> None:
-        """Switch what is highlighted; a name that no tool has is put into the list."""
+        """Switch the highlighted tool, or add a typed name that is not listed."""
         place = self.query_one(OptionList).highlighted
         box = self.query_one(Input)
         typed = box.value.strip()
@@ -119,9 +117,9 @@ class ToolsDialog(Dialog[tuple[str, ...] | None]):
         self.query_one(Input).focus()
 
     def action_move(self, places: int) -> None:
-        """Move in the list while the line for names keeps the focus."""
+        """Move the highlight while the input line keeps the focus."""
         move_in_list(self.query_one(OptionList), places)
 
     def action_accept(self) -> None:
-        """Answer the list."""
+        """Close with the list."""
         self.dismiss(tuple(self._chosen))

@@ -1,4 +1,4 @@
-"""The line a limit is moved along: which value stands on which cell, how far a step leads, and what the mouse holds."""
+"""Track of a slider: map values to cells, compute steps, and hold the knob during a drag."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LimitTrack:
-    """A range of values on so many cells.
+    """Range of values on a number of cells.
 
     Attributes:
         scale: The range.
-        cells: How many cells it takes, at least two.
+        cells: Number of cells, at least two.
     """
 
     scale: ValueScale
     cells: int
 
     def cell(self, value: float) -> int:
-        """Where a value stands; on the last cell where it lies beyond the range."""
+        """Return the cell of a value; the last one if it is beyond the range."""
         return round(self.scale.fraction(value) * (self.cells - 1))
 
     def value(self, cell: int) -> float:
-        """The value on a cell, of those left and right of the line the nearest."""
+        """Return the value of a cell, clamped to the ends of the range."""
         return self.scale.value(cell / (self.cells - 1))
 
     def is_beyond(self, value: float) -> bool:
-        """Whether a value lies above the range."""
+        """Return True if a value is above the range."""
         return value > self.scale.maximum
 
     def stepped(self, value: float, steps: int, *, coarse: bool = False) -> float:
-        """The value so many steps up, or down when negative.
+        """Return the value after `steps` steps; negative steps go down.
 
-        A step up leads no further than the range's end, and one down from beyond it to the end.
+        Steps up stop at the end of the range. A step down from beyond the range goes to its end.
         """
         if self.is_beyond(value):
             return value if steps > 0 else self.scale.maximum
@@ -45,12 +45,12 @@ class LimitTrack:
 
 @dataclass(frozen=True, slots=True)
 class KnobHold:
-    """The knob while the mouse holds it: its range stays what it was, whatever a growing session adds.
+    """Knob held by the mouse. Its range is frozen, even if the session grows.
 
     Attributes:
-        track: What it is moved along.
-        cell: A cell whose value is known better than the track knows it: a press on the knob changes nothing.
-        exact: The value of that cell.
+        track: The track.
+        cell: Cell with a known exact value, so that pressing the knob changes nothing.
+        exact: Value of that cell.
     """
 
     track: LimitTrack
@@ -59,20 +59,20 @@ class KnobHold:
 
     @classmethod
     def taken(cls, track: LimitTrack, value: float, cell: int) -> KnobHold:
-        """The knob after a press on a cell: where it was, or drawn there.
+        """Hold the knob after a press on a cell, which moves it there if it was elsewhere.
 
         Args:
-            track: What it is moved along.
-            value: The value before.
-            cell: What was pressed.
+            track: The track.
+            value: Value before the press.
+            cell: Pressed cell.
         """
         return cls(track, cell, value if cell == track.cell(value) else track.value(cell))
 
     def value(self, cell: int) -> float:
-        """The value while the mouse is on a cell, left and right of the line too."""
+        """Return the value at the mouse, clamped to the track."""
         cell = min(max(cell, 0), self.track.cells - 1)
         return self.exact if cell == self.cell else self.track.value(cell)
 
     def resting(self, cell: int, value: float) -> KnobHold:
-        """The hold after the value was changed by other means while the mouse rests on a cell."""
+        """Return the hold after another input changed the value while the mouse rests on a cell."""
         return KnobHold(self.track, min(max(cell, 0), self.track.cells - 1), value)

@@ -1,4 +1,4 @@
-"""Plans A and B, and undo and redo of what was changed: a drag is one change, whatever it passed."""
+"""Plans A and B with undo and redo. A drag counts as one change."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 LONGEST = 500
-"""Changes remembered."""
+"""Maximum number of changes in the undo history."""
 
 
 class PlanHistory(NamedTuple):
-    """What the plan was, is, and was before it was taken back.
+    """A plan with its undo and redo history.
 
     Attributes:
-        plan: The plan now.
-        past: Earlier plans, the last one newest.
-        future: Plans taken back, the last one to come next.
-        merging: The change under way that later values of the same kind belong to; empty when none is.
+        plan: The current plan.
+        past: Earlier plans, the newest last.
+        future: Undone plans; the last one is redone first.
+        merging: Name of the change in progress, into which later values merge; empty if none.
     """
 
     plan: Plan
@@ -29,12 +29,12 @@ class PlanHistory(NamedTuple):
     merging: str = ""
 
     def changed(self, plan: Plan, *, merge: str = "") -> PlanHistory:
-        """The history after a change.
+        """Return the history after a change.
 
         Args:
             plan: The new plan.
-            merge: Names a change that arrives in pieces (a drag of one control): consecutive pieces of one name are
-                one step to take back.
+            merge: Name of a change that arrives in pieces, such as a drag. Consecutive pieces of the same name are
+                undone together.
         """
         if merge and merge == self.merging:
             return self._replace(plan=plan)
@@ -43,29 +43,29 @@ class PlanHistory(NamedTuple):
         return PlanHistory(plan, (*self.past, self.plan)[-LONGEST:], (), merge)
 
     def settled(self) -> PlanHistory:
-        """The change under way is complete: what follows is another one."""
+        """Complete the change in progress, so that the next one is separate."""
         return self._replace(merging="")
 
     def undone(self) -> PlanHistory:
-        """One change taken back; the same where there is none."""
+        """Undo one change; does nothing without one."""
         if not self.past:
             return self
         return PlanHistory(self.past[-1], self.past[:-1], (*self.future, self.plan))
 
     def redone(self) -> PlanHistory:
-        """One change made again; the same where none was taken back."""
+        """Redo one change; does nothing without one."""
         if not self.future:
             return self
         return PlanHistory(self.future[-1], (*self.past, self.plan), self.future[:-1])
 
 
 class Plans(NamedTuple):
-    """Plans A and B, one on the screen and one to compare it with, each with what it was before.
+    """Plans A and B with their histories: one on the screen, and one to compare with.
 
     Attributes:
-        shown: The one on the screen.
-        letter: Which of the two it is, `A` or `B`.
-        other: The other one of A and B; None before there is one.
+        shown: The plan on the screen.
+        letter: Its letter, `A` or `B`.
+        other: The other plan; None if there is none.
     """
 
     shown: PlanHistory
@@ -74,47 +74,46 @@ class Plans(NamedTuple):
 
     @classmethod
     def begin(cls, plan: Plan) -> Plans:
-        """A plan that nothing has changed yet, alone."""
+        """Start with a single plan and no history."""
         return cls(PlanHistory(plan))
 
     @property
     def plan(self) -> Plan:
-        """The plan on the screen."""
         return self.shown.plan
 
     @property
     def other_letter(self) -> str:
-        """What the other plan is called, or would be."""
+        """Letter of the other plan, even if there is none yet."""
         return "B" if self.letter == "A" else "A"
 
     @property
     def aside(self) -> tuple[str, Plan] | None:
-        """What the other plan is called, and it; None before there is one."""
+        """Letter and plan of the other plan; None if there is none."""
         return None if self.other is None else (self.other_letter, self.other.plan)
 
     @property
     def by_letter(self) -> dict[str, Plan]:
-        """The plans there are."""
+        """The existing plans by letter."""
         return dict(((self.letter, self.plan), *(() if self.aside is None else (self.aside,))))
 
     def beside(self, letter: str, other: Plan) -> Plans:
-        """The plan under a letter, and another one put aside."""
+        """Assign a letter to the plan on the screen, and set the other plan."""
         return Plans(self.shown, letter, PlanHistory(other))
 
     def changed(self, plan: Plan, *, merge: str = "") -> Plans:
-        """After a change of the plan on the screen; see `PlanHistory.changed`."""
+        """Change the plan on the screen; see `PlanHistory.changed`."""
         return self._replace(shown=self.shown.changed(plan, merge=merge))
 
     def moved(self, entry: int, parameter: str, value: ParameterValue, *, is_final: bool) -> Plans:
-        """After a parameter was given another value, which switches its strategy on.
+        """Set a parameter, which also switches its strategy on.
 
-        Steps that follow soon are one change, and so is a drag, which its last value completes.
+        Consecutive steps are one change, and so is a drag, which its final value completes.
 
         Args:
-            entry: The strategy's place in the plan on the screen.
-            parameter: The parameter's name.
+            entry: Index of the strategy in the plan on the screen.
+            parameter: Name of the parameter.
             value: The value.
-            is_final: False while a control is being dragged.
+            is_final: False during a drag.
         """
         from inspector.strategies.registry import with_value
 
@@ -129,21 +128,21 @@ class Plans(NamedTuple):
         return self.changed(plan, merge=stepped)
 
     def settled(self) -> Plans:
-        """The change under way is complete: what follows is another one."""
+        """Complete the change in progress, so that the next one is separate."""
         return self._replace(shown=self.shown.settled())
 
     def undone(self) -> Plans:
-        """The last change of the plan on the screen taken back."""
+        """Undo the last change of the plan on the screen."""
         return self._replace(shown=self.shown.undone())
 
     def redone(self) -> Plans:
-        """The change taken back made again."""
+        """Redo the last undone change of the plan on the screen."""
         return self._replace(shown=self.shown.redone())
 
     def named(self, name: str) -> Plans:
-        """The plan on the screen under a name, which is no change to take back."""
+        """Rename the plan on the screen, which cannot be undone."""
         return self._replace(shown=self.shown._replace(plan=replace(self.plan, name=name)))
 
     def swapped(self) -> Plans:
-        """The other one on the screen; a copy of this one where there is none."""
+        """Swap the plans. Without another plan, the screen gets a copy of this one."""
         return Plans(self.other or PlanHistory(self.plan), self.other_letter, self.shown)

@@ -1,1 +1,1 @@
-"""The list of sessions, found and read bit by bit, and the tabs of those that are open."""
+"""Session list, filled incrementally, and tabs of the open sessions."""

@@ -1,4 +1,4 @@
-"""The sessions of a list: found, read bit by bit, folded under those that started them, filtered as somebody types."""
+"""Model of the session list: sessions with their subagents, a filter and a sort order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 
 
 class SessionOrder(Enum):
-    """What the sessions of a list follow one another by; the value names the column it is in."""
+    """Sort order of the list; the value names the column."""
 
     NEWEST = "age"
     COST = "cost"
 
     @property
     def next(self) -> SessionOrder:
-        """The other one."""
         return SessionOrder.COST if self is SessionOrder.NEWEST else SessionOrder.NEWEST
 
 
@@ -34,8 +33,8 @@ class Entry:
     """One session of the list.
 
     Attributes:
-        header: As it was found.
-        summary: What reading it told; None as long as it was not read.
+        header: Header found by discovery.
+        summary: Summary of its content; None until it is read.
     """
 
     header: Header
@@ -43,25 +42,25 @@ class Entry:
 
     @property
     def parent(self) -> Path | None:
-        """The session that started it; None for one a person began."""
+        """Path of the session that started it; None if a person did."""
         told = self.summary.parent if self.summary is not None else None
         return told or self.header.parent
 
     @property
     def written(self) -> float:
-        """When an agent last wrote to it, as far as is known, seconds since the epoch."""
+        """Last known time an agent wrote to it, seconds since the epoch."""
         recorded = None if self.summary is None else self.summary.last_recorded
         return time_of_writing(self.header.modified, recorded)
 
     @property
     def usd(self) -> float:
-        """What it cost, as far as it was read; less than nothing where that is not known."""
+        """Cost of the part read so far; minus infinity if unknown."""
         usd = None if self.summary is None else self.summary.usd
         return -inf if usd is None else usd
 
     @property
     def words(self) -> str:
-        """What a filter looks at."""
+        """Text the filter searches, in lower case."""
         header, summary = self.header, self.summary
         told = (summary.title, summary.working_directory, summary.model, summary.prompt) if summary is not None else ()
         return " ".join((str(header.path), header.format, header.title, header.working_directory, *told)).lower()
@@ -69,13 +68,13 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """One line of the list.
+    """Line of the list.
 
     Attributes:
         entry: The session.
-        depth: 0 for one at the left, 1 for one below the session that started it.
-        subagents: How many sessions it started.
-        is_open: These are listed below it.
+        depth: 0 for a top-level session, 1 for a subagent.
+        subagents: Number of sessions it started.
+        is_open: True if these are listed below it.
     """
 
     entry: Entry
@@ -86,10 +85,10 @@ class SessionLine:
 
 @dataclass
 class SessionBook:
-    """What is known of the sessions of a list."""
+    """Sessions of a list and their summaries."""
 
     named: frozenset[Path] = frozenset()
-    """Sessions that stand first, whatever their age."""
+    """Sessions listed first, regardless of age."""
     _entries: dict[Path, Entry] = field(default_factory=dict)
     _words: dict[Path, str] = field(default_factory=dict)
     _refused: dict[Path, Header] = field(default_factory=dict)
@@ -99,15 +98,14 @@ class SessionBook:
 
     @property
     def read(self) -> int:
-        """How many sessions were read."""
+        """Number of sessions read."""
         return sum(entry.summary is not None for entry in self._entries.values())
 
     def entry(self, path: Path) -> Entry | None:
-        """The session at a path."""
         return self._entries.get(path)
 
     def list(self, headers: Iterable[Header]) -> None:
-        """Take the sessions that there are now; of those that stay, what was read stays too."""
+        """Replace the sessions, and keep the summaries of those still listed."""
         before, self._entries = self._entries, {}
         for header in headers:
             path = header.path
@@ -120,10 +118,10 @@ class SessionBook:
             self._entries[path] = known
 
     def read_into(self, summaries: Iterable[SessionSummary]) -> bool:
-        """Take what reading sessions told. What turned out to be none goes.
+        """Store summaries, and drop files that are not sessions.
 
         Returns:
-            Whether the list has other lines now, and not only other words in them.
+            True if lines were added, removed or reordered; False if only their text changed.
         """
         has_other_lines = False
         for summary in summaries:
@@ -142,14 +140,14 @@ class SessionBook:
     def lines(
         self, filter_text: str = "", opened: frozenset[Path] = frozenset(), order: SessionOrder = SessionOrder.NEWEST
     ) -> Sequence[SessionLine]:
-        """The lines to show, the newest first, the named sessions before them; or those first that cost most.
+        """Return the lines to show: named sessions first, then by age or by cost.
 
-        A family is as new as its newest member. What a session costs is what it cost itself, as its line says.
+        A family is as old as its newest member. The cost is a session's own cost, as in its line.
 
         Args:
-            filter_text: Words that all have to be found in what is known of a session.
-            opened: Sessions whose subagents are listed, besides those with a subagent that the filter finds.
-            order: What they follow one another by.
+            filter_text: Words that must all occur in `Entry.words`.
+            opened: Sessions with listed subagents, in addition to those with a matching subagent.
+            order: Sort order.
         """
         by_cost = order is SessionOrder.COST
         words = filter_text.lower().split()
@@ -183,7 +181,7 @@ class SessionBook:
         return lines
 
     def _head_of(self, path: Path) -> Path:
-        """The session at the beginning of a family: subagents start subagents. In a circle, each is its own."""
+        """Return the root of a family of sessions. In a cycle, each session is its own root."""
         seen = [path]
         while (parent := self._entries[seen[-1]].parent) is not None and parent in self._entries:
             if parent in seen:

@@ -1,6 +1,6 @@
-"""The work behind the list of sessions: finding them again and again, and reading those first that are looked at.
+"""Background work of the session list: repeated discovery, and reading of the visible sessions first.
 
-Runs in a thread of its own as long as the list is open, and posts frozen results. Heavy modules are imported here.
+Runs in a thread while the list is open, and posts frozen results. Imports of heavy modules happen here.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from inspector.session.discovery import Header, SniffedFiles
 
 SECONDS_BETWEEN_LOOKS = 2.0
-"""The folders are looked through this often at most."""
+"""Minimum interval between two scans of the folders."""
 
 SHARE_OF_LOOKS = 10
-"""Looking through them again waits at least so many times as long as it took."""
+"""A scan is repeated after at least this many times its duration."""
 
 SHARE_OF_READING = 20
-"""A session that grows is read again after so many times as long as reading it took."""
+"""A growing session is read again after this many times the duration of the last read."""
 
 SECONDS_OF_BATCH = 0.25
-"""What was read is told together."""
+"""Summaries are posted in batches of this interval."""
 
 SECONDS_OF_REST = 0.1
 
 SECONDS_WORTH_KEEPING = 0.5
-"""What took less to read is read again the next time; while reading goes on, it is kept after ten times as long."""
+"""Minimum reading time worth caching; during reading the cache is written after ten times as much."""
 
 
 @dataclass
@@ -43,13 +43,13 @@ class SessionFinder:
     """Finds and reads sessions for one list.
 
     Attributes:
-        named: Sessions to list in any case; a folder that is none is looked through.
-        folders: Where to look; None for where agents keep theirs on this machine.
-        read: What was read by earlier lists too, by path.
-        seen: What is looked at now, the most important first. Set by the screen, from its own thread.
-        keeps: What is read is kept for the next run, and what an earlier run kept is used.
-        looked_in: The folders that were looked through; None for where agents keep theirs.
-        problem: Why one of the places to look in cannot be listed, in one line; empty where all can.
+        named: Paths that are always listed; a folder that is not a session is scanned.
+        folders: Folders to scan; None for the agents' own folders on this machine.
+        read: Summaries by path, shared with earlier lists.
+        seen: Visible sessions, the most important first. The screen sets it from its own thread.
+        keeps: Load and save a cache of summaries.
+        looked_in: Scanned folders; None for the agents' own folders.
+        problem: Why a folder cannot be listed, in one line; empty if all can.
     """
 
     named: Sequence[Path]
@@ -73,12 +73,12 @@ class SessionFinder:
         tell_read: Callable[[tuple[SessionSummary, ...]], object],
         is_cancelled: Callable[[], bool],
     ) -> None:
-        """Find and read until nobody waits any more.
+        """Scan and read until cancelled.
 
         Args:
-            tell_found: Takes all sessions there are, and whether that is all; from this thread.
-            tell_read: Takes what reading some of them told.
-            is_cancelled: True when the list is closed.
+            tell_found: Receives all sessions found so far and whether the scan is complete; called in this thread.
+            tell_read: Receives new summaries.
+            is_cancelled: Returns True when the list is closed.
         """
         next_look = 0.0
         self._pricing = self._pricing or _pricing()
@@ -120,17 +120,17 @@ class SessionFinder:
             is_first = not self._headers
             if is_first and (not told or time.monotonic() - last > SECONDS_OF_BATCH) and found:
                 told, last = True, time.monotonic()
-                tell_found(tuple(found.values()), False)  # a callback's one flag
+                tell_found(tuple(found.values()), False)  # a callback with one flag
         before_all, self._headers = self._headers, found
         if found != before_all or not found:
-            tell_found(tuple(found.values()), True)  # a callback's one flag
+            tell_found(tuple(found.values()), True)  # a callback with one flag
         self._remember()
         self._due = iter(found.values())
         known = [entry.summary for path, entry in self.read.items() if path in found and path not in before_all]
         self._waiting += known
 
     def _read_some(self, until: float, is_cancelled: Callable[[], bool]) -> list[SessionSummary]:
-        """Read what is looked at, then the newest, until a time."""
+        """Read the visible sessions, then the newest, until a deadline."""
         from inspector.report.session_summary import FIRST_BYTES, ReadSummary, summarise
 
         made, self._waiting = self._waiting, []
@@ -151,7 +151,7 @@ class SessionFinder:
         return made
 
     def _remember(self) -> None:
-        """Take up what an earlier run read of sessions that have not changed since, once."""
+        """Load the cached summaries of unchanged sessions, once."""
         if self._kept is not None or self._pricing is None:
             return
         from inspector.report.session_summary import SummaryCache
@@ -166,7 +166,7 @@ class SessionFinder:
                 self.read[path] = kept
 
     def _keep(self, seconds: float) -> None:
-        """Keep what was read for the next run, where reading it took that long."""
+        """Cache the summaries if reading them took longer than `seconds`."""
         if not self.keeps or self._pricing is None or self._unkept < seconds:
             return
         from inspector.report.session_summary import SummaryCache
@@ -179,12 +179,12 @@ class SessionFinder:
         self._unkept = 0.0
 
     def _next(self) -> tuple[Header | None, bool]:
-        """What to read next, and whether somebody looks at it."""
+        """Return the next session to read, and whether it is visible."""
         for path in self.seen:
             header = self._headers.get(path)
             if header is not None and ((known := self.read.get(path)) is None or _is_due(known, header, is_seen=True)):
                 return header, True
-        # Whether more sessions are due is found out with every look at the folders, not with every session read.
+        # Due sessions are found once per scan, not once per session read.
         for header in self._due:
             if (known := self.read.get(header.path)) is None or _is_due(known, header, is_seen=False):
                 return header, False
@@ -192,7 +192,7 @@ class SessionFinder:
 
 
 def _is_due(known: ReadSummary, header: Header, *, is_seen: bool) -> bool:
-    """Whether a session should be read again: it changed, or it is looked at and was read in part."""
+    """Return True if a session should be read again: it changed, or it is visible and was only partly read."""
     has_changed = (header.size, header.modified, header.inode) != (known.size, known.modified, known.inode)
     is_partial = is_seen and not known.summary.is_whole
     return (has_changed or is_partial) and time.monotonic() - known.ended > known.took * SHARE_OF_READING
@@ -210,7 +210,7 @@ def _why_not_listed(place: Path) -> str:
 
 
 def _again(header: Header) -> Header | None:
-    """A named session as it is now."""
+    """Return the header of a named session with its current size and time."""
     from dataclasses import replace
 
     from inspector.session.files import Locator
@@ -223,7 +223,7 @@ def _again(header: Header) -> Header | None:
 
 
 def _pricing() -> Pricing:
-    """The user's prices; the bundled ones where their file cannot be used, which reports say."""
+    """Load the user's prices, or the built-in ones if their file is invalid, which reports mention."""
     from inspector.replay.pricing.price_file import PriceFileError
     from inspector.replay.pricing.prices import Pricing
 

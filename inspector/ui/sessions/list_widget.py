@@ -1,4 +1,4 @@
-"""The list of sessions: a line each, drawn only where it is seen; ten thousand cost no more than a screenful."""
+"""Widget of the session list. Only visible lines are drawn, so ten thousand cost no more than one screen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SessionList(LineView, can_focus=False):
-    """Lines of sessions with a cursor that stays on its session while others come and go."""
+    """Lines of sessions, with a cursor that stays on its session while others appear and disappear."""
 
     DEFAULT_CSS = """
     SessionList {
@@ -57,30 +57,30 @@ class SessionList(LineView, can_focus=False):
     }
 
     HEADER_LINES = 1
-    CURSOR_BLURRED = "table--cursor"  # the line to type in above has the focus
+    CURSOR_BLURRED = "table--cursor"  # the filter line above has the focus
 
     cursor: var[int] = var(-1)
-    """Position of the cursor; -1 when there are no lines."""
+    """Position of the cursor; -1 if there are no lines."""
     is_moved = False
-    """Somebody has chosen where the cursor is."""
+    """True if the user moved the cursor."""
 
     @dataclass
     class Moved(Message):
-        """The cursor is on another session, or other lines are seen."""
+        """Posted when the cursor is on another session, or other lines are visible."""
 
         def can_replace(self, message: Message) -> bool:
-            """Only the newest place matters."""
+            """Replace pending messages, because only the newest position matters."""
             return isinstance(message, SessionList.Moved)
 
     @dataclass
     class Chosen(Message):
-        """A session was clicked that the cursor was on already."""
+        """Posted on a click on the session under the cursor."""
 
         path: Path
 
     @dataclass
     class OrderAsked(Message):
-        """The sessions should follow one another by something else."""
+        """Posted to change the sort order."""
 
         order: SessionOrder
 
@@ -93,17 +93,17 @@ class SessionList(LineView, can_focus=False):
 
     @property
     def line(self) -> SessionLine | None:
-        """The line under the cursor; None where there is none."""
+        """Line under the cursor; None if there is none."""
         return self._lines[self.cursor] if 0 <= self.cursor < len(self._lines) else None
 
     @property
     def seen(self) -> Sequence[SessionLine]:
-        """The lines on the screen, that under the cursor first."""
+        """Visible lines, starting with the line under the cursor."""
         shown = self._lines[self.first_line : self.first_line + self.page_height]
         return [self.line, *shown] if self.line is not None else shown
 
     def show(self, lines: Sequence[SessionLine], *, to_top: bool = False) -> None:
-        """Show other lines, the cursor on the session it was on, or on the first."""
+        """Show other lines, with the cursor on the same session or on the first one."""
         path = self.line.entry.header.path if self.line is not None and not to_top else None
         self._lines = lines
         self.show_lines(len(lines))
@@ -115,7 +115,7 @@ class SessionList(LineView, can_focus=False):
         self.post_message(self.Moved())
 
     def tell_again(self) -> None:
-        """The lines are the same, and say something else."""
+        """Redraw the same lines with new content."""
         self.forget_lines()
         self.post_message(self.Moved())
 
@@ -130,7 +130,7 @@ class SessionList(LineView, can_focus=False):
             self.post_message(self.Moved())
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on the line clicked; a second click opens it. The title of a column to sort by sorts."""
+        """Move the cursor to the clicked line; open the session on a second click. A click on a column title sorts."""
         line, place = self.line_at(event), event.get_content_offset(self)
         if line is not None and line < 0 and place is not None:
             column = column_at(COLUMNS, self._column_widths(self.line_width), place.x)
@@ -145,23 +145,21 @@ class SessionList(LineView, can_focus=False):
                 self.move(line - self.cursor)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Other lines are seen."""
+        """Report that other lines are visible."""
         super().watch_scroll_y(old_value, new_value)
         self.post_message(self.Moved())
 
     def line_key(self, line: int) -> Hashable:
-        """The line's place, and whether the cursor is on it."""
+        """Return the cache key of a line: its position, and whether the cursor is on it."""
         return line, line == self.cursor
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """One session."""
         selected = line == self.cursor
         row = row_of(self._lines[line], time())
         pieces = row_pieces(COLUMNS, self._column_widths(width), row, selected=selected)
         return self.strip_of_pieces(pieces, width, selected=selected)
 
     def draw_header(self, width: int) -> Strip:
-        """The titles."""
         sorting = Sorting() if self.order is SessionOrder.NEWEST else Sorting(self.order.value)
         pieces = header_pieces(COLUMNS, self._column_widths(width), sorting)
         return self.strip_of_pieces(pieces, width, selected=False)

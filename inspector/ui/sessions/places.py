@@ -1,4 +1,4 @@
-"""Where sessions were looked for, and what to do where there are none."""
+"""Folders searched for sessions, and advice if there are none."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
-    """What to do where no session was found, in three lines.
+    """Return three lines of advice for the case that no session was found.
 
     Args:
-        folders: The folders that were looked through; None for where agents keep theirs on this machine.
+        folders: Searched folders; None for the agents' own folders on this machine.
     """
     where = "on this machine" if folders is None else "in the folders named"
     return (
@@ -28,11 +28,11 @@ def first_steps(folders: Sequence[Path] | None) -> tuple[str, str, str]:
 
 
 def places_text(folders: Sequence[Path] | None, home: Path) -> str:
-    """Where sessions are looked for, a line each, and whether there is anything.
+    """Describe the searched folders, one per line, and whether they exist.
 
     Args:
-        folders: The folders that are looked through; None for where agents keep theirs on this machine.
-        home: The user's home folder, which is written `~`.
+        folders: Searched folders; None for the agents' own folders on this machine.
+        home: The user's home folder, displayed as `~`.
     """
     if folders is not None:
         looked_in = [("Folders", folder) for folder in folders]

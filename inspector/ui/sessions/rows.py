@@ -1,4 +1,4 @@
-"""What a line of the list of sessions says, in columns that give way where it is narrow."""
+"""Lines of the session list, in columns that are dropped on narrow screens."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 LIVE, FOLDED, UNFOLDED, BRANCH = "●", "▸", "▾", "└"
 
 UNKNOWN: Final = "unknown"
-"""Stands for what a session's file does not say."""
+"""Shown for facts that are not in the session's file."""
 NO_USAGE: Final = "no data"
-"""Stands for tokens and cost of a session whose provider reported none: opened, it is estimated."""
+"""Shown for tokens and cost if the provider reported none; they are estimated once the session is opened."""
 NO_PRICE: Final = "no price"
-"""Stands for the cost of tokens of a model whose price is not known."""
+"""Shown for the cost of a model without a known price."""
 
 COLUMNS: Final = (
     Column("age", "age", 7),
@@ -39,7 +39,7 @@ COLUMNS: Final = (
 
 
 def row_of(line: SessionLine, now: float) -> FigureRow:
-    """The cells of a line.
+    """Build the cells of a line.
 
     Args:
         line: The session.
@@ -58,7 +58,7 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
         cells["project"] = Cell(one_line(project_of(header.working_directory)), style="table--faint")
         cells |= {name: Cell("…", style=waits) for name in ("model", "tokens", "cost")}
     elif summary.problem:
-        # In place of the agent, which is shown wherever there is room for more than the title.
+        # Uses the agent column, which is the last one dropped after the title.
         cells["agent"] = Cell("unreadable", style="table--lost")
     else:
         folder = summary.working_directory or header.working_directory
@@ -77,17 +77,17 @@ def row_of(line: SessionLine, now: float) -> FigureRow:
 
 
 def agent_of(header: Header) -> str:
-    """The agent as a list names it: its format's name."""
+    """Return the agent's display name, which is its format's name."""
     return header.format
 
 
 def project_of(folder: str) -> str:
-    """The last part of the folder that an agent worked in, whatever the system it ran on."""
+    """Return the last part of an agent's working folder, for paths of any operating system."""
     return folder.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def preview_lines(line: SessionLine, home: Path) -> Sequence[str]:
-    """Five lines that say more of one session, each safe: path, who and where, how much, first prompt, last answer."""
+    """Return five safe lines about a session: path, agent and folder, size, first prompt, last answer."""
     entry = line.entry
     header, summary = entry.header, entry.summary
     path = header.path

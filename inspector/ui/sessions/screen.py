@@ -1,4 +1,4 @@
-"""The list of sessions: those named on the command line, those in a folder, those of the agents on this machine."""
+"""Session list screen: sessions from the command line, from a folder, or of the agents on this machine."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from inspector.ui.sessions.book import SessionLine
 
 SECONDS_BETWEEN_AGES = 5
-"""Ages are brought up to date this often."""
+"""Interval of updates of the ages."""
 
 
 class SessionsScreen(AnsweredScreen[None]):
-    """Chooses a session to open."""
+    """Screen to choose a session."""
 
     DEFAULT_CSS = """
     SessionsScreen {
@@ -57,17 +57,17 @@ class SessionsScreen(AnsweredScreen[None]):
 
     @dataclass
     class Chosen(Message):
-        """A session should be opened."""
+        """Posted to open a session."""
 
         path: Path
 
     @dataclass
     class Listed(Message):
-        """Sessions were found.
+        """Posted when sessions are found.
 
         Attributes:
-            found: All there are.
-            is_complete: There are no more.
+            found: All sessions found so far.
+            is_complete: True if the scan is complete.
         """
 
         found: tuple[Header, ...]
@@ -75,10 +75,10 @@ class SessionsScreen(AnsweredScreen[None]):
 
     @dataclass
     class WasRead(Message):
-        """Sessions were read.
+        """Posted when sessions are read.
 
         Attributes:
-            summaries: What that told.
+            summaries: Their summaries.
         """
 
         summaries: tuple[SessionSummary, ...]
@@ -91,13 +91,13 @@ class SessionsScreen(AnsweredScreen[None]):
         *,
         keeps: bool = False,
     ) -> None:
-        """Make a list.
+        """Create the list.
 
         Args:
-            paths: Sessions to list in any case, first.
-            folders: Where to look for others; None for where agents keep theirs on this machine.
-            read: What earlier lists have read, and where this one keeps what it reads.
-            keeps: What is read is kept for the next run, too.
+            paths: Sessions listed first in any case.
+            folders: Folders to search for others; None for the agents' own folders on this machine.
+            read: Summaries by path, shared with earlier and later lists.
+            keeps: Also cache the summaries for the next start.
         """
         super().__init__()
         self._finder = SessionFinder(
@@ -111,7 +111,6 @@ class SessionsScreen(AnsweredScreen[None]):
         self._places: dict[Path, int] = {}
 
     def compose(self) -> ComposeResult:
-        """A filter, the list, what is known of the session under the cursor, and what to do."""
         with Vertical(classes="section", id="sessions") as box:
             box.border_title = Content("Sessions")
             box.border_subtitle = Content("type filters · ⏎ opens · tab subagents · ctrl+s cost · f1 help · esc back")
@@ -121,15 +120,15 @@ class SessionsScreen(AnsweredScreen[None]):
             yield Static(Content("looking for sessions…"), id="sessions-note", markup=False)
 
     def on_mount(self) -> None:
-        """Keep ages up to date."""
+        """Update the ages regularly."""
         self.set_interval(SECONDS_BETWEEN_AGES, self._tell_ages)
 
     def on_screen_suspend(self) -> None:
-        """Look no further while another screen is shown."""
+        """Stop scanning while another screen is shown."""
         self.workers.cancel_group(self, "find")
 
     def on_screen_resume(self) -> None:
-        """Find and read sessions in a thread, as long as the list is on the screen; the first frame comes first."""
+        """Scan and read sessions in a thread while the list is visible, after the first frame."""
         self.call_after_refresh(self._look)
 
     def _look(self) -> None:
@@ -148,7 +147,7 @@ class SessionsScreen(AnsweredScreen[None]):
 
     @on(Listed)
     def _listed(self, message: Listed) -> None:
-        # Until all are found, the newest of them stays under the cursor, unless somebody has moved it.
+        # Until the scan is complete, the cursor stays on the newest session unless the user has moved it.
         to_top = not (self._is_complete or self.query_one(SessionList).is_moved)
         self._is_complete = self._is_complete or message.is_complete
         self._book.list(message.found)
@@ -163,7 +162,7 @@ class SessionsScreen(AnsweredScreen[None]):
             self._tell_in_place(message.summaries)
 
     def _tell_in_place(self, summaries: Sequence[SessionSummary]) -> None:
-        """Say what was read in the lines there are: to put ten thousand in order again takes more than a frame."""
+        """Update the existing lines, because sorting ten thousand again takes longer than a frame."""
         for summary in summaries:
             place, entry = self._places.get(summary.path), self._book.entry(summary.path)
             if place is not None and entry is not None:
@@ -188,7 +187,7 @@ class SessionsScreen(AnsweredScreen[None]):
         self._tell_first_steps()
 
     def _tell_first_steps(self) -> None:
-        """What to do where there are no sessions, in place of what is known of one."""
+        """Show advice in the preview if there are no sessions."""
         if self._is_complete and not len(self._book) and not self._finder.problem:
             text = "\n".join(first_steps(self._finder.looked_in))
             self.query_one("#session-preview", Static).update(Content(text))
@@ -232,16 +231,15 @@ class SessionsScreen(AnsweredScreen[None]):
         self.post_message(self.Chosen(event.path))
 
     def action_move(self, places: int) -> None:
-        """Move in the list while the filter keeps the focus."""
+        """Move the cursor while the filter keeps the focus."""
         self.query_one(SessionList).move(places)
 
     def action_page(self, pages: int) -> None:
-        """Move in the list by pages."""
         shown = self.query_one(SessionList)
         shown.move(pages * max(shown.page_height - 1, 1))
 
     def action_sort(self) -> None:
-        """Sort the sessions by what they cost, or by age again."""
+        """Toggle between sorting by cost and by age."""
         self._order = self._order.next
         self.query_one(SessionList).order = self._order
         self._fill(to_top=True)
@@ -260,7 +258,7 @@ class SessionsScreen(AnsweredScreen[None]):
         self._fill()
 
     def action_where(self) -> None:
-        """Show where sessions are looked for."""
+        """Show the searched folders."""
         looked_in, home = self._finder.looked_in, Path.home()
 
         def work() -> None:
@@ -274,7 +272,7 @@ class SessionsScreen(AnsweredScreen[None]):
         )
 
     def action_back(self) -> None:
-        """Empty the filter; then back to the session this was opened from; where there is none, leave."""
+        """Clear the filter, then go back to the previous session, or quit without one."""
         filter_box = self.query_one(Input)
         if filter_box.value:
             filter_box.value = ""

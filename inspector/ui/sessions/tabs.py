@@ -1,4 +1,4 @@
-"""Which sessions are open at once, each followed on a screen of its own, and the row of their names."""
+"""Open sessions, each followed on its own screen, and the row of tabs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 HOME = "home"
-"""The mode the application begins in: its screen is the first session's, or the list of sessions."""
+"""Initial mode of the app. Its screen is the first session's or the session list."""
 
 
 class Tab(NamedTuple):
-    """One open session.
+    """An open session.
 
     Attributes:
-        mode: Name of the application's mode that shows it.
-        path: What it was opened with.
+        mode: Mode of the app that shows it.
+        path: Path it was opened with.
     """
 
     mode: str
@@ -35,39 +35,39 @@ class Tab(NamedTuple):
 
 
 class Tabs(NamedTuple):
-    """The open sessions, in the order they were opened.
+    """Open sessions in the order they were opened.
 
     Attributes:
         all: The tabs.
-        made: How many there ever were, so that no two modes have one name.
+        made: Number of tabs ever created, for unique mode names.
     """
 
     all: tuple[Tab, ...] = ()
     made: int = 0
 
     def added(self, path: Path, mode: str = "") -> Tabs:
-        """With one more tab at the end, in a mode of its own unless one is given."""
+        """Append a tab, by default in a new mode."""
         number = self.made + 1
         return Tabs((*self.all, Tab(mode or f"session-{number}", path)), number)
 
     def without(self, mode: str) -> Tabs:
-        """With one tab less."""
+        """Remove a tab."""
         return Tabs(tuple(tab for tab in self.all if tab.mode != mode), self.made)
 
     def of(self, mode: str) -> Tab | None:
-        """The tab of a mode; None for a mode that shows no session."""
+        """Return the tab of a mode; None if the mode shows no session."""
         return next((tab for tab in self.all if tab.mode == mode), None)
 
     def at(self, path: Path) -> Tab | None:
-        """The tab of a session; None where it is not open."""
+        """Return the tab of a session; None if it is not open."""
         return next((tab for tab in self.all if tab.path == path), None)
 
     def moved(self, mode: str, path: Path) -> Tabs:
-        """With another session in a tab."""
+        """Replace the session of a tab."""
         return Tabs(tuple(Tab(mode, path) if tab.mode == mode else tab for tab in self.all), self.made)
 
     def beside(self, mode: str, step: int) -> Tab | None:
-        """The tab so many places on from a mode's, round the end; the first one where that mode shows no session."""
+        """Return the tab `step` places after a mode's, wrapping around; the first one if the mode has no session."""
         if not self.all:
             return None
         here = next((place for place, tab in enumerate(self.all) if tab.mode == mode), -1 if step > 0 else 0)
@@ -77,17 +77,17 @@ class Tabs(NamedTuple):
 LEAST_CELLS, MOST_CELLS = 6, 28
 LIVE, NEWS = "●", "+"
 CLOSE = "× "  # noqa: RUF001  a cross is meant
-"""Ends the tab of the session shown."""
+"""Close button on the tab of the current session."""
 
 
 class TabTitle(NamedTuple):
-    """What a tab says.
+    """Content of a tab.
 
     Attributes:
-        mode: Which one it is.
-        title: The session's title; session text.
-        is_shown: It is the one on the screen.
-        is_live: Its file is being written.
+        mode: Mode of the tab.
+        title: Title of the session; session text.
+        is_shown: True for the current tab.
+        is_live: True if its file is being written.
     """
 
     mode: str
@@ -97,7 +97,7 @@ class TabTitle(NamedTuple):
 
 
 class SessionTabs(Widget):
-    """One row of tabs. Set `titles` to show some; with fewer than two there is nothing to see."""
+    """Row of tabs. Set `titles` to show them; with fewer than two it is hidden."""
 
     DEFAULT_CSS = """
     SessionTabs { height: 1; width: 1fr; display: none; background: $surface; }
@@ -107,24 +107,23 @@ class SessionTabs(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"tabs--tab", "tabs--shown", "tabs--live"}
 
     titles: reactive[tuple[TabTitle, ...]] = reactive(())
-    """The tabs, in order."""
+    """The tabs in order."""
 
     class Picked(Message):
-        """A tab was clicked."""
+        """Posted when a tab is clicked."""
 
         def __init__(self, mode: str) -> None:
             super().__init__()
             self.mode = mode
 
     class CloseAsked(Message):
-        """The session shown should be closed."""
+        """Posted to close the current session."""
 
     def watch_titles(self) -> None:
-        """Take no room where there is nothing to choose."""
+        """Hide the row if there are fewer than two tabs."""
         self.set_class(len(self.titles) > 1, "-several")
 
     def render(self) -> Content:
-        """The row."""
         parts: list[Content] = []
         for tab, text in zip(self.titles, self._texts(), strict=True):
             style = self.get_visual_style("tabs--shown" if tab.is_shown else "tabs--tab")
@@ -134,7 +133,7 @@ class SessionTabs(Widget):
         return Content(" ").join(parts)
 
     def on_click(self, event: events.Click) -> None:
-        """Show the tab under the mouse, or close the one shown, where its cross was clicked."""
+        """Show the clicked tab, or close the current one if its cross was clicked."""
         offset = event.get_content_offset(self)
         left = 0
         for tab, text in zip(self.titles, self._texts(), strict=True):
@@ -145,7 +144,7 @@ class SessionTabs(Widget):
             left = end + 1
 
     def _texts(self) -> Sequence[str]:
-        """The tabs' texts, each as long as leaves room for the others."""
+        """Truncate the titles so that all tabs fit."""
         count = len(self.titles)
         room = ((self.size.width or 80) - cell_width(CLOSE)) // max(count, 1) - 2
         most = min(max(room, LEAST_CELLS), MOST_CELLS)

@@ -1,1 +1,1 @@
-"""The tune screen: limits swept over their ranges, and what comes of it."""
+"""Tune screen: sweep limits over their ranges and show the results."""

@@ -1,8 +1,7 @@
-"""A limit's curves as text: tokens, cost and changed prompts over its range; below them the sizes it is about.
+"""Draw a limit's curves as text: cost, tokens and changed prompts over its range, and a histogram of sizes.
 
-Curves are drawn in quarters of a cell; their scale goes from the least to the most of each, and both ends are written
-beside it. All parts share one line of values, so that what stands above a size is what the limit
-comes to there.
+Curves have a resolution of quarter cells. Each is scaled from its minimum to its maximum, and both are labeled. All
+parts share the value axis, so the curve above a size shows the result for that limit.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ if TYPE_CHECKING:
 
 
 FLATTEST = 0.2
-"""How much of its height a curve has at least beside the level of nothing cut, or the level is left out."""
+"""Minimum share of the height for a curve. If the level of nothing cut would squeeze it more, it is left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One figure over a limit's range; equal only to itself.
+    """One figure over a limit's range; compared by identity.
 
     Attributes:
-        name: What it is, in a word.
-        style: Component class it is drawn in.
-        fractions: Where its points stand, 0 to 1, rising.
-        amounts: Their heights.
-        level: The height with nothing cut, None where unknown.
-        written: Writes an amount in few cells.
+        name: Name, in one word.
+        style: Component class.
+        fractions: Positions of the points in the range, 0 to 1, ascending.
+        amounts: Values of the points.
+        level: Value with nothing cut; None if unknown.
+        written: Formats a value in few cells.
     """
 
     name: str
@@ -54,7 +53,7 @@ class Curve:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the most, the level included unless that would leave the curve flat."""
+        """Minimum and maximum, including `level` unless that would flatten the curve."""
         low, high = float(self.amounts.min()), float(self.amounts.max())
         if self.level is None or high == low:
             return low, high
@@ -64,17 +63,17 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class TuneChart:
-    """What is drawn; equal only to itself.
+    """Data of the chart; compared by identity.
 
     Attributes:
-        scale: The limit's range.
-        curves: From the top, the most important first.
-        sizes: What the limit is about, None for nothing.
-        here: The value looked at.
+        scale: Range of the limit.
+        curves: Curves from top to bottom, the most important first.
+        sizes: Sizes the limit is compared with; None for none.
+        here: The selected value.
         plan: The plan's value.
-        knee: The knee's value, or None.
-        least: The value of the least amount, or None.
-        axis: The limit; None where its curves are drawn without it.
+        knee: Value of the knee; None for none.
+        least: Value with the minimum; None for none.
+        axis: The limit; None for curves without one.
     """
 
     scale: ValueScale
@@ -87,11 +86,11 @@ class TuneChart:
     axis: TunableLimit | None = None
 
     def column(self, value: float, columns: int) -> int:
-        """The column of a value, of so many."""
+        """Return the column of a value."""
         return min(int(self.scale.fraction(value) * columns), columns - 1)
 
     def value_at(self, column: int, columns: int) -> float:
-        """The value a column of so many stands for; the ends of the range at the ends."""
+        """Return the value of a column. The first and the last column are the ends of the range."""
         column = min(max(column, 0), columns - 1)
         if column in (0, columns - 1):
             return self.scale.value(0.0 if column == 0 else 1.0)
@@ -99,7 +98,7 @@ class TuneChart:
 
 
 def ticks(scale: ValueScale) -> list[float]:
-    """Values to be named on the axis: powers of ten, or a few equal steps; the ends of the range first and last."""
+    """Return the values to label on the axis: powers of ten or a few equal steps, and both ends of the range."""
     low, high = scale.minimum, scale.maximum
     if scale.logarithmic:
         exponents = range(math.ceil(math.log10(max(low, 1.0))), math.floor(math.log10(high)) + 1)
@@ -113,7 +112,7 @@ def ticks(scale: ValueScale) -> list[float]:
 
 
 def short_value(value: float) -> str:
-    """A limit's value in few cells: `400`, `5.3k`, `100k`, `1M`, `0.25`."""
+    """Format a limit's value in few cells: `400`, `5.3k`, `100k`, `1M`, `0.25`."""
     for size, suffix in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{suffix}"
@@ -121,7 +120,7 @@ def short_value(value: float) -> str:
 
 
 HERE, PLAN, KNEE, LEAST = "◆", "▲", "◇", "▾"
-"""Marks on the axis: the value looked at, the plan's, the knee's, and that of the least amount."""
+"""Marks on the axis: selected value, plan's value, knee, minimum."""
 
 POINT: Final = "●"
 CURSOR: Final = "│"
@@ -131,15 +130,15 @@ AXIS, TICK = "─", "┴"
 CUT: Final = "░"
 _EIGHTHS: Final = " ▁▂▃▄▅▆▇█"
 _QUARTERS: Final = " ▘▝▀▖▌▞▛▗▚▐▜▄▙▟█"
-"""By which quarters are filled: the upper ones count 1 and 2, the lower ones 4 and 8."""
+"""Indexed by the filled quarters: the upper ones count 1 and 2, the lower ones 4 and 8."""
 
 LABELS: Final = 10
-"""Cells at the left for what stands beside the curves."""
+"""Cells for the labels left of the curves."""
 
 AXIS_ROWS: Final = 2
 LEAST_ROWS: Final = 2
 LEGIBLE_ROWS: Final = 3
-"""What a curve has at least beside others: in fewer rows, values that are far apart stand on one line."""
+"""Minimum rows of a curve next to others. With fewer rows, distant values share a row."""
 NOTHING_CUT: Final = " nothing cut "
 MOST_SIZES: Final = 6
 
@@ -147,12 +146,12 @@ Cell = tuple[str, str]
 
 
 def plot_columns(width: int) -> int:
-    """Cells the curves have of a chart's width."""
+    """Return the number of cells for the curves in a chart of this width."""
     return max(width - LABELS, 1)
 
 
 def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
-    """The chart.
+    """Draw the chart.
 
     Returns:
         `height` rows from the top, each exactly `width` cells.
@@ -171,7 +170,7 @@ def draw_tuning(chart: TuneChart, width: int, height: int) -> tuple[tuple[ChartR
 
 
 def _heights(chart: TuneChart, height: int) -> tuple[list[Curve], list[int], int]:
-    """The curves there is room for, their rows, and the rows of the sizes."""
+    """Return the curves that fit, their rows, and the rows of the histogram."""
     room = height - AXIS_ROWS
     sizes = 0 if chart.sizes is None or room < 2 * LEAST_ROWS else min(max(room // 5, LEAST_ROWS), MOST_SIZES)
     curves = [curve for curve in chart.curves if len(curve.amounts)]
@@ -181,7 +180,7 @@ def _heights(chart: TuneChart, height: int) -> tuple[list[Curve], list[int], int
         curves.pop()
     if not curves:
         return [], [], sizes
-    # The last curve has half the height of each of the others.
+    # The last curve has half the height of the others.
     unit = (room - sizes) / max(len(curves) - 0.5, 0.5)
     heights = [max(int(unit), LEAST_ROWS)] * (len(curves) - 1)
     return curves, [*heights, max(room - sizes - sum(heights), LEAST_ROWS)], sizes
@@ -217,7 +216,7 @@ def _curve_rows(chart: TuneChart, curve: Curve, columns: int, count: int, *, is_
 
 
 def _with_text(cells: list[Cell], text: str, style: str) -> list[Cell]:
-    """A row with words on the line of the session with nothing cut, as far to the right as that is free."""
+    """Insert a text into the line of nothing cut, at the rightmost free position."""
     told = len(text) + 2
     for start in range(len(cells) - told, LABELS, -1):
         if all(glyph == LEVEL for glyph, _ in cells[start : start + told]):
@@ -226,14 +225,14 @@ def _with_text(cells: list[Cell], text: str, style: str) -> list[Cell]:
 
 
 def _quarters(curve: Curve, columns: int, rows: int, low: float, span: float) -> NDArray[np.int64]:
-    """Per cell, the quarters of it that the curve fills."""
+    """Return the filled quarters of each cell."""
     across, down = columns * 2, rows * 2
     heights = np.interp((np.arange(across) + 0.5) / across, curve.fractions, curve.amounts)
     level = np.rint((1 - (heights - low) / span) * (down - 1)).astype(int)
     cells = np.zeros((rows, columns), dtype=np.int64)
     before = level[0]
     for place, now in enumerate(level.tolist()):
-        # A step is drawn as a line down to where the curve was.
+        # Draw a step as a vertical line from the previous level.
         first, last = (before + 1, now) if now > before else (now, before - 1) if now < before else (now, now)
         for height in range(first, last + 1):
             cells[height // 2, place // 2] |= 1 << (place % 2 + height % 2 * 2)
@@ -250,7 +249,7 @@ def _row_of(amount: float, low: float, span: float, rows: int) -> int:
 
 
 def _curve_label(curve: Curve, row: int, count: int, low: float, high: float) -> tuple[str, str]:
-    # Where both ends round to the same short amount, only the whole one tells them apart.
+    # If both ends round to the same short number, write them in full.
     written = (
         ON_SCREEN.whole
         if low != high and curve.written is ON_SCREEN.short and ON_SCREEN.short(low) == ON_SCREEN.short(high)
@@ -271,7 +270,7 @@ def _axis_rows(chart: TuneChart, columns: int) -> list[list[Cell]]:
     named = ticks(chart.scale)
     for value in named:
         line[chart.column(value, columns)] = (TICK, "tune--axis")
-    # The ends of the range are named first; others where there is room left.
+    # The ends of the range are labeled first, other values if there is room.
     for value in dict.fromkeys((named[0], named[-1], *named)):
         label = short_value(value)
         start = min(max(chart.column(value, columns) - len(label) // 2, 0), max(columns - len(label), 0))

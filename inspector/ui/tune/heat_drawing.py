@@ -1,4 +1,4 @@
-"""Two limits at once as a map: a cell a pair of values, darker with glyphs the more it costs."""
+"""Draw two limits as a heat map: one cell per pair of values, with denser glyphs for higher costs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from inspector.replay.analysis.sweep import Grid
 
 SHADES: Final = "·░▒▓█"
-"""From the least to the most: ink before hue."""
+"""Glyphs from the minimum to the maximum: density before color."""
 
 BELOW: Final = 2
-"""Rows under the map: the values across, and the legend."""
+"""Rows below the map: the horizontal values and the legend."""
 
 NARROWEST, WIDEST = 3, 9
 LOWEST, HIGHEST = 1, 4
@@ -33,14 +33,14 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class HeatChart:
-    """What is drawn; equal only to itself.
+    """Data of the map; compared by identity.
 
     Attributes:
-        grid: What is known.
-        here: The pair looked at.
+        grid: Results so far.
+        here: The selected pair.
         plan: The plan's pair.
-        written: Writes an amount.
-        amount: What the amounts are: `cost`, `tokens`.
+        written: Formats an amount.
+        amount: Kind of the amounts: `cost`, `tokens`.
     """
 
     grid: Grid
@@ -52,12 +52,12 @@ class HeatChart:
 
 @dataclass(frozen=True, slots=True)
 class HeatLayout:
-    """Where the cells are.
+    """Layout of the map.
 
     Attributes:
-        labels: Cells at the left for the values down.
-        width: Of one pair.
-        height: Of one pair.
+        labels: Cells for the vertical values on the left.
+        width: Cells of a pair.
+        height: Rows of a pair.
     """
 
     labels: int
@@ -66,13 +66,13 @@ class HeatLayout:
 
 
 def fitting(width: int, height: int) -> tuple[int, int]:
-    """How many columns and rows of pairs a map of this size has: as many as fill it and say something."""
+    """Return the columns and rows of pairs that fill a map of this size and remain legible."""
     room = max(height - BELOW, 1)
     return max(min((width - 8) // 6, MOST_COLUMNS), 3), max(room // -(-room // MOST_ROWS), 3)
 
 
 def layout_of(chart: HeatChart, width: int, height: int) -> HeatLayout:
-    """Where everything goes on `width` by `height` cells."""
+    """Lay out the map on `width` by `height` cells."""
     rows, columns = chart.grid.cost.shape
     labels = max(len(short_value(value)) for value in chart.grid.rows.tolist()) + 1
     cell = min(max((width - labels) // columns, NARROWEST), WIDEST)
@@ -80,14 +80,14 @@ def layout_of(chart: HeatChart, width: int, height: int) -> HeatLayout:
 
 
 def place_at(chart: HeatChart, width: int, height: int, x: int, y: int) -> Place:
-    """The pair nearest to a cell of the map."""
+    """Return the pair nearest to a cell of the map."""
     layout = layout_of(chart, width, height)
     rows, columns = chart.grid.cost.shape
     return min(max(y // layout.height, 0), rows - 1), min(max((x - layout.labels) // layout.width, 0), columns - 1)
 
 
 def shade_levels(chart: HeatChart) -> list[list[int]]:
-    """Per pair, which of the shades it has: of equal steps from the least amount to the most."""
+    """Return the shade index of each pair, in equal steps from the minimum to the maximum."""
     amounts = chart.grid.shown
     low, high = float(np.nanmin(amounts)), float(np.nanmax(amounts))
     span = high - low
@@ -96,7 +96,7 @@ def shade_levels(chart: HeatChart) -> list[list[int]]:
 
 
 def draw_heat(chart: HeatChart, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
-    """The map.
+    """Draw the map.
 
     Returns:
         `height` rows from the top, each exactly `width` cells.
@@ -127,7 +127,7 @@ def _pair(chart: HeatChart, place: Place, level: int, width: int, *, is_marked: 
         chart.here: (HERE, "heat--here"),
     }
     mark = marks.get(place) if is_marked else None
-    # One blank between pairs, so that each can be told from its neighbour.
+    # A blank separates neighboring pairs.
     if mark is None:
         return [*_styled(glyph * (width - 1), style), (" ", "")]
     left = (width - 2) // 2

@@ -1,4 +1,4 @@
-"""The limits of a plan as a screen moves them: which are chosen, and which values of them are looked at."""
+"""Limits of a plan: the selected ones and their values on the tune screen."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from inspector.strategies.plan import Plan
 
 LimitKey = tuple[int, str, str]
-"""A limit by its strategy's place in the plan, the strategy's name and its own."""
+"""Index of the strategy in the plan, its name, and the name of the limit."""
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """A plan's limits; equal only to itself.
+    """A plan's limits; compared by identity.
 
     Attributes:
         plan: The plan.
         axes: Its limits.
-        first: Place of the one that is moved.
-        second: Place of the one that is moved beside it on a map.
-        looked: Values looked at that the plan does not have.
+        first: Index of the selected limit.
+        second: Index of the second limit, for the map.
+        looked: Selected values that differ from the plan.
     """
 
     plan: Plan
@@ -39,7 +39,7 @@ class Limits:
 
     @classmethod
     def of(cls, plan: Plan, before: Limits | None = None) -> Limits:
-        """The limits of a plan, the same ones chosen as before where it still has them."""
+        """Build the limits of a plan. The selection survives if the plan still has its limits."""
         axes = tunable_limits(plan)
         keys = [key_of(axis) for axis in axes]
         if before is None or not before.axes:
@@ -54,16 +54,16 @@ class Limits:
 
     @property
     def axis(self) -> TunableLimit:
-        """The limit that is moved."""
+        """The selected limit."""
         return self.axes[self.first]
 
     @property
     def down(self) -> TunableLimit:
-        """The limit beside it on a map."""
+        """The second limit, for the map."""
         return self.axes[self.second]
 
     def choosing(self, first: int, second: int | None = None) -> Limits:
-        """Others chosen; never the same twice, where there are two."""
+        """Select other limits. They always differ if there are at least two."""
         count = len(self.axes)
         if not count:
             return self
@@ -72,29 +72,29 @@ class Limits:
         return replace(self, first=first, second=wanted if wanted != first else (first + 1) % count)
 
     def preferring(self, entry: int, name: str) -> Limits:
-        """One limit chosen by its strategy's place and its name, where there is such a one; empty for the first."""
+        """Select a limit by its strategy's index and its name, if it exists; an empty name selects the first."""
         for place, axis in enumerate(self.axes):
             if axis.entry == entry and name in ("", axis.parameter.name):
                 return self.choosing(place)
         return self
 
     def in_plan(self, axis: TunableLimit) -> float:
-        """The plan's value of a limit."""
+        """Return the plan's value of a limit."""
         return axis.value_in(self.plan)
 
     def here(self, axis: TunableLimit) -> float:
-        """The value of a limit that is looked at."""
+        """Return the selected value of a limit."""
         return self.looked.get(key_of(axis), self.in_plan(axis))
 
     def looking(self, axis: TunableLimit, value: float) -> Limits:
-        """Another value looked at."""
+        """Select another value."""
         return replace(self, looked={**self.looked, key_of(axis): value})
 
     def applied(self, *axes: TunableLimit) -> Plan:
-        """The plan with the values looked at.
+        """Return the plan with the selected values.
 
         Raises:
-            ParameterError: A strategy does not take such a value beside its others.
+            ParameterError: A strategy rejects the value in combination with its others.
         """
         plan = self.plan
         for axis in axes:
@@ -102,7 +102,7 @@ class Limits:
         return plan
 
     def subject(self, inputs: ReplayInputs, *axes: TunableLimit) -> SweptPlan:
-        """What is replayed at many values of some limits."""
+        """Build the input of a sweep over some limits."""
         others = self.plan
         for axis in axes:
             try:
@@ -114,13 +114,13 @@ class Limits:
 
 @dataclass(frozen=True, eq=False)
 class SweptPlan:
-    """What is replayed at many values; equal only to itself.
+    """Input of a sweep; compared by identity.
 
     Attributes:
         inputs: The session.
         plan: The plan.
-        others: The plan apart from the values that are moved.
-        axes: The limit, or the two of a map.
+        others: The plan without the swept values.
+        axes: The limit, or two for a map.
     """
 
     inputs: ReplayInputs
@@ -129,10 +129,10 @@ class SweptPlan:
     axes: tuple[TunableLimit, ...]
 
     def holds_for(self, other: SweptPlan) -> bool:
-        """Whether what was found for this one is what would be found for another."""
+        """Return True if results for this input are also valid for another."""
         return self.inputs is other.inputs and self.others == other.others and self.axes == other.axes
 
 
 def key_of(axis: TunableLimit) -> LimitKey:
-    """What a limit is known by while others come and go."""
+    """Return a key that identifies a limit while others are added or removed."""
     return axis.entry, axis.strategy, axis.parameter.name

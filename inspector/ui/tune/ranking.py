@@ -1,4 +1,4 @@
-"""Which limit of the plan matters most for this session: worked out in a thread, and said in a line."""
+"""Find the limit of the plan with the largest effect on this session, in a thread, and describe it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 KEY_OF_MOST: Final = "*"
 
 NOTICEABLE: Final = 0.001
-"""Of the amount itself; a range that changes less changes nothing."""
+"""Minimum width of a range relative to its amount; a smaller one counts as no effect."""
 
 SEARCHING: Final = "finding the limit that matters most …"
 
 
 class Ranked(NamedTuple):
-    """What is known of the limits of a plan.
+    """Ranking of a plan's limits.
 
     Attributes:
         plan: The plan.
-        spreads: Its limits, the one that matters most first.
+        spreads: Its limits, the largest effect first.
     """
 
     plan: Plan
@@ -43,19 +43,19 @@ class Ranked(NamedTuple):
 
 
 class LimitRanking:
-    """Finds the limit that matters most.
+    """Finds the limit with the largest effect.
 
     Attributes:
-        spreads: The limits of the plan, the one that matters most first; empty while that is not known.
-        is_searching: More will be known.
+        spreads: Limits of the plan, the largest effect first; empty until computed.
+        is_searching: True while the search runs.
     """
 
     def __init__(self, jobs: Jobs, found: Callable[[], None]) -> None:
-        """Know nothing yet.
+        """Create the ranking without starting a search.
 
         Args:
             jobs: Runs replays.
-            found: Called when the search is over.
+            found: Called when the search ends.
         """
         self._jobs = jobs
         self._found = found
@@ -64,7 +64,7 @@ class LimitRanking:
         self.is_searching = False
 
     def search(self, limits: Limits, outcome: Outcome) -> None:
-        """Try a few values of every limit of the plan, unless that has been done or is being done."""
+        """Try a few values of every limit of the plan, unless that is done or running."""
         plan = limits.plan
         if self._plan == plan or not limits.axes:
             return
@@ -88,12 +88,12 @@ class LimitRanking:
 
     @property
     def most(self) -> LimitSpread | None:
-        """The limit that matters most; None where that is not known, or none changes anything."""
+        """The limit with the largest effect; None if unknown, or if no limit has an effect."""
         first = self.spreads[0] if self.spreads else None
         return first if first is not None and first.width > NOTICEABLE * first.most else None
 
     def words(self, limits: Limits) -> str:
-        """Which limit matters most and why; empty where it is not known."""
+        """Describe the limit with the largest effect; empty if unknown."""
         if self.is_searching and not self.spreads:
             return SEARCHING
         most = self.most
@@ -110,17 +110,16 @@ class LimitRanking:
 def _spreads(inputs: ReplayInputs, plan: Plan, axes: tuple[TunableLimit, ...]) -> tuple[LimitSpread, ...]:
     spreads: tuple[LimitSpread, ...] = ()
     with suppress(ReplayCancelledError):
-        for spreads in limit_spreads(inputs, plan, axes):  # noqa: B007  the last that was known in time
+        for spreads in limit_spreads(inputs, plan, axes):  # noqa: B007  keeps the last result before a cancellation
             pass
     return spreads
 
 
 def weighed(limits: Limits) -> tuple[TunableLimit, ...]:
-    """The limits that are weighed: of strategies that are on, or of all where none is, those that say what is cut.
+    """Return the limits to rank: of enabled strategies, or of all if none is enabled, without assumptions and batching.
 
-    What is only assumed, as the size of the model's window, is no limit anyone could choose. When edits are held back
-    says how much of the strategy there is at all: its whole saving lies in that range, which tells nothing about the
-    plan.
+    An assumption, such as the size of the model's window, is not a limit to choose. Parameters that delay edits
+    range from the full saving to none in any plan, so their effect means nothing.
     """
     on = tuple(axis for axis in limits.axes if limits.plan.entries[axis.entry].enabled) or limits.axes
     chosen = tuple(axis for axis in on if not axis.parameter.is_assumed) or on
@@ -132,6 +131,6 @@ def _amount(spread: LimitSpread, amount: float) -> str:
 
 
 def _name(axis: TunableLimit, limits: Limits) -> str:
-    """The limit's name, with its strategy's where the plan has several."""
+    """Name a limit, with its strategy if the plan has several."""
     name = axis.parameter.name.replace("-", " ")
     return name if len({each.entry for each in limits.axes}) == 1 else f"{axis.strategy} {name}"

@@ -1,4 +1,4 @@
-"""What the tune screen says: a sweep as curves, and the values worth a look as rows of figures."""
+"""Content of the tune screen: a sweep as curves, and the marked values as table rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WAITING: Final = "…"
 
 
 def tokens_text(tokens: float) -> str:
-    """Tokens with a digit more than a table needs, so that both ends of a curve differ: `47.8M`."""
+    """Format tokens with one more digit than in tables, so that the ends of a curve differ: `47.8M`."""
     for size, suffix in ((1e6, "M"), (1e3, "k")):
         if abs(tokens) >= size:
             return f"{tokens / size:,.1f}{suffix}"
@@ -53,13 +53,13 @@ _CURVES: Final[tuple[tuple[str, str, str, Callable[[float], str]], ...]] = (
 
 
 def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: float, plan: float) -> TuneChart:
-    """A sweep as it is drawn.
+    """Build the chart of a sweep.
 
     Args:
         found: The sweep so far.
         baseline: The session with nothing cut.
-        sizes: What the limit is about.
-        here: The value looked at.
+        sizes: Sizes the limit is compared with.
+        here: The selected value.
         plan: The plan's value.
     """
     curves = []
@@ -83,7 +83,7 @@ def chart_of(found: Sweep, baseline: Figures, sizes: LimitSizes | None, here: fl
 
 
 def _advised(found: Sweep) -> tuple[Point | None, Point | None]:
-    """The knee and the least amount; neither of what is only assumed, which is not there to be chosen."""
+    """Return the knee and the minimum; None for an assumption, which is not to be tuned."""
     return (None, None) if found.axis.parameter.is_assumed else (found.knee, found.least)
 
 
@@ -92,16 +92,16 @@ def _marked(written: Callable[[float], str], known: str, amount: float) -> str:
 
 
 Marked = tuple[str, str, str, "Figures | None"]
-"""A value worth a look: its mark, what it is, the value in words, and its figures, None while they are worked out."""
+"""A marked value: glyph, description, formatted value, and its figures, None until computed."""
 
 
 def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
-    """Values worth a look, with what they come to.
+    """Build the table of marked values with their results.
 
     Args:
         marked: The values.
         baseline: The session with nothing cut.
-        unit: What they are values of.
+        unit: Unit of the values.
     """
     columns = tuple(
         replace(column, title=f"value, {unit}", short="value" if unit == TOKENS else unit)
@@ -113,13 +113,13 @@ def rows_of(marked: Sequence[Marked], baseline: Figures, unit: str) -> Table:
 
 
 def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[Marked]:
-    """The value looked at, the plan's, the knee's and that of the least amount.
+    """Return the selected value, the plan's, the knee and the minimum.
 
     Args:
         found: The sweep so far.
-        here: The value looked at.
+        here: The selected value.
         plan: The plan's value.
-        in_plan: What the plan's value is called.
+        in_plan: Description of the plan's value.
     """
     knee, least = _advised(found)
     marked: list[tuple[str, str, float]] = [(HERE, "here", here), (PLAN, in_plan, plan)]
@@ -135,14 +135,14 @@ def marked_values(found: Sweep, here: float, plan: float, in_plan: str) -> list[
 
 
 def heat_of(found: Grid, here: tuple[float, float], plan: tuple[float, float]) -> HeatChart:
-    """A grid as it is drawn; pairs are values across and down."""
+    """Build the heat map of a grid; pairs are horizontal and vertical values."""
     written: Callable[[float], str] = ON_SCREEN.dollars if found.has_cost else ON_SCREEN.short
     amount = "cost" if found.has_cost else "tokens"
     return HeatChart(found, found.place(*here), found.place(*plan), written, amount)
 
 
 def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
-    """The pair looked at, the plan's, and that of the least amount."""
+    """Return the selected pair, the plan's pair, and the minimum."""
     grid = chart.grid
     places = [(HERE, "here", chart.here), (PLAN, in_plan, chart.plan)]
     if grid.least is not None:
@@ -159,7 +159,7 @@ def marked_pairs(chart: HeatChart, in_plan: str) -> list[Marked]:
 
 
 def value_text(value: float) -> str:
-    """A value in full where it is whole."""
+    """Format a value, in full if it is a whole number."""
     return ON_SCREEN.whole(value) if value == int(value) else short_value(value)
 
 
@@ -184,7 +184,7 @@ def _row(mark: str, what: str, value: str, figures: Figures | None, baseline: Fi
 
 
 def nothing_to_tune(plan: Plan) -> tuple[str, ...]:
-    """What to press where a plan has no limits."""
+    """Return the advice for a plan without limits."""
     names = ", ".join(dict.fromkeys(entry.strategy.name for entry in plan.entries))
     why = f"{names}: no limit to move." if names else "The plan holds no strategy."
     return (

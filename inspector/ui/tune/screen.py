@@ -1,4 +1,4 @@
-"""The tune screen: what one limit of the plan comes to over its whole range, and two of them at once."""
+"""Tune screen: the results of one limit over its whole range, or of two limits as a map."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ MARKS = "◆ here  ▲ plan  ◇ knee  ▾ least"
 
 
 class TuneScreen(StudyScreen):
-    """One limit's curves, or the map of two."""
+    """Curves of one limit, or a map of two."""
 
     name_of_study = "tune"
 
@@ -63,27 +63,26 @@ class TuneScreen(StudyScreen):
     """
 
     def __init__(self, controller: SessionController, preferred: tuple[int, str] | None = None) -> None:
-        """Make a screen.
+        """Create the screen.
 
         Args:
-            controller: The open session, with an outcome to study.
-            preferred: The limit to begin with: its strategy's place in the plan and its name, empty for the first of
-                it; None for any. One that is named is looked at whichever limit matters most.
+            controller: The open session, with an outcome to show.
+            preferred: Initial limit: its strategy's index in the plan and its name, empty for the strategy's first;
+                None for any. It takes precedence over the limit with the largest effect.
         """
         super().__init__(controller)
         self.sweeps = Sweeps(self.jobs, self._show_found, self.tell)
         self.ranking = LimitRanking(self.jobs, self._show_ranking)
         self.limits = Limits.of(self.outcome.plan)
-        """The plan's limits, and what is looked at of them."""
+        """The plan's limits and the selected values."""
         self._has_chosen = preferred is not None and bool(preferred[1])
-        """The user has said which limit is to be looked at, or pressed any key: the screen does not choose another."""
+        """True once the user selected a limit or pressed any key. The screen then selects no other limit."""
         if preferred is not None:
             self.limits = self.limits.preferring(*preferred)
         self._is_map = False
         self._apart: ToolApart | None = None
 
     def compose(self) -> ComposeResult:
-        """The limits, their curves or map, and the values worth a look."""
         yield SessionHeader()
         with Pane("Tune", id="tune"):
             yield ChoiceStrip()
@@ -97,21 +96,19 @@ class TuneScreen(StudyScreen):
 
     @property
     def curves(self) -> TuneCurves:
-        """The curves."""
         return self.query_one(TuneCurves)
 
     @property
     def heat_map(self) -> HeatMap:
-        """The map."""
         return self.query_one(HeatMap)
 
     def on_mount(self) -> None:
-        """Nothing in the table of values can be chosen."""
+        """Hide the cursor in the table of values, which is not selectable."""
         values = self.query_one(FigureTable)
         values.can_focus = values.shows_cursor = False
 
     def show_outcome(self) -> None:
-        """The limits of the plan as it is now."""
+        """Show the limits of the current plan."""
         plan = self.controller.plan or self.outcome.plan
         if self._apart is not None and plan not in (self._apart.before, self._apart.plan):
             self._apart = None
@@ -121,12 +118,12 @@ class TuneScreen(StudyScreen):
             self._say_why()
 
     def on_key(self, event: events.Key) -> None:
-        """From the first key on, the limit looked at is the user's choice."""
+        """Keep the selected limit from the first key press on."""
         del event
         self._has_chosen = True
 
     def _show_ranking(self) -> None:
-        """It is known which limit matters most: look at it, unless the user looks at one already."""
+        """Select the limit with the largest effect, unless the user selected one already."""
         most = self.ranking.most
         if most is not None and not self._has_chosen:
             self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
@@ -136,7 +133,7 @@ class TuneScreen(StudyScreen):
         self.query_one("#tune-why", Static).update(Content(self.ranking.words(self.limits) if self.limits.axes else ""))
 
     def action_most(self) -> None:
-        """Look at the limit that matters most."""
+        """Select the limit with the largest effect."""
         most = self.ranking.most
         if most is None:
             self.tell(self.ranking.words(self.limits) or "it took too long to find the limit that matters most")
@@ -144,7 +141,7 @@ class TuneScreen(StudyScreen):
             self._take(self.limits.preferring(most.axis.entry, most.axis.parameter.name))
 
     def _take(self, limits: Limits) -> None:
-        """Show other limits, or other values of them, and replay what is not known of them."""
+        """Show other limits or values, and replay those without results."""
         self.limits = limits
         there = bool(limits.axes)
         placeholder = self.query_one(Placeholder)
@@ -170,7 +167,7 @@ class TuneScreen(StudyScreen):
             self.sweeps.probe(limits, self.outcome)
 
     def _show_found(self) -> None:
-        """More is known of a curve or of the map."""
+        """Show new results of a curve or the map."""
         self._take(self.limits)
 
     def _show(self) -> None:
@@ -233,7 +230,7 @@ class TuneScreen(StudyScreen):
         self._look_at_pair(event.grid, event.place)
 
     def _look_at_pair(self, found: Grid, place: tuple[int, int]) -> None:
-        """Look at a pair of a map, unless other limits are chosen by now."""
+        """Select a pair of the map, unless other limits are selected by now."""
         (row, column), limits = place, self.limits
         mapped = [key_of(found.across), key_of(found.down)]
         if len(limits.axes) > 1 and mapped == [key_of(limits.axis), key_of(limits.down)]:
@@ -246,23 +243,22 @@ class TuneScreen(StudyScreen):
         self.action_choose(event.place)
 
     def action_choose(self, place: int) -> None:
-        """Another limit."""
         self._take(self.limits.choosing(place))
 
     def action_next_limit(self, step: int) -> None:
-        """The next limit, or the one before."""
+        """Select the next or the previous limit."""
         if self.limits.axes:
             self.action_choose(self.limits.first + step)
 
     def action_next_down(self, step: int) -> None:
-        """Another limit beside it on the map."""
+        """Select another second limit for the map."""
         limits = self.limits
         if len(limits.axes) > 2:
             second = (limits.second + step) % len(limits.axes)
             self._take(limits.choosing(limits.first, second if second != limits.first else second + step))
 
     def action_one_tool(self) -> None:
-        """Choose a tool to find a limit for it alone: in the plan that is tried it is apart from the others."""
+        """Choose a tool to tune separately. The plan on trial treats it apart from the others."""
         self.run_dialog(self._choose_tool(), "choose a tool")
 
     async def _choose_tool(self) -> None:
@@ -300,24 +296,24 @@ class TuneScreen(StudyScreen):
         self._take(Limits.of(apart.plan, self.limits).preferring(apart.entry, apart.limit))
 
     def action_step(self, steps: int) -> None:
-        """Move the limit by steps of its range, whether or not its curve is known yet."""
+        """Move the limit by steps of its range, even before its curve is computed."""
         if self.limits.axes:
             axis = self.limits.axis
             self._take(self.limits.looking(axis, axis.scale.stepped(self.limits.here(axis), steps)))
 
     def action_edge(self, end: int) -> None:
-        """Move the limit to its lowest value (0) or its highest."""
+        """Move the limit to its minimum (0) or its maximum."""
         if self.limits.axes:
             scale = self.limits.axis.scale
             self._take(self.limits.looking(self.limits.axis, scale.maximum if end else scale.minimum))
 
     def action_map(self) -> None:
-        """Two limits at once, or one again."""
+        """Toggle between the map of two limits and the curves of one."""
         self._is_map = not self._is_map
         self._take(self.limits)
 
     def action_mark(self, name: Literal["knee", "least", "plan"]) -> None:
-        """Look at a value that is marked."""
+        """Select a marked value."""
         limits = self.limits
         if not limits.axes:
             return
@@ -339,7 +335,7 @@ class TuneScreen(StudyScreen):
                 self._take(limits.looking(limits.axis, point.value))
 
     def explains(self) -> Callable[[], tuple[Explained, ...]]:
-        """What explains the plan with the value looked at."""
+        """Return a function that explains the plan with the selected value."""
         from inspector.ui.explain.focus import explained_plan
 
         limits = self.limits
@@ -355,7 +351,7 @@ class TuneScreen(StudyScreen):
         return partial(explained_plan, self.outcome, plan, terms, runs, search)
 
     def action_apply(self) -> None:
-        """Give the plan what is looked at."""
+        """Apply the selected values to the plan."""
         limits = self.limits
         axes: tuple[TunableLimit, ...] = (limits.axis, limits.down) if self._is_map else (limits.axis,)
         try:
@@ -373,17 +369,15 @@ class TuneScreen(StudyScreen):
         self.tell("the plan has it now: ctrl+z takes it back, esc goes back to the session")
 
     def action_undo(self) -> None:
-        """Undo the last change of the plan."""
         super().action_undo()
         self.show_outcome()
 
     def action_redo(self) -> None:
-        """Make it again."""
         super().action_redo()
         self.show_outcome()
 
     def commands(self) -> Iterable[PaletteCommand]:
-        """What the command palette offers here."""
+        """Yield the palette commands of this screen."""
         for place, axis in enumerate(self.limits.axes):
             yield PaletteCommand(
                 f"Tune {_name(axis)}", axis.parameter.help, partial(self.action_choose, place), also="limit"

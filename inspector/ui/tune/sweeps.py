@@ -1,4 +1,4 @@
-"""The work of the tune screen: limits replayed over their ranges in threads, a few values first."""
+"""Background work of the tune screen: replay limits over their ranges, a few values first."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class KnownSweep:
-    """The curve of a limit as far as it is known.
+    """Curve of a limit so far.
 
     Attributes:
-        subject: What is replayed.
+        subject: Input of the sweep.
         found: The curve so far.
-        sizes: What the limit is about.
+        sizes: Sizes the limit is compared with.
     """
 
     subject: SweptPlan
@@ -38,10 +38,10 @@ class KnownSweep:
 
 @dataclass(frozen=True, eq=False)
 class KnownGrid:
-    """The map of two limits as far as it is known.
+    """Map of two limits so far.
 
     Attributes:
-        subject: What is replayed.
+        subject: Input of the sweep.
         found: The map so far.
     """
 
@@ -52,20 +52,20 @@ class KnownGrid:
 
 
 class Sweeps:
-    """Knows what limits come to.
+    """Results of the sweeps.
 
     Attributes:
-        curves: Per limit, its curve as far as it is known.
-        grid: The map as far as it is known; None before there is one.
+        curves: The curve so far, per limit.
+        grid: The map so far; None before the first one.
     """
 
     def __init__(self, jobs: Jobs, found: Callable[[], None], tell: Callable[[str], None]) -> None:
-        """Know nothing yet.
+        """Create the sweeps without results.
 
         Args:
             jobs: Runs replays.
-            found: Called when more is known of a curve or of the map.
-            tell: Tells the user something.
+            found: Called when a curve or the map has new results.
+            tell: Shows a notice.
         """
         self._jobs = jobs
         self._found = found
@@ -77,14 +77,14 @@ class Sweeps:
         self._probing: SweptPlan | None = None
 
     def sweep(self, limits: Limits, outcome: Outcome) -> None:
-        """Replay the range of the limit that is moved, unless that has been done or is being done."""
+        """Replay the range of the selected limit, unless that is done or running."""
         axis, baseline = limits.axis, outcome.baseline
         subject = limits.subject(outcome.inputs, axis)
         known = self.curves.get(key_of(axis))
         if known is not None and known.found.is_complete and known.subject.holds_for(subject):
             return
         if self._sweeping is not None and self._sweeping.axes == subject.axes:
-            return  # what has become of the session meanwhile is replayed once this is done
+            return  # a session that grew meanwhile is replayed when this sweep ends
         self._sweeping = subject
 
         def work(post: Post[KnownSweep], is_cancelled: IsCancelled) -> None:
@@ -111,7 +111,7 @@ class Sweeps:
         is_same = before is not None and before.subject.holds_for(newer.subject)
         if before is not None and is_same:
             newer = replace(newer, found=newer.found.with_points(*before.found.points))
-        # A curve of a moment ago says more than the first few points of a newer one.
+        # The previous curve is more useful than the first few points of a new one.
         if before is None or is_same or len(newer.found.points) >= COARSE:
             self.curves[key_of(axis)] = newer
         if newer.found.is_complete:
@@ -119,7 +119,7 @@ class Sweeps:
         self._found()
 
     def probe(self, limits: Limits, outcome: Outcome) -> None:
-        """Replay the value looked at, if it was not; one at a time."""
+        """Replay the selected value if it has no result yet, one at a time."""
         axis = limits.axis
         known, value = self.curves.get(key_of(axis)), limits.here(axis)
         if self._probing is not None or known is None or known.found.at(value) is not None:
@@ -142,7 +142,7 @@ class Sweeps:
         self._probing = None
 
     def _take_point(self, subject: SweptPlan, point: Point | None) -> None:
-        """Take what a value came to; None where the strategy does not take the value."""
+        """Store the result of a value; None if the strategy rejects it."""
         self._probing = None
         (axis,) = subject.axes
         known = self.curves.get(key_of(axis))
@@ -153,13 +153,13 @@ class Sweeps:
             self._found()
 
     def map(self, limits: Limits, outcome: Outcome, columns: int, rows: int) -> None:
-        """Replay pairs of values, unless that has been done or is being done.
+        """Replay pairs of values, unless that is done or running.
 
         Args:
-            limits: The limit that is moved, and the one moved beside it.
-            outcome: Of what plan.
-            columns: Values of the limit across.
-            rows: Values of the limit down.
+            limits: The limits, with the two selected.
+            outcome: Outcome of the plan.
+            columns: Number of horizontal values.
+            rows: Number of vertical values.
         """
         if limits.first == limits.second:
             self._tell("a map needs two limits")

@@ -1,7 +1,7 @@
-"""A plan with one tool apart from the others, so that a limit can be found for it alone.
+"""Separate one tool from the others in a plan, so that a limit can be tuned for it alone.
 
-A strategy with tiers gives the tool a tier of its own. One that can leave tools alone leaves this one alone, and a copy
-of it, which follows it in the plan, leaves all others alone. What treats all tools alike cannot be taken apart.
+A tiered strategy gets a separate tier for the tool. A strategy that can exclude tools excludes this one, and a copy
+after it in the plan excludes all others. A strategy that treats all tools alike cannot be split.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ToolApart:
-    """One tool apart; equal only to itself.
+    """Plan with one tool separated; compared by identity.
 
     Attributes:
         before: The plan before.
-        plan: The plan with the tool apart. A tier of its own has the limit the tool had, and so cuts as before.
-        entry: Place of the strategy that is about this tool.
-        limit: Name of the limit to be moved.
+        plan: The plan with the tool separated. A new tier starts with the tool's previous limit and so cuts the same.
+        entry: Index of the strategy for this tool.
+        limit: Name of the limit to tune.
         tool: The tool.
-        is_copy: All limits of the strategy at `entry` are about this tool alone, not only `limit`.
+        is_copy: True if all limits of the strategy at `entry` apply to this tool only, not just `limit`.
     """
 
     before: Plan
@@ -45,16 +45,16 @@ class ToolApart:
 
 
 def can_take_apart(strategy: Strategy) -> bool:
-    """Whether a strategy can treat one tool unlike the others."""
+    """Return True if a strategy can treat one tool differently."""
     return isinstance(strategy, TieredStrategy) or any(_lists(strategy))
 
 
 def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
-    """The place of the strategy to take a tool out of; None where every strategy of the plan treats all tools alike.
+    """Return the index of the strategy to split; None if every strategy of the plan treats all tools alike.
 
     Args:
         plan: The plan.
-        wanted: The place of the one looked at, which comes first; then one with tiers, one in use before others.
+        wanted: Preferred index. After it, enabled strategies and then tiered ones are preferred.
     """
     places = [place for place, entry in enumerate(plan.entries) if can_take_apart(entry.strategy)]
     if wanted in places:
@@ -67,12 +67,12 @@ def entry_to_take_apart(plan: Plan, wanted: int | None = None) -> int | None:
 
 
 def tools_with_results(plan: Plan, history: History, entry: int | None = None) -> list[ToolChoice]:
-    """The session's tools that have results, those with the most first, and what the strategy does with each.
+    """Return the session's tools with results, the most first, and how the strategy treats each.
 
     Args:
         plan: The plan.
-        history: What was recorded.
-        entry: Place of the strategy; None for the one that is taken apart before others.
+        history: History of the session.
+        entry: Index of the strategy; None for the preferred one.
     """
     place = entry_to_take_apart(plan) if entry is None else entry
     if place is None or not can_take_apart(plan.entries[place].strategy):
@@ -92,17 +92,17 @@ def tools_with_results(plan: Plan, history: History, entry: int | None = None) -
 
 
 def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None, limit: str = "") -> ToolApart | None:
-    """A plan with a tool apart from the others.
+    """Separate a tool from the others in a plan.
 
     Args:
         plan: The plan.
-        history: What was recorded.
+        history: History of the session.
         tool: The tool.
-        entry: Place of the strategy to take it out of; None for the one that is taken apart before others.
-        limit: The limit to be moved, where the strategy is copied; empty for its first.
+        entry: Index of the strategy to split; None for the preferred one.
+        limit: Limit to tune if the strategy is copied; empty for its first.
 
     Returns:
-        None where there is no such strategy, or where each of its tiers has another tool of the session.
+        None if there is no such strategy, or if each of its tiers has another tool of the session.
     """
     place = entry_to_take_apart(plan) if entry is None else entry
     if place is None or not can_take_apart(plan.entries[place].strategy):
@@ -127,7 +127,7 @@ def tool_apart(plan: Plan, history: History, tool: str, entry: int | None = None
 
 
 def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrategy, tool: str) -> ToolApart | None:
-    """A plan with the tool in a tier no other tool of the session is in."""
+    """Move the tool to a tier without other tools of the session."""
     now = strategy.tier_of(tool)
     taken = {strategy.tier_of(each.name) for each in tools_with_results(plan, history, entry) if each.name != tool}
     tier = next((tier for tier in (now, *strategy.tiers) if tier not in taken), None)
@@ -142,7 +142,7 @@ def _in_a_tier(plan: Plan, history: History, entry: int, strategy: TieredStrateg
 
 
 def _without(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
-    """The strategy, about every tool but one."""
+    """Return the strategy for all tools but one."""
     left_alone, only = _lists(strategy)
     if left_alone is not None:
         return with_values(strategy, {left_alone.name: _with(_listed(strategy, left_alone), tool)})
@@ -153,7 +153,7 @@ def _without(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy
 
 
 def _for_only(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strategy:
-    """The strategy, about one tool alone."""
+    """Return the strategy for one tool only."""
     left_alone, only = _lists(strategy)
     if only is not None:
         return with_values(strategy, {only.name: (tool,)})
@@ -164,7 +164,7 @@ def _for_only(strategy: Strategy, tool: str, others: tuple[str, ...]) -> Strateg
 
 
 def _lists(strategy: Strategy) -> tuple[Parameter | None, Parameter | None]:
-    """The parameter that names the tools a strategy leaves alone, and the one that names the only tools it is about."""
+    """Return the parameters of excluded tools and of exclusively included tools."""
     left_alone, only = (
         next((each for each in strategy.parameters if each.about is about), None)
         for about in (ToolList.LEFT_ALONE, ToolList.ONLY)

@@ -1,4 +1,4 @@
-"""What the tune screen draws: a limit's curves, and a map of two limits at once; keys or dragging move it."""
+"""Widgets of the tune screen: the curves of a limit and the map of two, moved by keys or dragging."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Drawing(Widget, can_focus=True):
-    """A subclass says what is drawn (`subject`), draws it (`draw`), and answers the mouse (`point`)."""
+    """Base of the curves and the map. A subclass defines `subject`, `draw` and `point`."""
 
     DEFAULT_CSS = """
     Drawing {
@@ -43,19 +43,18 @@ class Drawing(Widget, can_focus=True):
 
     @property
     def subject(self) -> object | None:
-        """What is drawn, another object whenever it is to be drawn anew; None for nothing."""
+        """Data to draw, replaced whenever it must be redrawn; None for nothing."""
         raise NotImplementedError
 
     def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
-        """The drawing, as `height` rows of exactly `width` cells."""
+        """Return `height` rows of exactly `width` cells."""
         raise NotImplementedError
 
     def point(self, x: int, y: int) -> None:
-        """The mouse is held at a cell of the drawing, or was dragged beyond it."""
+        """Handle a press or drag at a cell, which may lie outside the drawing."""
         raise NotImplementedError
 
     def render_line(self, y: int) -> Strip:
-        """One row."""
         width, height = self.size
         if self.subject is None or y >= height:
             return Strip.blank(width, self.rich_style)
@@ -66,7 +65,7 @@ class Drawing(Widget, can_focus=True):
         return strip_of(parts, width, plain)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Point, and follow the mouse as long as it is held."""
+        """Point at the cell, and follow the mouse until released."""
         offset = event.get_content_offset(self)
         if offset is not None and event.button == 1 and self.subject is not None:
             self.capture_mouse()
@@ -74,19 +73,17 @@ class Drawing(Widget, can_focus=True):
             self.point(offset.x, offset.y)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse."""
         if self._is_dragging:
             self.point(event.x - self.gutter.left, event.y - self.gutter.top)
 
     def on_mouse_up(self) -> None:
-        """Let go."""
         if self._is_dragging:
             self._is_dragging = False
             self.release_mouse()
 
 
 class TuneCurves(Drawing):
-    """Set `chart` to show a sweep. The mouse asks for another value; whoever answers sets another chart."""
+    """Curves of a sweep, set as `chart`. The mouse posts another value; the parent then sets a new chart."""
 
     HELP = """What the cost, the prompt tokens and the changed prompts of this session come to over the whole range of
     one limit: a dot is a replay, or lies on the line between two. Each curve goes from its least to its most, written
@@ -137,15 +134,15 @@ class TuneCurves(Drawing):
     BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_CURVES)
 
     chart: reactive[TuneChart | None] = reactive[TuneChart | None](None, init=False)
-    """What is shown."""
+    """The data on display."""
 
     @dataclass
     class Moved(Message):
-        """Another value should be looked at.
+        """Posted to select another value.
 
         Attributes:
-            curves: Where.
-            chart: What was shown when it was asked for: another limit may be by the time this comes.
+            curves: The widget.
+            chart: The chart at the time of the event; it may have been replaced since.
             value: The value.
         """
 
@@ -155,24 +152,21 @@ class TuneCurves(Drawing):
 
         @property
         def control(self) -> TuneCurves:
-            """The curves it happened in."""
             return self.curves
 
         def can_replace(self, message: Message) -> bool:
-            """While dragging only the newest value matters."""
+            """Replace pending messages, because only the newest value matters during a drag."""
             return isinstance(message, TuneCurves.Moved) and message.curves is self.curves
 
     @property
     def subject(self) -> TuneChart | None:
-        """The chart."""
         return self.chart
 
     def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
-        """Curves, axis and sizes."""
         return draw_tuning(self.chart, width, height) if self.chart is not None else ()
 
     def point(self, x: int, y: int) -> None:  # noqa: ARG002  a value has no height
-        """Look at the value under the mouse."""
+        """Post the value under the mouse."""
         if self.chart is not None:
             value = self.chart.value_at(x - LABELS, plot_columns(self.size.width))
             if value != self.chart.here:
@@ -180,7 +174,7 @@ class TuneCurves(Drawing):
 
 
 class HeatMap(Drawing):
-    """Set `chart` to show a grid. Keys and the mouse ask for another pair; whoever answers sets another chart."""
+    """Map of a grid, set as `chart`. Keys and the mouse post another pair; the parent then sets a new chart."""
 
     HELP = """What the session costs (or how many prompt tokens it sends, without a price) at pairs of values of two
     limits. More ink is more: · ░ ▒ ▓ █ are equal steps from the least to the most, written below the map. ◆ is the pair
@@ -213,16 +207,16 @@ class HeatMap(Drawing):
     BINDINGS: ClassVar[list[BindingType]] = bindings(TUNE_MAP)
 
     chart: reactive[HeatChart | None] = reactive[HeatChart | None](None, init=False)
-    """What is shown."""
+    """The data on display."""
 
     @dataclass
     class Moved(Message):
-        """Another pair should be looked at.
+        """Posted to select another pair.
 
         Attributes:
-            heat_map: Where.
-            grid: What was shown when it was asked for: other limits may be by the time this comes.
-            place: Its row and column.
+            heat_map: The widget.
+            grid: The grid at the time of the event; it may have been replaced since.
+            place: Row and column of the pair.
         """
 
         heat_map: HeatMap
@@ -231,24 +225,21 @@ class HeatMap(Drawing):
 
         @property
         def control(self) -> HeatMap:
-            """The map it happened in."""
             return self.heat_map
 
         def can_replace(self, message: Message) -> bool:
-            """While dragging only the newest pair matters."""
+            """Replace pending messages, because only the newest pair matters during a drag."""
             return isinstance(message, HeatMap.Moved) and message.heat_map is self.heat_map
 
     @property
     def subject(self) -> HeatChart | None:
-        """The chart."""
         return self.chart
 
     def draw(self, width: int, height: int) -> tuple[tuple[ChartRun, ...], ...]:
-        """The map and its legend."""
         return draw_heat(self.chart, width, height) if self.chart is not None else ()
 
     def point(self, x: int, y: int) -> None:
-        """Look at the pair under the mouse."""
+        """Post the pair under the mouse."""
         if self.chart is not None:
             self._move(place_at(self.chart, *self.size, x, y))
 
